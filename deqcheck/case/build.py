@@ -1,0 +1,80 @@
+"""From a checked case to the problem it states."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deqcheck.case.errors import located
+from deqcheck.case.read import Case
+from deqcheck.case.shapes import Sizes
+from deqcheck.data.given import MOST_ENTRIES, Given
+from deqcheck.fields import Refusal, below, refuse
+
+if TYPE_CHECKING:
+    from deqcheck.models.problem import Problem
+
+
+def build_problem(case: Case) -> Problem:
+    """The model on its data, with the parameters to start from. Raises CaseError."""
+    from deqcheck.models.problem import Problem
+
+    try:
+        model, theta0 = _build(case)
+    except Refusal as refusal:
+        raise located(case.name, case.lines, refusal.problems) from None
+    except MemoryError:
+        problem = ("data", "the arrays of this case do not fit into memory")
+        raise located(case.name, case.lines, [problem]) from None
+    return Problem(
+        model=model,
+        theta0=theta0,
+        train=case.train,
+        constants=case.constants,
+        seed=case.seed,
+        record_points=case.record_points,
+    )
+
+
+def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
+    sizes = Sizes()
+    # Where a large scale overflows, the check that every entry is finite says so.
+    with below("data"), np.errstate(over="ignore", invalid="ignore"):
+        data = sizes.fit(case.data.arrays(case.model, case.seed), case.model.data_arrays)
+    clashes = [
+        sizes.bind(letter, size, f"the model has {letter} = {size}")
+        for letter, size in case.model.sizes().items()
+    ]
+    refuse(("model", sentence) for sentence in clashes if sentence)
+    with below("init"), np.errstate(over="ignore", invalid="ignore"):
+        theta0 = _parameters(case, sizes)
+    try:
+        model = case.model.build(data, case.loss)
+    except ValueError as error:
+        raise Refusal("model", str(error)) from None
+    return model, theta0
+
+
+def _parameters(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
+    symbols = case.model.parameters
+    parameters: dict[str, Given] = case.init.given(symbols, symbols)
+    # First what the user brings: it may decide sizes that the rest needs.
+    sizes.fit(parameters, {name: symbols[name] for name in parameters})
+    for name in symbols:
+        if name not in parameters:
+            shape = _decided(name, sizes.shape(symbols[name]))
+            parameters[name] = Given(case.init.draw(name, shape, case.seed), "", name)
+    return sizes.fit(parameters, symbols)
+
+
+def _decided(name: str, shape: tuple[int | str, ...]) -> tuple[int, ...]:
+    open_letters = [size for size in shape if isinstance(size, str)]
+    if open_letters:
+        raise Refusal("", f"cannot draw {name}: nothing decides the size {open_letters[0]}")
+    decided = tuple(int(size) for size in shape)
+    if math.prod(decided) > MOST_ENTRIES:
+        size = " x ".join(map(str, decided))
+        raise Refusal("", f"{name} is {size}, too large; expected at most {MOST_ENTRIES} numbers")
+    return decided

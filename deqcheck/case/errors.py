@@ -1,0 +1,55 @@
+"""What is wrong with a case, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from deqcheck.fields import show
+
+# The line of whatever an option set, not the file.
+SET = 0
+
+
+@dataclass(frozen=True)
+class CaseProblem:
+    """One sentence; `line` is None where there is none, `key` is "" for the file as a whole."""
+
+    file: str
+    line: int | None
+    key: str
+    sentence: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        # A key is the user's text: it may hold line breaks or control characters.
+        key = self.key if self.key.isprintable() and len(self.key) <= 100 else show(self.key)
+        return f"{place}: {key}: {self.sentence}" if key else f"{place}: {self.sentence}"
+
+
+class CaseError(Exception):
+    """A case that cannot be used, with all its problems in the order of the file."""
+
+    def __init__(self, problems: Iterable[CaseProblem]) -> None:
+        self.problems = sorted(problems, key=lambda problem: problem.line or 0)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def located(name: str, lines: Mapping[str, int], problems: Iterable[tuple[str, str]]) -> CaseError:
+    """Problems given by key as an error that names lines.
+
+    What has no line of its own (a missing key) has that of the nearest thing around it.
+    """
+
+    def place(key: str, sentence: str) -> CaseProblem:
+        line = _line(key, lines)
+        return CaseProblem("--set" if line == SET else name, line or None, key, sentence)
+
+    return CaseError(place(key, sentence) for key, sentence in problems)
+
+
+def _line(key: str, lines: Mapping[str, int]) -> int:
+    while key and key not in lines:
+        key = re.sub(r"(^|\.)[^.]*$|\[\d+\]$", "", key, count=1)
+    return lines.get(key, 1)

@@ -1,0 +1,124 @@
+"""From a case file to a checked case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deqcheck.case.digest import digest
+from deqcheck.case.errors import SET, CaseError, CaseProblem, located
+from deqcheck.case.overrides import override
+from deqcheck.case.schema import read_tree
+from deqcheck.case.yaml_reader import Unreadable, parse
+from deqcheck.fields import Refusal, plain_record, show
+
+MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A checked case. `data`, `model`, `loss`, `init` and `train` are instances of their kinds."""
+
+    title: str
+    seed: int
+    data: Any
+    model: Any
+    loss: Any
+    init: Any
+    train: Any
+    theorems: tuple[str, ...] | None
+    expect: Mapping[str, str | Mapping[str, str]]
+    constants: Mapping[str, Mapping[str, float]]
+    edition: str
+    record_points: int
+    # The file as the user named it, and where its relative paths start.
+    name: str
+    folder: Path
+    # The whole case as JSON can hold it, defaults filled in.
+    resolved: Mapping[str, Any]
+    digest: str
+    # Dotted key -> line, 0 for what `--set` set.
+    lines: Mapping[str, int]
+
+
+def read_case(path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Case:
+    """Read and check a case file. Raises CaseError with everything that is wrong."""
+    name = str(path)
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except IsADirectoryError:
+        raise _failed(name, None, "is a directory; expected a case file") from None
+    except FileNotFoundError:
+        raise _failed(name, None, "no such file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise _failed(name, None, f"cannot be read: {reason}") from None
+    if len(content) > MOST_BYTES:
+        raise _too_large(name)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _failed(name, line, "not UTF-8 text") from None
+    return read_text(text, name, Path(path).parent, overrides, seed)
+
+
+def read_text(
+    text: str,
+    name: str,
+    folder: Path,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+) -> Case:
+    """Read and check the text of a case; `name` is what messages call it."""
+    if len(text) > MOST_BYTES:
+        raise _too_large(name)
+    try:
+        tree, lines, faults = parse(text)
+    except Unreadable as error:
+        raise CaseError([CaseProblem(name, *error.fault)]) from None
+    if not isinstance(tree, dict):
+        found = "the file is empty" if tree is None else f"found {show(tree)}"
+        raise _failed(name, 1, f"{found}; expected a mapping that begins with 'deqcheck: 1'")
+    problems = [CaseProblem(name, *fault) for fault in faults]
+    refused = override(tree, lines, overrides)
+    problems += [CaseProblem("--set", None, key, sentence) for key, sentence in refused]
+    if seed is not None:
+        tree["seed"], lines["seed"] = seed, SET
+    try:
+        case = read_tree(tree, folder)
+    except Refusal as refusal:
+        problems += located(name, lines, refusal.problems).problems
+    if problems:
+        raise CaseError(problems)
+    resolved = plain_record(case)
+    return Case(
+        title=case.title,
+        seed=case.seed,
+        data=case.data,
+        model=case.model,
+        loss=case.loss,
+        init=case.init,
+        train=case.train,
+        theorems=case.theorems,
+        expect=case.expect,
+        constants=case.constants,
+        edition=case.edition,
+        record_points=case.record.points,
+        name=name,
+        folder=folder,
+        resolved=resolved,
+        digest=digest(resolved),
+        lines=lines,
+    )
+
+
+def _too_large(name: str) -> CaseError:
+    return _failed(name, None, f"larger than {MOST_BYTES} bytes; put arrays into an .npz file")
+
+
+def _failed(name: str, line: int | None, sentence: str) -> CaseError:
+    return CaseError([CaseProblem(name, line, "", sentence)])

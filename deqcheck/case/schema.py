@@ -1,0 +1,220 @@
+"""The case file, version 1: its fields, and what must agree between them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from deqcheck import registry
+from deqcheck.fields import (
+    Choice,
+    Part,
+    Spec,
+    below,
+    choice,
+    collect,
+    declare,
+    did_you_mean,
+    integer,
+    mapping,
+    number,
+    part,
+    read_each,
+    read_record,
+    refuse,
+    section,
+    show,
+    specs,
+    text,
+    unknown,
+)
+
+VERSION = 1
+EDITIONS = ("printed", "corrected")
+OUTCOMES = (
+    "confirmed",
+    "refuted",
+    "not applicable",
+    "undecided",
+    "consistent",
+    "inconsistent",
+)
+STATUSES = ("completed", "diverged", "integrator-failed", "no-equilibrium")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Version(Spec):
+    @property
+    def expected(self) -> str:
+        return f"{VERSION}, the version of the case format"
+
+    def read(self, value: Any, folder: Path) -> int:
+        if value != VERSION or not isinstance(value, int) or isinstance(value, bool):
+            raise self.wrong(value)
+        return VERSION
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ids(Spec):
+    @property
+    def expected(self) -> str:
+        return "a list of theorem ids"
+
+    def read(self, value: Any, folder: Path) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            raise self.wrong(value)
+        problems = []
+        ids: dict[str, None] = {}
+        for index, item in enumerate(value):
+            if not isinstance(item, str):
+                problems.append((f"[{index}]", f"expected a theorem id; found {show(item)}"))
+            elif item in ids:
+                problems.append((f"[{index}]", f"{show(item)} is given twice"))
+            else:
+                ids[item] = None
+        refuse(problems)
+        return tuple(ids)
+
+    def plain(self, value: tuple[str, ...]) -> list[str]:
+        return list(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Editions(Spec):
+    """An outcome for each edition that is named."""
+
+    @property
+    def expected(self) -> str:
+        return f"an outcome for {' and '.join(EDITIONS)}"
+
+    def read(self, value: Any, folder: Path) -> dict[str, str]:
+        refuse(
+            (name, unknown("no edition", name, EDITIONS)) for name in value if name not in EDITIONS
+        )
+        return read_each(((name, _OUTCOME, word) for name, word in value.items()), folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Expect(Spec):
+    """Outcomes by theorem id, and the status of the run under `status`."""
+
+    @property
+    def expected(self) -> str:
+        return "a mapping from theorem ids to outcomes"
+
+    def read(self, value: Any, folder: Path) -> dict[str, str | dict[str, str]]:
+        if not isinstance(value, dict):
+            raise self.wrong(value)
+        return read_each(((key, _judge(key, item), item) for key, item in value.items()), folder)
+
+
+_OUTCOME = Choice(options=OUTCOMES)
+_STATUS = Choice(options=STATUSES)
+_EDITIONS = _Editions()
+
+
+def _judge(key: str, item: Any) -> Spec:
+    if key == "status":
+        return _STATUS
+    return _EDITIONS if isinstance(item, dict) else _OUTCOME
+
+
+@dataclass(frozen=True)
+class Record:
+    """What of a run is kept."""
+
+    points: int = integer(at_least=2, default=200, doc="at most so many points of the run")
+
+
+@dataclass(frozen=True)
+class CaseFile:
+    """A case file, version 1."""
+
+    deqcheck: int = declare(_Version(doc="version of the case format"))
+    title: str = text(default="", doc="one line about the case")
+    seed: int = integer(at_least=0, default=0, doc="seed of everything that is drawn")
+    data: Any = part("deqcheck.data", doc="what the model is trained on")
+    model: Any = part("deqcheck.models", doc="the model")
+    loss: Any = part("deqcheck.losses", default=None, doc="the loss; default: that of the paper")
+    init: Any = part("deqcheck.inits", doc="where the parameters start")
+    train: Any = part("deqcheck.dynamics", default=None, doc="how the model is trained")
+    theorems: tuple[str, ...] | None = declare(
+        _Ids(default=None, doc="what to judge; default: every statement that speaks of the case")
+    )
+    expect: Mapping[str, str | Mapping[str, str]] = declare(
+        _Expect(default={}, doc="the outcomes that are expected")
+    )
+    constants: Mapping[str, Mapping[str, float]] = mapping(
+        mapping(number()), default={}, doc="free constants of a statement, fixed"
+    )
+    edition: str = choice(*EDITIONS, "both", default="corrected", doc="which edition is judged")
+    record: Record = section(Record, default={}, doc="what of a run is kept")
+
+    def check(self) -> Iterator[tuple[str, str]]:
+        if self.loss is not None and self.loss.kind not in self.model.losses:
+            options = ", ".join(self.model.losses)
+            owner, loss = show(self.model.kind), show(self.loss.kind)
+            yield "loss", f"{owner} has no theory for the loss {loss}; expected {options}"
+
+
+# The keys whose value is a kind.
+PARTS = tuple(name for name, spec in specs(CaseFile).items() if isinstance(spec, Part))
+
+
+def read_tree(
+    tree: Mapping[str, Any],
+    folder: Path,
+    statements: Mapping[str, Collection[str]] | None = None,
+) -> CaseFile:
+    """The checked case, or a Refusal with everything that is wrong with it.
+
+    `statements` gives the names of each theorem's free constants by the theorem's id; left out,
+    they are those of `deqcheck.theorems`.
+    """
+    if "deqcheck" in tree:
+        # Under another version everything else may mean something else: say only this.
+        with below("deqcheck"):
+            specs(CaseFile)["deqcheck"].read(tree["deqcheck"], folder)
+    problems: list[tuple[str, str]] = []
+    with collect(problems):
+        case: CaseFile = read_record(CaseFile, tree, folder, "a case")
+    problems += _unknown_statements(tree, statements)
+    refuse(problems)
+    if case.loss is None:
+        return replace(case, loss=registry.kinds("deqcheck.losses")[case.model.default_loss]())
+    return case
+
+
+def _unknown_statements(
+    tree: Mapping[str, Any], statements: Mapping[str, Collection[str]] | None
+) -> Iterator[tuple[str, str]]:
+    theorems, expect, constants = (tree.get(key) for key in ("theorems", "expect", "constants"))
+    named = []
+    if isinstance(theorems, list):
+        named += [(f"theorems[{i}]", name) for i, name in enumerate(theorems)]
+    if isinstance(expect, dict):
+        named += [(f"expect.{name}", name) for name in expect if name != "status"]
+    if isinstance(constants, dict):
+        named += [(f"constants.{name}", name) for name in constants]
+    if not named:
+        return
+    known = _known_statements() if statements is None else statements
+    for key, name in named:
+        if isinstance(name, str) and name not in known:
+            hint = did_you_mean(name, known, "; `deqcheck theorems` lists them all")
+            yield key, f"no theorem {show(name)}{hint}"
+    for name, values in constants.items() if isinstance(constants, dict) else ():
+        if name in known and isinstance(values, dict):
+            for constant in values:
+                if constant not in known[name]:
+                    sentence = unknown(f"{name} has no free constant", constant, known[name])
+                    yield f"constants.{name}.{constant}", sentence
+
+
+def _known_statements() -> dict[str, Collection[str]]:
+    # Only for cases that name a theorem: importing all theorems takes its time.
+    from deqcheck.theorems.base import Statement
+
+    return {cls.id: cls.constants for cls in registry.members("deqcheck.theorems", Statement)}

@@ -1,0 +1,56 @@
+"""What is known before training: spectra, conditions with margins, rates, step sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deqcheck import engine
+from deqcheck.cli.exit_code import status_code
+from deqcheck.cli.options import (
+    Changes,
+    Choice,
+    case_options,
+    choice_options,
+    output_options,
+    quiet_option,
+)
+from deqcheck.cli.output import Destination
+from deqcheck.cli.work import prepare, sentences
+from deqcheck.report import renderer
+
+
+@click.command("bounds")
+@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@click.option("--init", "at_init", is_flag=True, help="At the initialisation (required).")
+@choice_options
+@case_options
+@output_options()
+@quiet_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    cases: tuple[str, ...],
+    at_init: bool,
+    choice: Choice,
+    changes: Changes,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """What is known of each CASE before training.
+
+    The equilibrium, the spectra, every condition with its margin, admissible step sizes and
+    guaranteed rates. CASE is a file or an embedded case, as for `deqcheck run`.
+    """
+    if not at_init:
+        raise click.UsageError("bounds are known at the initialisation only: add --init")
+    destination = Destination(output, quiet)
+    with sentences():
+        reports = [
+            engine.bounds(task.case, task.problem, editions=choice.editions, only=choice.only)
+            for task in prepare(cases, changes)
+        ]
+    destination.write(renderer(form)(reports, destination.look))
+    ctx.exit(status_code(reports))

@@ -1,0 +1,27 @@
+"""List the embedded cases."""
+
+from __future__ import annotations
+
+import click
+
+from deqcheck.case import read_case
+from deqcheck.cli import embedded
+from deqcheck.cli.options import format_option
+from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.cli.work import sentences
+from deqcheck.report.json import dumps
+from deqcheck.report.parts.console import columns, paper
+
+
+@click.command("cases")
+@format_option("table", "json")
+def command(form: str) -> None:
+    """List the cases that come with deqcheck; `deqcheck run NAME` runs one."""
+    with sentences():
+        titles = {
+            name: read_case(embedded.folder() / f"{name}.yaml").title for name in embedded.names()
+        }
+    if form == "json":
+        to_stdout(dumps([{"name": name, "title": title} for name, title in titles.items()]))
+        return
+    to_stdout(paper([columns(titles.items(), indent=0)], look_of_stdout()))

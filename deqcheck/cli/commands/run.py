@@ -1,0 +1,69 @@
+"""Train the model of each case and judge the theorems on what happened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from deqcheck import engine
+from deqcheck.cli.embedded import QUICKSTART
+from deqcheck.cli.exit_code import exit_code
+from deqcheck.cli.options import (
+    Changes,
+    Choice,
+    case_options,
+    choice_options,
+    output_options,
+    quiet_option,
+)
+from deqcheck.cli.output import Destination
+from deqcheck.cli.progress import ProgressLine
+from deqcheck.cli.work import prepare, sentences
+from deqcheck.records.verdict import Report, Status
+from deqcheck.report import renderer
+
+
+@click.command("run")
+@click.argument("cases", metavar="[CASE]...", nargs=-1)
+@choice_options
+@case_options
+@output_options()
+@quiet_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    cases: tuple[str, ...],
+    choice: Choice,
+    changes: Changes,
+    form: str,
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """Train the model of each CASE and judge the theorems on what happened.
+
+    CASE is a YAML file, or the name of an embedded case such as kawaguchi2021/equality
+    (`deqcheck cases` lists them). Without CASE, the embedded quick-start case is run.
+    """
+    destination = Destination(output, quiet)
+    tasks = prepare(cases or (QUICKSTART,), changes)
+    reports: list[Report] = []
+    try:
+        for task in tasks:
+            with sentences(), ProgressLine(quiet) as progress:
+                report = engine.run(
+                    task.case,
+                    task.problem,
+                    editions=choice.editions,
+                    only=choice.only,
+                    progress=progress,
+                )
+            reports.append(replace(report, replay=report.replay or task.replay))
+            if report.status is Status.INTERRUPTED:
+                break
+    finally:
+        # Whatever stops a later case, the finished ones are not lost.
+        if reports:
+            destination.write(renderer(form)(reports, destination.look))
+    ctx.exit(exit_code(reports))

@@ -1,0 +1,104 @@
+"""The catalogue of statements: formulas, status, errata, citations."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from deqcheck.cli.errors import Complaint
+from deqcheck.cli.options import format_option
+from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.engine import statements
+from deqcheck.report.json import dumps
+from deqcheck.report.parts.console import columns, heading, indented, paper
+from deqcheck.report.parts.sentences import numbered
+from deqcheck.theorems.base import Statement
+
+
+@click.group("theorems", invoke_without_command=True)
+@format_option("table", "json")
+@click.pass_context
+def command(ctx: click.Context, form: str) -> None:
+    """List the statements that deqcheck can judge; `theorems show ID` tells all about one."""
+    if ctx.invoked_subcommand is not None:
+        return
+    if form == "json":
+        to_stdout(dumps([_entry(s) for s in statements()]))
+        return
+    titles = heading(("id", "status", "editions", "title"))
+    rows = [(s.id, s.status, ", ".join(s.editions), s.title) for s in statements()]
+    to_stdout(paper([columns([titles, *rows], indent=0)], look_of_stdout()))
+
+
+@command.command("show")
+@click.argument("id_", metavar="ID")
+@format_option("table", "json")
+def show(id_: str, form: str) -> None:
+    """The statement ID: text, formulas with their equation numbers, status, erratum, citation."""
+    known = {s.id: s for s in statements()}
+    if id_ not in known:
+        near = difflib.get_close_matches(id_, known, 1, cutoff=0.5)
+        hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck theorems` lists them"
+        raise Complaint(f"deqcheck: there is no statement {id_!r}{hint}")
+    statement = known[id_]
+    if form == "json":
+        to_stdout(dumps(_entry(statement) | _details(statement)))
+    else:
+        to_stdout(paper(_page(statement), look_of_stdout()))
+
+
+def _entry(s: type[Statement]) -> dict[str, Any]:
+    return {
+        "id": s.id,
+        "paper": s.cite.paper,
+        "number": s.cite.number,
+        "title": s.title,
+        "model": s.models[0] if len(s.models) == 1 else list(s.models),
+        "dynamics": list(s.dynamics),
+        "status": s.status,
+        "editions": list(s.editions),
+        "erratum": s.erratum or None,
+    }
+
+
+def _details(s: type[Statement]) -> dict[str, Any]:
+    return {
+        "statement": _text(s),
+        "equations": s.cite.equations,
+        "constants": dict(s.constants),
+        "checks": [
+            {"name": c.name, "equation": c.equation, "formula": c.formula.text} for c in s.checks()
+        ],
+    }
+
+
+def _page(s: type[Statement]) -> Iterator[RenderableType]:
+    yield Text(f"{s.id}  {s.title}", "bold")
+    yield Text(", ".join(part for part in (s.cite.paper, s.cite.number, s.cite.equations) if part))
+    yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")
+    yield Text(f"status: {s.status}; editions: {', '.join(s.editions)}")
+    yield Text("")
+    yield Text(_text(s))
+    yield Text("")
+    for check in s.checks():
+        yield Text(numbered(check))
+        yield indented(check.formula.text, 4)
+    if s.constants:
+        yield Text("")
+        yield Text("constants", "dim")
+        yield columns(s.constants.items())
+    if s.erratum:
+        yield Text("")
+        yield Text(f"erratum: {s.erratum}")
+
+
+def _text(s: type[Statement]) -> str:
+    """The docstring; a line break within a paragraph is the source's, not the reader's."""
+    return re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(s.__doc__ or ""))

@@ -1,0 +1,31 @@
+"""Read and check cases without running anything."""
+
+from __future__ import annotations
+
+import click
+
+from deqcheck.cli.errors import USAGE, Complaint
+from deqcheck.cli.options import Changes, case_options
+from deqcheck.cli.output import to_stdout
+from deqcheck.cli.work import task
+
+
+@click.command("validate")
+@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@case_options
+@click.pass_context
+def command(ctx: click.Context, cases: tuple[str, ...], changes: Changes) -> None:
+    """Read, check and build each CASE without running anything.
+
+    CASE is a file or an embedded case, as for `deqcheck run`.
+    """
+    wrong = False
+    for word in cases:
+        try:
+            digest = task(word, changes).case.digest
+        except Complaint as complaint:
+            complaint.show()
+            wrong = True
+        else:
+            to_stdout(f"{word}: ok (digest {digest})\n")
+    ctx.exit(USAGE if wrong else 0)

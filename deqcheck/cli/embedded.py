@@ -1,0 +1,26 @@
+"""The cases that come with deqcheck."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+QUICKSTART = "quickstart"
+
+
+def folder() -> Path:
+    """`deqcheck/cases` where deqcheck is installed, `cases` beside it in a source checkout."""
+    package = Path(str(files("deqcheck")))
+    installed = package / "cases"
+    return installed if installed.is_dir() else package.parent / "cases"
+
+
+def names() -> list[str]:
+    """Such as `kawaguchi2021/equality`."""
+    root = folder()
+    return sorted(p.relative_to(root).with_suffix("").as_posix() for p in root.rglob("*.yaml"))
+
+
+def find(name: str) -> Path | None:
+    plain = name.removesuffix(".yaml")
+    return folder() / f"{plain}.yaml" if plain in names() else None

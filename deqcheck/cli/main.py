@@ -1,0 +1,87 @@
+"""The group of all commands; a command's module is imported when it is called, not before."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import sys
+import traceback
+from typing import Any, cast
+
+import click
+
+from deqcheck import __version__
+from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout
+from deqcheck.registry import modules
+
+COMMANDS = "deqcheck.cli.commands"
+
+
+class LazyGroup(click.Group):
+    """Lists the files of a folder as commands and guards their execution."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return modules(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in modules(COMMANDS):
+            return None
+        return cast(click.Command, importlib.import_module(f"{COMMANDS}.{cmd_name}").command)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            click.echo("deqcheck: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            hush_stdout()
+            ctx.exit(0)
+        except Exception as bug:
+            if ctx.params["traceback"]:
+                traceback.print_exc()
+            sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
+            click.echo(f"deqcheck: internal error: {sentence}; please report it", err=True)
+            ctx.exit(BUG)
+
+
+def _summary(name: str) -> str:
+    """The first line of the module's docstring, read without running the module."""
+    spec = importlib.util.find_spec(f"{COMMANDS}.{name}")
+    source = spec.loader.get_source(spec.name) if spec and spec.loader else None  # type: ignore[attr-defined]
+    text = ast.get_docstring(ast.parse(source or "")) or ""
+    return text.partition("\n")[0]
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="deqcheck")
+@click.option(
+    "--traceback",
+    is_flag=True,
+    envvar="DEQCHECK_TRACEBACK",
+    help="Show the Python traceback of an internal error (or set DEQCHECK_TRACEBACK=1).",
+)
+def cli(traceback: bool) -> None:
+    """Check published convergence theorems for deep equilibrium models on concrete instances.
+
+    Exit codes: 0 nothing refuted and every expectation met; 1 a statement refuted or an
+    expectation missed; 2 bad usage or a bad case; 3 nothing was decided; 4 numerical failure;
+    70 a bug in deqcheck; 130 interrupted.
+    """
+
+
+def main() -> None:
+    try:
+        cli(prog_name="deqcheck")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,110 @@
+"""Options that several commands share, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from deqcheck.report import formats
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EDITIONS = {"printed": ("printed",), "corrected": ("corrected",), "both": ("printed", "corrected")}
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What the command line changes in a case."""
+
+    settings: tuple[str, ...] = ()
+    seed: int | None = None
+
+    def arguments(self) -> list[str]:
+        """The options that make these changes again."""
+        words = [word for setting in self.settings for word in ("--set", setting)]
+        return words if self.seed is None else [*words, "--seed", str(self.seed)]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which statements are judged, and in which editions; None leaves it to the case."""
+
+    editions: tuple[str, ...] | None = None
+    only: tuple[str, ...] = ()
+
+
+def case_options(function: F) -> F:
+    """`--set` and `--seed`, given to the function as `changes`."""
+
+    @click.option("--seed", type=click.IntRange(min=0), help="Replace the seed of the case.")
+    @click.option(
+        "--set",
+        "settings",
+        metavar="KEY=VALUE",
+        multiple=True,
+        help="Replace a field of the case, such as train.step=1e-3; repeatable.",
+    )
+    @wraps(function)
+    def wrapped(*args: Any, seed: int | None, settings: tuple[str, ...], **more: Any) -> Any:
+        return function(*args, changes=Changes(settings, seed), **more)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def choice_options(function: F) -> F:
+    """`--edition` and `--only`, given to the function as `choice`."""
+
+    @click.option(
+        "--edition",
+        type=click.Choice(list(EDITIONS)),
+        help="Judge the statements as printed, as corrected, or both. Default: what the case says, "
+        "else corrected.",
+    )
+    @click.option(
+        "--only",
+        metavar="ID",
+        multiple=True,
+        help="Judge only this statement, such as kawaguchi2021/cor1; repeatable.",
+    )
+    @wraps(function)
+    def wrapped(*args: Any, edition: str | None, only: tuple[str, ...], **more: Any) -> Any:
+        editions = None if edition is None else EDITIONS[edition]
+        return function(*args, choice=Choice(editions, only), **more)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def output_options(*names: str) -> Callable[[F], F]:
+    """`--format` and `--output`; without names, every report format."""
+
+    def decorate(function: F) -> F:
+        function = click.option(
+            "--output",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Write the result to FILE, whole or not at all, instead of stdout.",
+        )(function)
+        return format_option(*names)(function)
+
+    return decorate
+
+
+def format_option(*names: str) -> Callable[[F], F]:
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(list(names) or formats()),
+        default="table",
+        show_default=True,
+        help="How the result is written.",
+    )
+
+
+quiet_option = click.option(
+    "--quiet", is_flag=True, help="No progress; in the table only one line for each statement."
+)

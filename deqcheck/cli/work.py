@@ -1,0 +1,71 @@
+"""From CASE arguments to problems and reports."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from deqcheck.case import Case, CaseError, build_problem, read_case, read_text
+from deqcheck.cli import embedded
+from deqcheck.cli.errors import Complaint, NumericalComplaint
+from deqcheck.cli.options import Changes
+from deqcheck.engine import UsageError
+from deqcheck.models.problem import NoEquilibrium, Problem
+
+
+class Task(NamedTuple):
+    case: Case
+    problem: Problem
+    # The command that does it again.
+    replay: str
+
+
+def prepare(words: Sequence[str], changes: Changes) -> list[Task]:
+    """Read and build every case before any work starts; all that is wrong is said at once."""
+    tasks, wrong = [], []
+    for word in words:
+        try:
+            tasks.append(task(word, changes))
+        except Complaint as complaint:
+            wrong.append(complaint)
+    if wrong:
+        raise type(wrong[0])("\n".join(complaint.message for complaint in wrong))
+    return tasks
+
+
+def task(word: str, changes: Changes) -> Task:
+    with sentences():
+        case = _read(word, changes)
+        replay = shlex.join(["deqcheck", "run", word, *changes.arguments()])
+        return Task(case, build_problem(case), replay)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Errors of the other rooms as complaints."""
+    try:
+        yield
+    except CaseError as error:
+        raise Complaint(str(error)) from None
+    except UsageError as error:
+        raise Complaint(f"deqcheck: {error}") from None
+    except NoEquilibrium as error:
+        raise NumericalComplaint(f"deqcheck: no equilibrium: {error}") from None
+
+
+def _read(word: str, changes: Changes) -> Case:
+    """A file, or else an embedded case of that name."""
+    path = Path(word)
+    if path.exists():
+        return read_case(path, changes.settings, changes.seed)
+    found = embedded.find(word)
+    if found is None:
+        near = difflib.get_close_matches(word, embedded.names(), 1)
+        hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck cases` lists them"
+        raise Complaint(f"{word}: neither a file nor an embedded case{hint}")
+    text = found.read_text(encoding="utf-8")
+    return read_text(text, word, found.parent, changes.settings, changes.seed)

@@ -1,0 +1,1 @@
+"""Training any model by gradient descent or gradient flow, and recording it."""

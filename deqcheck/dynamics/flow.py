@@ -1,0 +1,198 @@
+"""Gradient flow, integrated twice by scipy's solve_ivp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.fields import choice, number
+from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm, pack, unpack
+from deqcheck.records.verdict import Status
+
+EXPLICIT = ("DOP853", "RK45", "RK23")
+STIFF = ("Radau", "BDF", "LSODA")
+# The second integration is this much tighter; solve_ivp does not go below 100 eps.
+TIGHTER, TIGHTEST = 1e-2, 2.3e-14
+SEGMENTS = 20
+# An explicit method that needs more evaluations than this for one segment is starving.
+STARVED = 20_000
+# Evaluations spent on locating an infimum between samples.
+REFINEMENTS = 12
+
+
+@dataclass(frozen=True)
+class GradientFlow:
+    """d theta/dt = -gradient, by scipy.integrate.solve_ivp."""
+
+    kind: ClassVar[str] = "flow"
+    horizon: float = number(above=0, doc="final time T")
+    method: str = choice(*EXPLICIT, *STIFF, default="DOP853", doc="solver of solve_ivp")
+    rtol: float = number(
+        above=0, at_most=1e-3, default=1e-10, doc="relative tolerance; a second run is 100x tighter"
+    )
+    atol: float = number(above=0, default=1e-12, doc="absolute tolerance, relative to |theta(0)|")
+
+    def run(
+        self,
+        problem: Problem,
+        tracks: Sequence[str] = (),
+        infima: Sequence[str] = (),
+        report: Report = silent,
+    ) -> Trajectory:
+        times = record_times(self.horizon, problem.record_points)
+        loose = Integration(problem, self, times, 1.0, "flow", silent)
+        tight = Integration(problem, self, times, TIGHTER, "flow", report)
+        recorder = Recorder(problem, tracks)
+        theta, interrupted = problem.theta0, False
+        try:
+            # In step with each other, so that an interruption leaves both at the same time.
+            for (_, coarse), (i, theta) in zip(loose.samples(), tight.samples(), strict=False):
+                here, other = problem.model.objective(theta), problem.model.objective(coarse)
+                slope = gradient_norm(here.gradient)
+                # What one step's tolerance may do to the loss: early steps of both runs can be
+                # so alike that their difference shows less.
+                error = here.error + slope * tight.tolerance(theta)
+                recorder.cheap(i, float(times[i]), here.gap, error, slope, other.gap)
+                recorder.dear(i, float(times[i]), theta)
+            if loose.status is tight.status is Status.COMPLETED:
+                for name in infima:
+                    _refine(recorder, tight, name)
+        except KeyboardInterrupt:
+            interrupted = True
+        status = loose.status if loose.status is not Status.COMPLETED else tight.status
+        return recorder.finish(
+            theta,
+            Status.INTERRUPTED if interrupted else status,
+            list(dict.fromkeys([*loose.notes, *tight.notes])),
+            loose.evaluations + tight.evaluations,
+        )
+
+
+def record_times(horizon: float, points: int) -> np.ndarray:
+    """0 and a grid that is fine at the start, where a flow moves fastest, and even later on."""
+    early = np.geomspace(horizon * 1e-4, horizon, points // 4)
+    even = np.linspace(0, horizon, points - points // 4)
+    return np.unique(np.concatenate([early, even]))
+
+
+class Starving(Exception):
+    """The explicit method needs too many evaluations."""
+
+
+class Integration:
+    """One pass over the recorded times, in segments, with dense output kept for refinements."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        flow: GradientFlow,
+        times: np.ndarray,
+        factor: float,
+        phase: str,
+        report: Report,
+    ):
+        self.problem, self.times = problem, times
+        self.method, self.phase, self.report = flow.method, phase, report
+        self.rtol = max(flow.rtol * factor, TIGHTEST)
+        scale = float(np.sqrt(np.mean(pack(problem.theta0) ** 2)))
+        self.atol = max(flow.atol * factor * (scale or 1.0), 1e-300)
+        self.status = Status.COMPLETED
+        self.notes: list[str] = []
+        self.evaluations = 0
+        self._budget = STARVED
+        self.pieces: list[Any] = []
+
+    def samples(self) -> Iterator[tuple[int, Params]]:
+        """(index of the recorded time, parameters there), as far as the integration gets."""
+        shapes = self.problem.model.shapes
+        x = pack(self.problem.theta0)
+        yield 0, unpack(x, shapes)
+        for first, last in self._segments():
+            piece = self._advance(x, first, last)
+            if piece is None:
+                return
+            for i, column in enumerate(piece.y.T[1:], start=first + 1):
+                yield i, unpack(np.ascontiguousarray(column), shapes)
+            x = piece.y[:, -1]
+            gap = self.problem.model.objective(unpack(x, shapes)).gap
+            t = float(self.times[last])
+            self.report(Progress(self.phase, last, t, t / float(self.times[-1]), gap))
+
+    def tolerance(self, theta: Params) -> float:
+        size = pack(theta)
+        return self.rtol * float(np.linalg.norm(size)) + self.atol * float(np.sqrt(size.size))
+
+    def _segments(self) -> Iterator[tuple[int, int]]:
+        cuts = np.unique(np.linspace(0, len(self.times) - 1, SEGMENTS + 1).astype(int))
+        yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
+
+    def _advance(self, x: np.ndarray, first: int, last: int) -> Any:
+        from scipy.integrate import solve_ivp
+
+        span = self.times[first : last + 1]
+        self._budget = STARVED
+        try:
+            with np.errstate(all="ignore"):
+                piece = solve_ivp(
+                    self._velocity,
+                    (span[0], span[-1]),
+                    x,
+                    method=self.method,
+                    t_eval=span,
+                    dense_output=True,
+                    rtol=self.rtol,
+                    atol=self.atol,
+                )
+        except Starving:
+            return self._stiffer(x, first, last)
+        except NoEquilibrium as stop:
+            self.status = Status.NO_EQUILIBRIUM
+            self.notes.append(f"after t = {span[0]:g}: {stop}")
+            return None
+        if not piece.success or not np.isfinite(piece.y).all():
+            self.status = Status.INTEGRATOR_FAILED
+            self.notes.append(f"{self.method} stopped after t = {span[0]:g}: {piece.message}")
+            return None
+        self.pieces.append(piece.sol)
+        return piece
+
+    def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
+        """An explicit method that starves is replaced for the rest, and the notes say so."""
+        t = self.times[first]
+        if self.method in STIFF:
+            self.status = Status.INTEGRATOR_FAILED
+            self.notes.append(f"{self.method} needed over {STARVED} evaluations after t = {t:g}")
+            return None
+        self.notes.append(f"{self.method} starved after t = {t:g}: continued with Radau")
+        self.method = "Radau"
+        return self._advance(x, first, last)
+
+    def _velocity(self, t: float, x: np.ndarray) -> np.ndarray:
+        self.evaluations += 1
+        self._budget -= 1
+        if self._budget < 0:
+            raise Starving
+        return -pack(self.problem.model.objective(unpack(x, self.problem.model.shapes)).gradient)
+
+    def theta(self, t: float) -> Params:
+        """Dense output at any time of the run."""
+        for piece in self.pieces:
+            if t <= piece.t_max:
+                return unpack(piece(t), self.problem.model.shapes)
+        raise ValueError(f"t = {t} lies beyond the run")
+
+
+def _refine(recorder: Recorder, run: Integration, name: str) -> None:
+    """Sample more densely around the smallest recorded value, halving towards the infimum."""
+    for _ in range(REFINEMENTS // 2):
+        t, value = recorder.samples(name)
+        lowest = int(np.argmin(value))
+        for neighbour in (lowest - 1, lowest + 1):
+            if 0 <= neighbour < len(t):
+                between = float(t[lowest] + t[neighbour]) / 2
+                recorder.dear(int(np.searchsorted(run.times, between)), between, run.theta(between))

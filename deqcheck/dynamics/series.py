@@ -1,0 +1,65 @@
+"""A quantity sampled along a run, its infimum so far and its integral, each with an error bar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deqcheck.records.measured import EPS, Measured
+
+# A parabola through neighbouring samples dips below them by h^2 f''/8; doubled, because f'' is
+# itself estimated from the samples.
+DIP_SAFETY = 2.0
+
+
+@dataclass(frozen=True)
+class Series:
+    k: np.ndarray
+    t: np.ndarray
+    value: Measured
+
+    def dips(self) -> np.ndarray:
+        """For each interval between samples: how far the quantity may lie below its ends."""
+        t, f = self.t, self.value.value
+        h = np.diff(t)
+        if len(h) < 2:
+            return np.abs(np.diff(f))
+        with np.errstate(all="ignore"):
+            slopes = np.diff(f) / h
+            bend = 2 * np.diff(slopes) / (h[1:] + h[:-1])
+        bend = np.abs(np.where(np.isfinite(bend), bend, 0.0))
+        worst = np.maximum(np.append(bend[0], bend), np.append(bend, bend[-1]))
+        return DIP_SAFETY * h**2 * worst / 8
+
+    def infimum_until(self, t: np.ndarray) -> Measured:
+        """inf over [0, t]. The samples are an upper estimate; the radius reaches down to the dips."""
+        low = self.value.low.copy()
+        low[1:] = np.minimum(low[1:], np.minimum(low[1:], low[:-1]) - self.dips())
+        high = np.minimum.accumulate(self.value.high)
+        value = np.minimum.accumulate(self.value.value)
+        low = np.minimum.accumulate(low)
+        at = np.searchsorted(self.t, t * (1 - 4 * EPS), side="right") - 1
+        at = np.clip(at, 0, len(self.t) - 1)
+        # Between two samples the quantity may already have fallen towards the next one.
+        after = np.clip(np.searchsorted(self.t, t * (1 - 4 * EPS), side="left"), 0, len(self.t) - 1)
+        error = np.maximum(high[at] - value[at], value[at] - low[np.maximum(at, after)])
+        return Measured(value[at], np.maximum(error, 0.0), "sampled infimum")
+
+    def integral_until(self, t: np.ndarray) -> Measured:
+        """Trapezoidal integral over [0, t]; its error is at most the dips times the time."""
+        h = np.diff(self.t)
+        f, e = self.value.value, self.value.error
+        area = np.append(0.0, np.cumsum(h * (f[1:] + f[:-1]) / 2))
+        radius = h * (self.dips() + np.maximum(e[1:], e[:-1]))
+        error = np.append(0.0, np.cumsum(radius))
+        value = np.interp(t, self.t, area)
+        # Inside an interval the trapezoid is replaced by a chord: charge the whole interval.
+        reach = np.clip(np.searchsorted(self.t, t, side="left"), 0, len(self.t) - 1)
+        partial = ~np.isin(t, self.t)
+        chord = np.where(partial, np.append(np.abs(np.diff(f)) * h, 0.0)[reach - 1], 0.0)
+        rounding = len(self.t) * EPS * np.abs(value)
+        return Measured(value, error[reach] + chord + rounding, "trapezoidal rule")
+
+    def at_end(self) -> Measured:
+        return self.value[-1]

@@ -1,0 +1,34 @@
+"""The record of a run, with both clocks: k and t (= step * k for gradient descent)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from deqcheck.dynamics.series import Series
+from deqcheck.models.problem import Params
+from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Status
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    k: np.ndarray
+    t: np.ndarray
+    # The loss above the model's infimum: what decays to zero.
+    gap: Measured
+    # The radius of the gap at the computed parameters alone, without what accumulated before.
+    local_error: np.ndarray
+    gradient: np.ndarray
+    series: Mapping[str, Series]
+    distance: Mapping[str, Series]
+    final: Params
+    status: Status = Status.COMPLETED
+    notes: tuple[str, ...] = ()
+    evaluations: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return self.status is Status.COMPLETED

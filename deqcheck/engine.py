@@ -1,0 +1,192 @@
+"""From a problem to a report: train, let every statement judge, collect the verdicts."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from deqcheck import __version__
+from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem, quantities
+from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
+from deqcheck.registry import members
+from deqcheck.theorems.base import Statement
+
+
+class UsageError(Exception):
+    """What was asked for does not fit the case; the text is one sentence."""
+
+
+def statements() -> list[type[Statement]]:
+    return members("deqcheck.theorems", Statement)
+
+
+def run(
+    case: Any,
+    problem: Problem,
+    *,
+    editions: Sequence[str] | None = None,
+    only: Sequence[str] = (),
+    progress: Callable[[Progress], None] | None = None,
+) -> Report:
+    """Train the model of the case and judge every statement asked for."""
+    started = time.perf_counter()
+    chosen = _chosen(case, problem, editions, only)
+    trajectory = None
+    if problem.train is not None:
+        tracks = _union(s.tracks for s in chosen)
+        infima = _union(s.infima for s in chosen)
+        with np.errstate(all="ignore"):
+            trajectory = problem.train.run(problem, tracks, infima, progress or silent)
+    verdicts = tuple(_judge(s, case, problem, trajectory) for s in chosen)
+    return Report(
+        **_labels(case),
+        quantities=quantities(problem.start),
+        verdicts=verdicts,
+        status=trajectory.status if trajectory else Status.COMPLETED,
+        track=_track(problem, trajectory) if trajectory else None,
+        notes=trajectory.notes if trajectory else (),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def bounds(
+    case: Any, problem: Problem, *, editions: Sequence[str] | None = None, only: Sequence[str] = ()
+) -> Report:
+    """Everything known before training."""
+    started = time.perf_counter()
+    verdicts = []
+    for statement in _chosen(case, problem, editions, only):
+        hypotheses = tuple(h.judge() for h in statement.hypotheses(problem))
+        verdicts.append(_verdict(statement, case, problem, hypotheses))
+    return Report(
+        **_labels(case),
+        quantities=quantities(problem.start),
+        verdicts=tuple(verdicts),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None) -> Verdict:
+    hypotheses = [h.judge() for h in s.hypotheses(p)]
+    conclusions = [c.judge() for c in s.claims(p, p.start)]
+    complete = True
+    if run is not None and "static" not in s.dynamics:
+        if len(run.k) > 1:
+            hypotheses += [h.judge() for h in s.path_hypotheses(p, run)]
+            conclusions += [c.judge() for c in s.conclusions(p, run)]
+        complete = run.complete
+    outcome = outcome_of(hypotheses, conclusions, complete)
+    return _verdict(s, case, p, tuple(hypotheses), conclusions=tuple(conclusions), outcome=outcome)
+
+
+def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any) -> Verdict:
+    return Verdict(
+        **{"outcome": None, **more},
+        id=s.id,
+        title=s.title,
+        edition=s.edition,
+        hypotheses=hypotheses,
+        constants=s.chosen(p),
+        quantities=s.quantities(p),
+        erratum=s.erratum,
+        expected=_expected(case.expect.get(s.id), s.edition),
+    )
+
+
+def _expected(entry: Any, edition: str) -> str | None:
+    """One word for every edition, or a word for each."""
+    return entry.get(edition) if isinstance(entry, dict) else entry
+
+
+def _chosen(
+    case: Any, p: Problem, editions: Sequence[str] | None, only: Sequence[str]
+) -> list[Statement]:
+    known = {s.id: s for s in statements()}
+    for wanted in only:
+        if wanted not in known:
+            near = difflib.get_close_matches(wanted, known, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise UsageError(f"there is no statement {wanted!r}{hint}")
+    ids = only or case.theorems or [s.id for s in known.values() if _speaks_of(s, p)]
+    for id_ in ids:
+        if p.model.kind not in known[id_].models:
+            models = " and ".join(known[id_].models)
+            raise UsageError(f"{id_} speaks of {models}, the case's model is {p.model.kind}")
+    wanted_editions = editions or _case_editions(case)
+    return [
+        known[id_](edition, case.constants.get(id_))
+        for id_ in ids
+        for edition in _editions_of(known[id_], wanted_editions)
+    ]
+
+
+def _speaks_of(s: type[Statement], p: Problem) -> bool:
+    return p.model.kind in s.models and (p.dynamics in s.dynamics or "static" in s.dynamics)
+
+
+def _case_editions(case: Any) -> tuple[str, ...]:
+    return ("printed", "corrected") if case.edition == "both" else (case.edition,)
+
+
+def _editions_of(s: type[Statement], wanted: Sequence[str]) -> Sequence[str]:
+    """A statement without an erratum reads the same in every edition and is judged once."""
+    return wanted if len(s.editions) > 1 else wanted[-1:]
+
+
+def _union(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in groups for name in group))
+
+
+def _track(p: Problem, run: Trajectory) -> Track:
+    return Track(
+        k=run.k,
+        t=run.t,
+        loss=run.gap + p.model.infimum,
+        gap=run.gap,
+        gradient=run.gradient,
+        series={name: (s.k, s.t, s.value) for name, s in run.series.items()},
+    )
+
+
+def _labels(case: Any) -> dict[str, Any]:
+    return {
+        "title": case.title,
+        "name": case.name,
+        "digest": case.digest,
+        "resolved": case.resolved,
+        "environment": environment(),
+        "expected_status": case.expect.get("status"),
+    }
+
+
+def environment() -> dict[str, Any]:
+    import scipy
+
+    return {
+        "deqcheck": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "blas": _blas(),
+        "threads": _threads(),
+    }
+
+
+def _blas() -> str:
+    info = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-arg,index]
+    return f"{info.get('name', 'unknown')} {info.get('version', '')}".strip()
+
+
+def _threads() -> int:
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Kronecker forms, solvers with a-posteriori errors, spectra, norms and error bars."""

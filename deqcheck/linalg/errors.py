@@ -1,0 +1,77 @@
+"""The few rules by which computed numbers get their error bars.
+
+Each rule is the classical bound with a small stated factor: rounding errors of long sums grow like
+the square root of their length in practice, so a few times `length * eps` has room to spare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.records.measured import EPS, Measured
+
+
+def rounding(length: int, scale: float, factor: float = 4.0) -> float:
+    """A sum of `length` products whose absolute values add up to at most `scale`."""
+    return factor * length * EPS * scale
+
+
+def sum_of_squares(a: np.ndarray, radius: float = 0.0) -> Measured:
+    """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
+    value = float(np.vdot(a, a).real)
+    size = float(np.sqrt(value))
+    return Measured(value, 2 * size * radius + radius**2 + rounding(1, value))
+
+
+def frobenius(a: np.ndarray, radius: float = 0.0) -> Measured:
+    value = float(np.linalg.norm(a))
+    return Measured(value, radius + rounding(1, value))
+
+
+def singular_values(a: np.ndarray, radius: float = 0.0) -> Measured:
+    """All of them, descending. Weyl: none moves further than the matrix does (2-norm)."""
+    if not a.size or not np.isfinite(a).all():
+        count = min(a.shape)
+        return Measured(np.full(count, np.nan), np.inf)
+    s = np.linalg.svd(a, compute_uv=False)
+    return Measured(s, np.full(s.shape, radius + max(a.shape) * EPS * s[0]), "Weyl")
+
+
+def norm2(a: np.ndarray, radius: float = 0.0) -> Measured:
+    """Operator 2-norm of a matrix, Euclidean norm of a vector."""
+    if a.ndim == 1:
+        return frobenius(a, radius)
+    return singular_values(a, radius)[0]
+
+
+def norm1(a: np.ndarray, radius: float = 0.0) -> Measured:
+    """Induced 1-norm: the largest column sum of absolute values."""
+    value = float(np.abs(a).sum(axis=0).max())
+    return Measured(value, radius + rounding(1, value))
+
+
+def nth_singular_value(a: np.ndarray, count: int, radius: float = 0.0) -> Measured:
+    """The `count`-th singular value: exactly 0 when the matrix has fewer."""
+    if min(a.shape) < count:
+        return Measured(0.0)
+    s = singular_values(a, radius)[count - 1]
+    return Measured(max(s.value, 0.0), s.error, s.how)
+
+
+def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
+    """Ascending eigenvalues of a symmetric matrix (Weyl)."""
+    if not np.isfinite(a).all():
+        return Measured(np.full(len(a), np.nan), np.inf)
+    w = np.linalg.eigvalsh(a)
+    size = float(np.abs(w).max(initial=0.0))
+    return Measured(w, np.full(w.shape, radius + len(a) * EPS * size), "Weyl")
+
+
+def together(norms: Iterable[Measured]) -> Measured:
+    """sqrt of the sum of squares of several norms (their radii add at most in the same way)."""
+    parts = list(norms)
+    value = float(np.sqrt(sum(p.value**2 for p in parts)))
+    radius = float(np.sqrt(sum(p.error**2 for p in parts)))
+    return Measured(value, radius + rounding(1, value))

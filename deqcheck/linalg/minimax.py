@@ -1,0 +1,71 @@
+"""Smallest possible largest ratio: min over x of max_i f_i(x) for convex f_i (log posynomials).
+
+The free constants of a theorem are chosen by it. Any local optimum is global, so the optimum above
+zero means: no constants make every hypothesis hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Optimum:
+    x: np.ndarray
+    value: float
+
+
+def minimise_largest(
+    f: Callable[[np.ndarray], np.ndarray], start: np.ndarray, box: tuple[float, float]
+) -> Optimum:
+    """Epigraph form by SLSQP from several starts, then a Nelder-Mead polish of the maximum.
+
+    Outside the domain f may return inf; the search steps back.
+    """
+    from scipy.optimize import minimize
+
+    start = np.asarray(start, dtype=float)
+    low, high = box
+
+    def largest(x: np.ndarray) -> float:
+        if (x < low).any() or (x > high).any():
+            return 1e6
+        with np.errstate(all="ignore"):
+            worst = float(np.max(f(x)))
+        return worst if np.isfinite(worst) else 1e6
+
+    def room(xs: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return np.clip(np.nan_to_num(xs[-1] - f(xs[:-1]), nan=-1e6), -1e6, 1e6)
+
+    best = Optimum(start, largest(start))
+    for shift in (0.0, -2.0, 2.0):
+        x0 = np.clip(start + shift, low, high)
+        with np.errstate(all="ignore"):
+            found = minimize(
+                lambda xs: xs[-1],
+                np.append(x0, largest(x0)),
+                jac=lambda xs: np.append(np.zeros(len(xs) - 1), 1.0),
+                constraints={"type": "ineq", "fun": room},
+                bounds=[(low, high)] * len(x0) + [(None, None)],
+                method="SLSQP",
+                options={"maxiter": 500, "ftol": 1e-13},
+            )
+        best = _better(best, found.x[:-1], largest)
+    for _ in range(3):
+        polished = minimize(
+            largest,
+            best.x,
+            method="Nelder-Mead",
+            options={"xatol": 1e-10, "fatol": 1e-13, "maxiter": 4000, "maxfev": 4000},
+        )
+        best = _better(best, polished.x, largest)
+    return best
+
+
+def _better(best: Optimum, x: np.ndarray, f: Callable[[np.ndarray], float]) -> Optimum:
+    value = f(x)
+    return Optimum(x, value) if value < best.value else best

@@ -1,0 +1,1 @@
+"""One file for each model: parameters, equilibrium, loss and gradient, and their oracles."""

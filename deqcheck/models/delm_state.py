@@ -1,0 +1,160 @@
+"""The deep equilibrium linear model at given parameters: everything that can be measured there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import lu_factor, lu_solve
+
+from deqcheck.linalg import errors
+from deqcheck.models import delm_spectrum
+from deqcheck.models.problem import Params
+from deqcheck.records.measured import EPS, Measured, measured, minimum, sqrt
+
+if TYPE_CHECKING:
+    from deqcheck.models.delm import DelmModel
+
+
+class DelmState:
+    """Lazy: each matrix is computed once, when something asks for it."""
+
+    def __init__(self, model: DelmModel, theta: Params):
+        self.model, self.theta = model, theta
+        self.gamma, self.m, self.my, self.n = model.gamma, model.m, model.my, model.n
+        self.A, self.B = theta["A"], theta["B"]
+
+    @cached_property
+    def S(self) -> np.ndarray:
+        return self.model.softmax(self.A)
+
+    @cached_property
+    def U(self) -> np.ndarray:
+        return self.model.resolvent(self.S)
+
+    @cached_property
+    def lu(self) -> tuple[np.ndarray, np.ndarray]:
+        return lu_factor(self.U)
+
+    @cached_property
+    def Z(self) -> np.ndarray:
+        """B U^-1, the effective linear map (my x m)."""
+        return lu_solve(self.lu, self.B.T, trans=1).T
+
+    @property
+    def Z_radius(self) -> float:
+        return float(self.model.z_error * np.linalg.norm(self.Z))
+
+    @cached_property
+    def equilibrium(self) -> np.ndarray:
+        """U^-1 Phi (m x n)."""
+        return lu_solve(self.lu, self.model.outer.Phi)
+
+    @cached_property
+    def U_singular(self) -> Measured:
+        """S is accurate to a few units in the last place, and ||S||_F <= sqrt(m)."""
+        return errors.singular_values(self.U, 4 * EPS * self.gamma * np.sqrt(self.m))
+
+    @cached_property
+    def Q(self) -> np.ndarray:
+        """grad L0(Z) (my x m)."""
+        return self.model.outer.gap_and_gradient(self.Z, self.Z_radius)[2]
+
+    @cached_property
+    def gradient(self) -> Params:
+        return self.model.objective(self.theta).gradient
+
+    @cached_property
+    def gap(self) -> Measured:
+        gap, error, _ = self.model.outer.gap_and_gradient(self.Z, self.Z_radius)
+        return Measured(gap, error, "residual in row-space coordinates")
+
+    @property
+    def loss(self) -> Measured:
+        return self.gap + self.model.infimum
+
+    @cached_property
+    def lambda_min_D(self) -> Measured:
+        return delm_spectrum.lambda_min(self)
+
+    @cached_property
+    def lambda_independent(self) -> Measured:
+        """Eq. (33): 1/(m (1 + gamma)^2)."""
+        return 1 / (self.m * (1 + measured(self.gamma)) ** 2)
+
+    @cached_property
+    def lambda_independent_sharp(self) -> Measured:
+        """1/||U||_2^2 >= 1/min(m (1 + gamma^2), (1 + gamma sqrt m)^2) for every A."""
+        g = measured(self.gamma)
+        return 1 / minimum(self.m * (1 + g**2), (1 + g * sqrt(self.m)) ** 2)
+
+    def _gradient_norms(self) -> dict[str, Measured]:
+        """Radii follow G = Q U^-T and grad_A[:, k] = gamma J_k (Z^T G)[:, k], ||J_k|| <= 1/2."""
+        G, Z = self.gradient["B"], self.Z
+        inverse = 1 / self.U_singular.low[-1]
+        g_norm, z_norm = float(np.linalg.norm(G)), float(np.linalg.norm(Z))
+        Q_radius = self.model.outer.gradient_radius(Z, self.Z_radius)
+        G_radius = inverse * (Q_radius + 4 * EPS * self.m * g_norm)
+        product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * self.my * z_norm * g_norm
+        return {
+            "A": errors.frobenius(self.gradient["A"], self.gamma * (product + 4 * EPS * z_norm * g_norm)),
+            "B": errors.frobenius(G, G_radius),
+        }
+
+    def _equilibrium(self) -> tuple[Measured, Measured]:
+        """Residual and certified error in the 1-norm, in which the map contracts by gamma."""
+        Zeq, Phi = self.equilibrium, self.model.outer.Phi
+        residual = np.abs(Zeq - self.gamma * (self.S @ Zeq) - Phi).sum(axis=0)
+        size = np.abs(Zeq).sum(axis=0) + np.abs(Phi).sum(axis=0)
+        noise = float((errors.rounding(self.m, 1.0) * size).max())
+        worst = float(residual.max())
+        return Measured(worst, noise), Measured((worst + noise) / (1 - self.gamma), 0.0, "certified")
+
+    def measure(self, name: str) -> Measured:
+        return _MEASURES[name](self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        scalar_only = {"delta_bar"}
+        return tuple(n for n in _MEASURES if self.my == 1 or n not in scalar_only)
+
+    def _delta_bar(self) -> Measured:
+        """Trust-region scale: 1/lambda_max(S^1/2 F S^1/2), F = l'' U^-1 Phi Phi^T U^-T (my = 1)."""
+        root = np.sqrt(delm_spectrum.block_scalars(self))
+        M = lu_solve(self.lu, self.model.outer.features) * root[:, None]
+        radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * np.linalg.norm(M)
+        return 1 / (self.model.outer.curvature() * errors.norm2(M, float(radius)) ** 2)
+
+    def _cond1_U(self) -> Measured:
+        """||U||_1 ||U^-1||_1 = (1 + gamma (1 - 2 min_j S_jj)) / (1 - gamma)."""
+        smallest = Measured(float(np.diag(self.S).min()), 4 * EPS)
+        return (1 + self.gamma * (1 - 2 * smallest)) / (1 - measured(self.gamma))
+
+
+_MEASURES = {
+    "loss": lambda s: s.loss,
+    "loss_star": lambda s: s.model.infimum,
+    "gap": lambda s: s.gap,
+    "residual": lambda s: sqrt(s.loss),
+    "gradient": lambda s: errors.together(s._gradient_norms().values()),
+    "gradient.A": lambda s: s._gradient_norms()["A"],
+    "gradient.B": lambda s: s._gradient_norms()["B"],
+    "equilibrium.residual": lambda s: s._equilibrium()[0],
+    "equilibrium.error": lambda s: s._equilibrium()[1],
+    "norm2.A": lambda s: errors.norm2(s.A),
+    "norm2.B": lambda s: errors.norm2(s.B),
+    "norm1.B": lambda s: errors.norm1(s.B),
+    "norm1.Z": lambda s: errors.norm1(s.Z, s.Z_radius * np.sqrt(s.my)),
+    "norm2.Z": lambda s: errors.norm2(s.Z, s.Z_radius),
+    "norm2.U_inverse": lambda s: 1 / s.U_singular[-1],
+    "norm.Q": lambda s: errors.frobenius(s.Q, s.model.outer.gradient_radius(s.Z, s.Z_radius)),
+    "lambda_min_D": lambda s: s.lambda_min_D,
+    "lambda_independent": lambda s: s.lambda_independent,
+    "lambda_independent_sharp": lambda s: s.lambda_independent_sharp,
+    "sigma_min_Phi": lambda s: s.model.outer.factored.last,
+    "sigma_pos_Phi": lambda s: s.model.outer.factored.smallest_positive,
+    "kappa": lambda s: s.model.outer.pl_constant,
+    "cond1_U": lambda s: s._cond1_U(),
+    "delta_bar": lambda s: s._delta_bar(),
+}

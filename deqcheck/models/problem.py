@@ -1,0 +1,94 @@
+"""One instance to be checked: a model with its data, where it starts and how it is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from deqcheck.records.measured import Measured
+
+Params = dict[str, np.ndarray]
+
+
+class Objective(NamedTuple):
+    """The loss above its infimum, the radius of that number, and the gradient."""
+
+    gap: float
+    error: float
+    gradient: Params
+
+
+class State(Protocol):
+    """A model at given parameters; what it can measure is computed when asked for."""
+
+    names: tuple[str, ...]
+
+    def measure(self, name: str) -> Measured: ...
+
+
+class Model(Protocol):
+    """A model with its data and loss."""
+
+    kind: str
+    shapes: Mapping[str, tuple[int, ...]]
+    # The infimum of the loss that the theorems compare with (0 where they compare with none).
+    infimum: Measured
+
+    def objective(self, theta: Params) -> Objective: ...
+
+    def at(self, theta: Params) -> State: ...
+
+    def explicit_gradient(self, theta: Params) -> Params: ...
+
+
+class NoEquilibrium(Exception):
+    """The equilibrium equation could not be solved to a certified accuracy."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    model: Any
+    theta0: Params
+    train: Any = None
+    constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    seed: int = 0
+    record_points: int = 200
+
+    @cached_property
+    def start(self) -> Any:
+        return self.model.at(self.theta0)
+
+    @property
+    def dynamics(self) -> str:
+        """flow, gd or static."""
+        return "static" if self.train is None else str(self.train.kind)
+
+    @property
+    def step(self) -> float:
+        """Step size of the dynamics; a flow is the limit 0."""
+        return float(getattr(self.train, "step", 0.0))
+
+
+def pack(theta: Params) -> np.ndarray:
+    return np.concatenate([a.ravel() for a in theta.values()])
+
+
+def unpack(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
+    theta, at = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        theta[name] = x[at : at + size].reshape(shape)
+        at += size
+    return theta
+
+
+def gradient_norm(gradient: Params) -> float:
+    return float(np.sqrt(sum(np.vdot(g, g) for g in gradient.values())))
+
+
+def quantities(state: State, names: Iterable[str] | None = None) -> dict[str, Measured]:
+    return {name: state.measure(name) for name in (names or state.names)}

@@ -1,0 +1,1 @@
+"""The core records: frozen, without input or output, known to every room."""

@@ -1,0 +1,241 @@
+"""Claims and curves, and how they are decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from deqcheck.records.measured import Measured
+
+
+class Decision(str, Enum):
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNDECIDED = "undecided"
+
+
+# Two sides of an identity whose radii are wider than this, relative to their size, say nothing.
+IDENTITY_RESOLUTION = 1e-6
+# A bound with less than one digit left above the error bars is below the numerical resolution.
+CURVE_RESOLUTION = 0.1
+# A rate is read off only where the logarithmic decrease is known to this relative accuracy.
+RATE_RESOLUTION = 1e-2
+
+
+def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """Elementwise (holds, violated), each side's error bar granted to the opponent of the answer."""
+    l_low, l_high = np.asarray(left.low), np.asarray(left.high)
+    r_low, r_high = np.asarray(right.low), np.asarray(right.high)
+    if relation == "<=":
+        holds, violated = l_high <= r_low, l_low > r_high
+    elif relation == "<":
+        holds, violated = l_high < r_low, l_low >= r_high
+    elif relation == ">=":
+        holds, violated = l_low >= r_high, l_high < r_low
+    elif relation == ">":
+        holds, violated = l_low > r_high, l_high <= r_low
+    elif relation == "==":
+        scale = np.maximum(np.abs(left.value), np.abs(right.value))
+        radius = np.asarray(left.error + right.error)
+        overlap = (l_low <= r_high) & (r_low <= l_high)
+        holds, violated = overlap & (radius <= IDENTITY_RESOLUTION * scale), ~overlap
+        holds |= overlap & (radius == 0)
+    else:
+        raise ValueError(f"unknown relation {relation}")
+    known = np.isfinite(left.error) & np.isfinite(right.error)
+    return holds & known, violated & known
+
+
+def _ratio(left: float, relation: str, right: float) -> float | None:
+    """Above 1 when the relation holds with room: left/right for >=, right/left for <=."""
+    above, below = (left, right) if relation in (">=", ">") else (right, left)
+    with np.errstate(all="ignore"):
+        ratio = float(np.divide(above, below))
+    return ratio if np.isfinite(ratio) else None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One decided claim or curve, ready to be reported."""
+
+    name: str
+    equation: str
+    formula: str
+    left: Measured
+    relation: str
+    right: Measured
+    decision: Decision
+    ratio: float | None
+    note: str = ""
+    curve: CurveFacts | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    k: int
+    t: float
+    slack: float | None
+
+
+@dataclass(frozen=True)
+class CurveFacts:
+    """Where a curve was decided, where it is tightest, and how sharp its rate is."""
+
+    horizon: int | None
+    last: int
+    horizon_t: float | None
+    last_t: float
+    first_violation: Point | None
+    tightest: Point | None
+    rate_tightness: float | None
+    k: np.ndarray = field(repr=False)
+    t: np.ndarray = field(repr=False)
+    bound: Measured = field(repr=False)
+    relative: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`left relation right` for two numbers."""
+
+    name: str
+    left: Measured
+    relation: str
+    right: Measured
+    equation: str = ""
+    formula: str = ""
+    note: str = ""
+
+    def judge(self) -> Judged:
+        holds, violated = compare(self.left, self.relation, self.right)
+        decision = Decision.UNDECIDED
+        if violated:
+            decision = Decision.VIOLATED
+        elif holds:
+            decision = Decision.HOLDS
+        return Judged(
+            self.name,
+            self.equation,
+            self.formula,
+            self.left,
+            self.relation,
+            self.right,
+            decision,
+            _ratio(self.left.value, self.relation, self.right.value),
+            self.note,
+        )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """`left relation right` at every recorded step.
+
+    `decays`: the two sides fall from a common start, so k = 0 says nothing and rates can be compared.
+    `contracts`: the right side is a factor below 1, and what counts is its distance from 1.
+    """
+
+    name: str
+    left: Measured
+    relation: str
+    right: Measured
+    k: np.ndarray
+    t: np.ndarray
+    equation: str = ""
+    formula: str = ""
+    note: str = ""
+    decays: bool = False
+    contracts: bool = False
+
+    def judge(self) -> Judged:
+        holds, violated = compare(self.left, self.relation, self.right)
+        first = 1 if self.decays else 0
+        holds[:first], violated[:first] = True, False
+        judged = _leading(holds)
+        decision = Decision.UNDECIDED
+        if violated.any():
+            decision = Decision.VIOLATED
+        elif judged > first and not (self._resolved() & ~holds).any():
+            decision = Decision.HOLDS
+        last = judged - 1 if judged > first else None
+        facts = self._facts(last, violated)
+        at = self._decisive(facts, judged)
+        left, right = self.left[at], self.right[at]
+        ratio = _ratio(left.value, self.relation, right.value)
+        return Judged(
+            self.name,
+            self.equation,
+            self.formula,
+            left,
+            self.relation,
+            right,
+            decision,
+            ratio,
+            self.note,
+            facts,
+        )
+
+    def _resolved(self) -> np.ndarray:
+        """Where the bound still stands above the error bars of the two sides."""
+        error = np.asarray(self.left.error + self.right.error)
+        size = 1 - self.right.value if self.contracts else self.right.value
+        return error < CURVE_RESOLUTION * np.abs(size)
+
+    def _slack(self) -> np.ndarray:
+        above, below = self.left.value, self.right.value
+        if self.relation in ("<=", "<", "=="):
+            above, below = below, above
+        with np.errstate(all="ignore"):
+            return np.divide(above, below)
+
+    def _facts(self, horizon: int | None, violated: np.ndarray) -> CurveFacts:
+        slack = self._slack()
+        first = int(np.argmax(violated)) if violated.any() else None
+        seen = self._resolved() & ~np.isnan(slack)
+        seen[0] &= not self.decays
+        tightest = int(np.argmin(np.where(seen, slack, np.inf))) if seen.any() else None
+        return CurveFacts(
+            horizon=None if horizon is None else int(self.k[horizon]),
+            last=int(self.k[-1]),
+            horizon_t=None if horizon is None else float(self.t[horizon]),
+            last_t=float(self.t[-1]),
+            first_violation=self._point(first, slack),
+            tightest=self._point(tightest, slack),
+            rate_tightness=self._rate_tightness(seen) if self.decays else None,
+            k=self.k,
+            t=self.t,
+            bound=self.right,
+        )
+
+    def _point(self, i: int | None, slack: np.ndarray) -> Point | None:
+        if i is None:
+            return None
+        value = float(slack[i])
+        return Point(int(self.k[i]), float(self.t[i]), value if np.isfinite(value) else None)
+
+    def _decisive(self, facts: CurveFacts, judged: int) -> int:
+        point = facts.first_violation or facts.tightest
+        if point is None:
+            return min(judged, len(self.k) - 1)
+        return int(np.flatnonzero((self.k == point.k) & (self.t == point.t))[0])
+
+    def _rate_tightness(self, seen: np.ndarray) -> float | None:
+        """Largest log-decrease of the bound over that of the measured value: 1 is an equality."""
+        left, right = self.left, self.right
+        with np.errstate(all="ignore"):
+            fall = np.log(left.value[0] / left.value)
+            promised = np.log(right.value[0] / right.value)
+            noise = left.error / left.value + left.error[0] / left.value[0]
+        usable = seen & (fall > 0) & np.isfinite(promised) & (noise <= RATE_RESOLUTION * fall)
+        if not usable.any():
+            return None
+        return float(np.max(promised[usable] / fall[usable]))
+
+
+def _leading(flags: np.ndarray) -> int:
+    """How many leading entries are true."""
+    return len(flags) if flags.all() else int(np.argmin(flags))
+
+

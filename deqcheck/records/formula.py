@@ -1,0 +1,95 @@
+"""Formulas as text that is also the code: a claim shows exactly what it computes.
+
+`Formula("a^2 <= exp(-2*rate*t)").sides({...})` evaluates both sides in outward arithmetic.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from deqcheck.records import measured as ms
+from deqcheck.records.measured import EPS, Measured, measured
+
+RELATIONS = ("<=", ">=", "==", "<", ">")
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+}
+_FUNCTIONS: dict[str, Callable[..., Measured]] = {
+    "exp": ms.exp,
+    "log": ms.log,
+    "sqrt": ms.sqrt,
+    "cosh": ms.cosh,
+    "min": ms.minimum,
+    "max": ms.maximum,
+    "abs": lambda x: abs(measured(x)),
+}
+
+
+@dataclass(frozen=True)
+class Formula:
+    """`left RELATION right` in plain ASCII; `^` is the power."""
+
+    text: str
+
+    @cached_property
+    def relation(self) -> str:
+        return self._split[1]
+
+    @cached_property
+    def _split(self) -> tuple[str, str, str]:
+        for relation in RELATIONS:
+            left, found, right = self.text.partition(relation)
+            if found:
+                return left, relation, right
+        raise ValueError(f"formula without a relation: {self.text}")
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The variables that a caller must give."""
+        nodes = [n for side in self._trees for n in ast.walk(side)]
+        called = {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+        return frozenset(n.id for n in nodes if isinstance(n, ast.Name)) - called
+
+    @cached_property
+    def _trees(self) -> tuple[ast.expr, ast.expr]:
+        left, _, right = self._split
+        return _parse(left), _parse(right)
+
+    def sides(self, values: Mapping[str, Any]) -> tuple[Measured, Measured]:
+        left, right = self._trees
+        return measured(_evaluate(left, values)), measured(_evaluate(right, values))
+
+
+def _parse(text: str) -> ast.expr:
+    return ast.parse(text.strip().replace("^", "**"), mode="eval").body
+
+
+def _constant(x: float) -> Measured:
+    """A decimal such as 0.14375 that no double equals carries its rounding."""
+    exact = Fraction(repr(x)) == Fraction(x)
+    return Measured(x, 0.0 if exact else EPS * abs(x))
+
+
+def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return _constant(node.value)
+    if isinstance(node, ast.Name):
+        return measured(values[node.id])
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_evaluate(node.operand, values)
+    if isinstance(node, ast.BinOp):
+        operator = _OPERATORS[type(node.op)]
+        return operator(_evaluate(node.left, values), _evaluate(node.right, values))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _FUNCTIONS[node.func.id](*(_evaluate(a, values) for a in node.args))
+    raise ValueError(f"not part of the formula language: {ast.dump(node)}")

@@ -1,0 +1,214 @@
+"""A number (or an array of numbers) with an absolute error radius.
+
+Arithmetic widens outward: the radius of a result covers the radii of the operands and the rounding
+of the operation itself. NaN never survives as a value with a finite radius.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+EPS = float(np.finfo(np.float64).eps)
+# Smallest positive double: covers gradual underflow of products and quotients.
+TINY = 5e-324
+# exp, log and pow of the platform's libm are trusted to this many units in the last place.
+LIBM_ULPS = 4.0
+
+Number: TypeAlias = "float | int | Measured"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """`value`, known up to the absolute radius `error`; `how` says where the radius comes from."""
+
+    value: Any
+    error: Any = 0.0
+    how: str = ""
+
+    def __post_init__(self) -> None:
+        value = np.asarray(self.value, dtype=float)
+        error = np.broadcast_to(np.asarray(self.error, dtype=float), value.shape)
+        lost = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
+        error = np.where(lost | np.isnan(error), np.inf, error)
+        if value.ndim == 0:
+            object.__setattr__(self, "value", float(value))
+            object.__setattr__(self, "error", float(error))
+        else:
+            object.__setattr__(self, "value", value)
+            object.__setattr__(self, "error", error)
+
+    @property
+    def low(self) -> Any:
+        return _outward(self.value, self.error, -1)
+
+    @property
+    def high(self) -> Any:
+        return _outward(self.value, self.error, +1)
+
+    @property
+    def exact(self) -> bool:
+        return bool(np.all(np.asarray(self.error) == 0))
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, index: Any) -> Measured:
+        return Measured(self.value[index], self.error[index], self.how)
+
+    def widened(self, extra: Any, how: str = "") -> Measured:
+        return Measured(self.value, self.error + np.asarray(extra), how or self.how)
+
+    def __neg__(self) -> Measured:
+        return Measured(-self.value, self.error, self.how)
+
+    def __abs__(self) -> Measured:
+        return Measured(abs(self.value), self.error, self.how)
+
+    def __add__(self, other: Number) -> Measured:
+        b = measured(other)
+        return _rounded(self.value + b.value, self.error + b.error)
+
+    def __sub__(self, other: Number) -> Measured:
+        return self + (-measured(other))
+
+    def __mul__(self, other: Number) -> Measured:
+        b = measured(other)
+        with np.errstate(all="ignore"):
+            error = (
+                _times(abs(self.value), b.error)
+                + _times(abs(b.value), self.error)
+                + _times(self.error, b.error)
+            )
+            return _rounded(self.value * b.value, error)
+
+    def __truediv__(self, other: Number) -> Measured:
+        b = measured(other)
+        with np.errstate(all="ignore"):
+            away = np.abs(b.value) - b.error
+            quotient = np.divide(self.value, b.value)
+            error = np.where(
+                np.isinf(b.value),
+                0.0,
+                (self.error + _times(np.abs(quotient), b.error)) / away,
+            )
+            error = np.where(away > 0, error, np.inf)
+        return _rounded(quotient, error)
+
+    def __pow__(self, power: Number) -> Measured:
+        p = measured(power)
+        if p.exact and np.ndim(p.value) == 0 and float(p.value).is_integer() and p.value >= 0:
+            return _integer_power(self, int(p.value))
+        return exp(log(self) * p)
+
+    def __radd__(self, other: Number) -> Measured:
+        return measured(other) + self
+
+    def __rsub__(self, other: Number) -> Measured:
+        return measured(other) - self
+
+    def __rmul__(self, other: Number) -> Measured:
+        return measured(other) * self
+
+    def __rtruediv__(self, other: Number) -> Measured:
+        return measured(other) / self
+
+    def __rpow__(self, other: Number) -> Measured:
+        return measured(other) ** self
+
+
+def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
+    """`x` as a Measured; plain numbers are exact."""
+    return x if isinstance(x, Measured) else Measured(x, error, how)
+
+
+def _times(a: Any, b: Any) -> Any:
+    """Product with 0 * inf = 0: an exact zero factor removes the other side's uncertainty."""
+    return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))
+
+
+def _outward(value: Any, error: Any, side: int) -> Any:
+    with np.errstate(invalid="ignore"):
+        edge = value + side * np.asarray(error)
+    # value +- error is itself rounded: step one double outward unless the value is exact.
+    edge = np.where(np.asarray(error) == 0, value, np.nextafter(edge, side * np.inf))
+    return edge if edge.ndim else float(edge)
+
+
+def _rounded(value: Any, error: Any, ulps: float = 1.0) -> Measured:
+    """Add the rounding of the operation that gave `value` (and of the radius arithmetic)."""
+    with np.errstate(all="ignore"):
+        exact_infinity = np.isinf(value) & (np.asarray(error) == 0)
+        rounding = np.where(exact_infinity, 0.0, ulps * EPS * np.abs(value) + TINY)
+        return Measured(value, np.asarray(error) * (1 + 8 * EPS) + rounding)
+
+
+def _integer_power(x: Measured, n: int) -> Measured:
+    if n == 0:
+        return measured(np.ones_like(x.value))
+    result = x
+    for _ in range(n - 1):
+        result = result * x
+    return result
+
+
+def _monotone(f: Callable[[Any], Any], x: Measured) -> Measured:
+    """An increasing function: the radius spans the images of both ends."""
+    with np.errstate(all="ignore"):
+        value = f(x.value)
+        error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
+        error = np.where(np.asarray(x.error) == 0, 0.0, error)
+    return _rounded(value, error, LIBM_ULPS)
+
+
+def exp(x: Number) -> Measured:
+    return _monotone(np.exp, measured(x))
+
+
+def log(x: Number) -> Measured:
+    return _monotone(np.log, measured(x))
+
+
+def sqrt(x: Number) -> Measured:
+    m = measured(x)
+    # A true value that is nonnegative may have a radius that reaches below zero.
+    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m)
+
+
+def cosh(x: Number) -> Measured:
+    e = exp(abs(measured(x)))
+    return (e + 1 / e) / 2
+
+
+def minimum(*xs: Number) -> Measured:
+    return _extreme(np.minimum, xs)
+
+
+def maximum(*xs: Number) -> Measured:
+    return _extreme(np.maximum, xs)
+
+
+def _extreme(pick: Any, xs: tuple[Number, ...]) -> Measured:
+    """min and max are monotone in each argument, so both ends are picked among the ends."""
+    ms = [measured(x) for x in xs]
+    value, low, high = ms[0].value, ms[0].low, ms[0].high
+    for m in ms[1:]:
+        value, low, high = pick(value, m.value), pick(low, m.low), pick(high, m.high)
+    with np.errstate(invalid="ignore"):
+        error = np.where(low == high, 0.0, np.maximum(high - value, value - low))
+    return Measured(value, error)
+
+
+def stack(xs: list[Measured]) -> Measured:
+    """Scalars to one array."""
+    return Measured(np.array([x.value for x in xs]), np.array([x.error for x in xs]))
+
+
+def running_minimum(x: Measured) -> Measured:
+    """Infimum over the entries up to each one."""
+    value = np.minimum.accumulate(x.value)
+    low, high = np.minimum.accumulate(x.low), np.minimum.accumulate(x.high)
+    return Measured(value, np.maximum(high - value, value - low))

@@ -1,0 +1,112 @@
+"""Outcomes of statements and the report of one case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.measured import Measured
+
+
+class Outcome(str, Enum):
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_APPLICABLE = "not applicable"
+    UNDECIDED = "undecided"
+    CONSISTENT = "consistent"
+    INCONSISTENT = "inconsistent"
+
+
+class Status(Enum):
+    """How a run ended; the value is the sentence with the remedy."""
+
+    COMPLETED = "The run completed."
+    INTERRUPTED = "The run was interrupted: only the part until then was judged."
+    DIVERGED = "The loss left the range of floating-point numbers: try a smaller step."
+    INTEGRATOR_FAILED = (
+        "The integrator gave up: try a stiff method (Radau), a looser tolerance or a shorter horizon."
+    )
+    NO_EQUILIBRIUM = (
+        "No equilibrium was found at some step: check the well-posedness conditions of the model."
+    )
+
+    @property
+    def word(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+
+def outcome_of(
+    hypotheses: Sequence[Judged], conclusions: Sequence[Judged], complete: bool = True
+) -> Outcome:
+    """The design's table: an open question anywhere forbids `confirmed`."""
+    if any(h.decision is Decision.VIOLATED for h in hypotheses):
+        return Outcome.NOT_APPLICABLE
+    if any(h.decision is Decision.UNDECIDED for h in hypotheses):
+        return Outcome.UNDECIDED
+    if any(c.decision is Decision.VIOLATED for c in conclusions):
+        return Outcome.REFUTED
+    if not complete or not conclusions:
+        return Outcome.UNDECIDED
+    if any(c.decision is Decision.UNDECIDED for c in conclusions):
+        return Outcome.UNDECIDED
+    return Outcome.CONFIRMED
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One statement, judged in one edition. `outcome` is None before training."""
+
+    id: str
+    title: str
+    edition: str
+    outcome: Outcome | None
+    hypotheses: tuple[Judged, ...]
+    conclusions: tuple[Judged, ...] = ()
+    constants: Mapping[str, float] = field(default_factory=dict)
+    quantities: Mapping[str, Measured] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    erratum: str = ""
+    expected: str | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the expectation was met; None where the case expects nothing."""
+        if self.expected is None or self.outcome is None:
+            return None
+        return self.expected == self.outcome.value
+
+
+@dataclass(frozen=True)
+class Track:
+    """The measured trajectory as it is reported."""
+
+    k: np.ndarray
+    t: np.ndarray
+    loss: Measured
+    gap: Measured
+    gradient: np.ndarray
+    series: Mapping[str, tuple[np.ndarray, np.ndarray, Measured]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report format may tell about one case."""
+
+    title: str
+    name: str
+    digest: str
+    resolved: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    quantities: Mapping[str, Measured]
+    verdicts: tuple[Verdict, ...]
+    status: Status = Status.COMPLETED
+    expected_status: str | None = None
+    track: Track | None = None
+    notes: tuple[str, ...] = ()
+    replay: str = ""
+    seconds: float = 0.0

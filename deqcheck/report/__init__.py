@@ -1,0 +1,24 @@
+"""Reports: one file for each format, with a function `render(reports, look) -> str`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+from deqcheck.registry import modules
+
+if TYPE_CHECKING:
+    from deqcheck.records.verdict import Report
+    from deqcheck.report.parts.look import Look
+
+    Renderer = Callable[[Sequence[Report], Look], str]
+
+
+def formats() -> list[str]:
+    """The names of the formats, without importing them."""
+    return modules(__name__)
+
+
+def renderer(name: str) -> Renderer:
+    return cast("Renderer", importlib.import_module(f"{__name__}.{name}").render)

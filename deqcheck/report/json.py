@@ -1,0 +1,188 @@
+"""JSON, schema `deqcheck-report/1`: sorted, finite, and named.
+
+A measured number is `{"value": v, "error": e}`. `error` is an absolute radius, null where the value
+is exact, and the string "inf" where no radius could be had. A value that is not finite is null and
+has a `marker`: "inf", "-inf" or "nan". Inside arrays a number that is not finite is null, and an
+exact one has the error 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from deqcheck.records.claim import CurveFacts, Judged, Point
+from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Report, Status, Track, Verdict
+from deqcheck.report.parts.curves import bounds
+from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.thin import thin
+
+ONE, SEVERAL = "deqcheck-report/1", "deqcheck-reports/1"
+
+
+def render(reports: Sequence[Report], look: Look) -> str:
+    entries = [_report(report) for report in reports]
+    document = entries[0] if len(entries) == 1 else {"schema": SEVERAL, "reports": entries}
+    return dumps(document)
+
+
+def dumps(document: Any) -> str:
+    text = json.dumps(document, sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
+    return f"{text}\n"
+
+
+def finite(x: float | None) -> float | None:
+    return x if x is not None and math.isfinite(x) else None
+
+
+def _report(report: Report) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "schema": ONE,
+        "case": {
+            "title": report.title,
+            "name": report.name,
+            "digest": report.digest,
+            "resolved": _plain(report.resolved),
+        },
+        "environment": _plain(report.environment),
+        "status": {
+            "word": report.status.word,
+            "sentence": report.status.value,
+            "expected": report.expected_status,
+        },
+        "partial": report.status is not Status.COMPLETED,
+        "notes": list(report.notes),
+        "replay": report.replay,
+        "seconds": finite(report.seconds),
+        "quantities": _quantities(report.quantities),
+        "statements": [_statement(verdict) for verdict in report.verdicts],
+    }
+    if report.track is not None:
+        entry["trajectory"] = _trajectory(report.track) | {"bounds": _bounds(report)}
+    return entry
+
+
+def _statement(verdict: Verdict) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "id": verdict.id,
+        "edition": verdict.edition,
+        "title": verdict.title,
+        "outcome": None if verdict.outcome is None else verdict.outcome.value,
+        "expected": verdict.expected,
+        "met": verdict.met,
+        "constants": {name: finite(x) for name, x in verdict.constants.items()},
+        "quantities": _quantities(verdict.quantities),
+        "notes": list(verdict.notes),
+        "erratum": verdict.erratum or None,
+        "hypotheses": [_judged(h) for h in verdict.hypotheses],
+    }
+    if verdict.outcome is not None:
+        entry["conclusions"] = [_judged(c) for c in verdict.conclusions]
+    return entry
+
+
+def _judged(judged: Judged) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": judged.name,
+        "equation": judged.equation,
+        "formula": judged.formula,
+        "left": _measured(judged.left),
+        "relation": judged.relation,
+        "right": _measured(judged.right),
+        "ratio": finite(judged.ratio),
+        "decision": judged.decision.value,
+        "note": judged.note,
+    }
+    return entry if judged.curve is None else entry | _facts(judged.curve)
+
+
+def _facts(facts: CurveFacts) -> dict[str, Any]:
+    return {
+        "horizon": facts.horizon,
+        "last": facts.last,
+        "horizon_t": finite(facts.horizon_t),
+        "last_t": finite(facts.last_t),
+        "tightest": _point(facts.tightest),
+        "rate_tightness": finite(facts.rate_tightness),
+        "first_violation": _point(facts.first_violation),
+    }
+
+
+def _point(point: Point | None) -> dict[str, Any] | None:
+    if point is None:
+        return None
+    return {"k": point.k, "t": finite(point.t), "slack": finite(point.slack)}
+
+
+def _trajectory(track: Track) -> dict[str, Any]:
+    at = thin(len(track.k))
+    return {
+        "steps": int(track.k[-1]) if len(track.k) else 0,
+        "k": _array(track.k[at]),
+        "t": _array(track.t[at]),
+        "loss": _array(track.loss.value[at]),
+        "loss_error": _array(track.loss.error[at]),
+        "gap": _array(track.gap.value[at]),
+        "gap_error": _array(track.gap.error[at]),
+        "gradient": _array(track.gradient[at]),
+        "series": {name: _series(*series) for name, series in track.series.items()},
+    }
+
+
+def _series(k: np.ndarray, t: np.ndarray, values: Measured) -> dict[str, Any]:
+    at = thin(len(k))
+    return {
+        "k": _array(k[at]),
+        "t": _array(t[at]),
+        "value": _array(values.value[at]),
+        "error": _array(values.error[at]),
+    }
+
+
+def _bounds(report: Report) -> dict[str, Any]:
+    entries: dict[str, dict[str, Any]] = {}
+    for key, _, judged, facts in bounds(report):
+        at = thin(len(facts.k))
+        entries.setdefault(key, {})[judged.name] = {
+            "k": _array(facts.k[at]),
+            "t": _array(facts.t[at]),
+            "value": _array(facts.bound.value[at]),
+        }
+    return entries
+
+
+def _quantities(quantities: Mapping[str, Measured]) -> dict[str, Any]:
+    return {name: _measured(m) for name, m in quantities.items()}
+
+
+def _measured(m: Measured) -> dict[str, Any]:
+    if np.ndim(m.value):
+        return {"value": _array(m.value), "error": None if m.exact else _array(m.error)}
+    entry: dict[str, Any] = {"value": finite(m.value), "error": None if m.exact else m.error}
+    if math.isinf(m.error):
+        entry["error"] = "inf"
+    if entry["value"] is None:
+        entry["marker"] = str(m.value)
+    return entry
+
+
+def _array(values: np.ndarray) -> list[Any]:
+    return [x if math.isfinite(x) else None for x in np.asarray(values).tolist()]
+
+
+def _plain(value: Any) -> Any:
+    """Mappings, lists and scalars of any library as JSON knows them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)

@@ -1,0 +1,49 @@
+"""Rich tables and texts rendered to a plain string."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from deqcheck.report.parts.look import Look
+
+
+def paper(parts: Iterable[RenderableType], look: Look) -> str:
+    """The parts below each other, without trailing blanks."""
+    console = Console(
+        file=io.StringIO(),
+        width=look.width,
+        force_terminal=look.color,
+        no_color=not look.color,
+        color_system="standard" if look.color else None,
+        legacy_windows=False,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+    with console.capture() as captured:
+        console.print(Group(*parts))
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> RenderableType:
+    """Borderless columns; the last one takes what room is left."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for row in rows:
+        table.add_row(*row)
+    if table.columns:
+        table.columns[-1].ratio = 1
+    return Padding(table, (0, 0, 0, indent))
+
+
+def heading(cells: Iterable[str]) -> tuple[Text, ...]:
+    return tuple(Text(cell, "dim") for cell in cells)
+
+
+def indented(text: str | Text, indent: int = 2) -> RenderableType:
+    return Padding(text if isinstance(text, Text) else Text(text), (0, 0, 0, indent))

@@ -1,0 +1,13 @@
+"""How a text is to look; decided by the command line, obeyed by the formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Look:
+    width: int = 80
+    color: bool = False
+    unicode: bool = True
+    quiet: bool = False

@@ -1,0 +1,124 @@
+"""Judged claims and curves in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from deqcheck.records.claim import CurveFacts, Decision, Judged, Point
+from deqcheck.records.verdict import Report, Verdict
+from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.numbers import comparison, number
+
+OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a run counts: steps for gradient descent, time for a flow."""
+
+    flow: bool
+
+    @classmethod
+    def of(cls, report: Report) -> Clock:
+        train = report.resolved.get("train") or {}
+        return cls(train.get("kind") == "flow")
+
+    @property
+    def symbol(self) -> str:
+        return "t" if self.flow else "k"
+
+    def range(self, facts: CurveFacts) -> str:
+        """`1 <= k <= 412 of 2000`."""
+        if self.flow:
+            return f"0 < t <= {number(facts.horizon_t)} of {number(facts.last_t)}"
+        return f"1 <= k <= {facts.horizon} of {facts.last}"
+
+    def at(self, point: Point) -> str:
+        return f"t = {number(point.t)}" if self.flow else f"k = {point.k}"
+
+
+class Numbered(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def equation(self) -> str: ...
+
+
+def numbered(thing: Numbered) -> str:
+    """`name (7)`; an equation that is no number in brackets is put into them."""
+    if not thing.equation or thing.equation.startswith("("):
+        return f"{thing.name} {thing.equation}".rstrip()
+    return f"{thing.name} ({thing.equation})"
+
+
+def tell(judged: Judged, clock: Clock, look: Look) -> str:
+    """One sentence about a claim or a curve, without its name."""
+    if judged.decision is Decision.UNDECIDED:
+        return _undecided(judged, clock, look)
+    if judged.curve is None:
+        return _claim(judged, look)
+    if judged.decision is Decision.VIOLATED:
+        return _violated(judged, judged.curve, look)
+    return _holds(judged, judged.curve, clock)
+
+
+def failing(verdict: Verdict) -> Iterable[Judged]:
+    return (h for h in verdict.hypotheses if h.decision is Decision.VIOLATED)
+
+
+def _claim(judged: Judged, look: Look) -> str:
+    if judged.decision is Decision.VIOLATED:
+        relation = OPPOSITE[judged.relation]
+        return f"fails: {comparison(judged.left, relation, judged.right, look)}{_margin(judged)}"
+    return f"{comparison(judged.left, judged.relation, judged.right, look)}{_margin(judged)}"
+
+
+def _margin(judged: Judged) -> str:
+    if judged.ratio is None or judged.relation == "==":
+        return ""
+    return f", ratio {number(judged.ratio, 3)}"
+
+
+def _holds(judged: Judged, facts: CurveFacts, clock: Clock) -> str:
+    parts = [f"holds for {clock.range(facts)}"]
+    if facts.horizon != facts.last:
+        parts[0] += " (below resolution after)"
+    if facts.tightest is not None:
+        slack = f"tightest at {clock.at(facts.tightest)}"
+        if facts.tightest.slack is not None:
+            slack += f": {_quotient(judged)} = {number(facts.tightest.slack)}"
+        parts.append(slack)
+    if facts.rate_tightness is not None:
+        parts.append(f"rate tightness {number(facts.rate_tightness, 3)}")
+    return ", ".join(parts)
+
+
+def _quotient(judged: Judged) -> str:
+    return "value/bound" if judged.relation in (">=", ">") else "bound/value"
+
+
+def _violated(judged: Judged, facts: CurveFacts, look: Look) -> str:
+    sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, look)
+    first = facts.first_violation
+    if first is None:
+        return f"violated: {sides}"
+    return f"violated first at k = {first.k} (t = {number(first.t)}): {sides}"
+
+
+def _undecided(judged: Judged, clock: Clock, look: Look) -> str:
+    sides = comparison(judged.left, judged.relation, judged.right, look)
+    if not all(math.isfinite(side.error) for side in (judged.left, judged.right)):
+        reason = "no error bar could be had"
+    elif judged.relation == "==":
+        reason = "the error bars are too wide for an identity"
+    else:
+        reason = "equal within the error bars"
+    facts = judged.curve
+    if facts is None:
+        return f"undecided, {reason}: {sides}"
+    if facts.horizon is None:
+        return f"undecided from the first step, {reason}: {sides}"
+    return f"undecided: holds for {clock.range(facts)}, then open"

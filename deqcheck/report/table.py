@@ -1,0 +1,171 @@
+"""The table for people: title, run, plot, and one block for each statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Outcome, Report, Status, Track, Verdict
+from deqcheck.report.parts.console import columns, heading, indented, paper
+from deqcheck.report.parts.curves import bounds, relative_bound
+from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.numbers import number, with_error
+from deqcheck.report.parts.plot import Line, plot
+from deqcheck.report.parts.sentences import Clock, failing, numbered, tell
+
+LOG_K_FROM = 1000
+GOOD, BAD, OPEN = "green", "bold red", "yellow"
+COLORS = {
+    "confirmed": GOOD,
+    "consistent": GOOD,
+    "hypotheses hold": GOOD,
+    "refuted": BAD,
+    "inconsistent": BAD,
+}
+MARKS = {
+    Decision.HOLDS: ("✓", "ok", GOOD),
+    Decision.VIOLATED: ("✗", "no", BAD),
+    Decision.UNDECIDED: ("?", "?", OPEN),
+}
+
+
+def render(reports: Sequence[Report], look: Look) -> str:
+    if look.quiet:
+        lines = (_headline(v, r.name) for r in reports for v in r.verdicts)
+        # One line for each statement, however long: quiet output is for grep.
+        return paper(lines, Look(10_000, look.color, look.unicode))
+    return paper((part for report in reports for part in _Page(report, look).parts()), look)
+
+
+def _headline(verdict: Verdict, case: str = "") -> Text:
+    word = _word(verdict)
+    line = Text.assemble(
+        (word.upper(), COLORS.get(word, OPEN)),
+        (f" {verdict.id} ({verdict.edition})", "bold"),
+        f" {case or verdict.title}",
+    )
+    if verdict.met is False:
+        line.append(f" [expected {verdict.expected}]", BAD)
+    return line
+
+
+def _word(verdict: Verdict) -> str:
+    if verdict.outcome is not None:
+        return verdict.outcome.value
+    if any(failing(verdict)):
+        return Outcome.NOT_APPLICABLE.value
+    holds = all(h.decision is Decision.HOLDS for h in verdict.hypotheses)
+    return "hypotheses hold" if holds else "hypotheses open"
+
+
+class _Page:
+    """One case."""
+
+    def __init__(self, report: Report, look: Look):
+        self.report = report
+        self.look = look
+        self.clock = Clock.of(report)
+
+    def parts(self) -> Iterator[RenderableType]:
+        report = self.report
+        yield Text.assemble((report.title, "bold"), f" ({report.name})")
+        yield from self._status()
+        for note in report.notes:
+            yield Text(f"note: {note}")
+        if report.track is not None and len(report.track.k):
+            yield Text(self._run(report.track))
+            yield Text("")
+            yield from self._plot(report.track)
+        elif report.quantities:
+            yield Text("")
+            yield self._quantities(report.quantities)
+        for verdict in report.verdicts:
+            yield Text("")
+            yield from self._statement(verdict)
+        if not report.verdicts:
+            yield Text("no statement speaks of this model and dynamics", OPEN)
+        yield Text("")
+
+    def _status(self) -> Iterator[RenderableType]:
+        status, expected = self.report.status, self.report.expected_status
+        if status is not Status.COMPLETED:
+            yield Text(f"{status.word}: {status.value}", BAD)
+        if expected is not None and expected != status.word:
+            yield Text(f"the run ended as {status.word}, expected {expected}", BAD)
+
+    def _run(self, track: Track) -> str:
+        steps, time = int(track.k[-1]), number(track.t[-1])
+        length = f"flow until t = {time}" if self.clock.flow else f"{steps} steps (t = {time})"
+        first, last = (with_error(track.loss[i], self.look) for i in (0, -1))
+        return f"{length}, loss {first} -> {last}, {number(self.report.seconds, 2)} s"
+
+    def _plot(self, track: Track) -> Iterator[RenderableType]:
+        start = float(track.gap.value[0])
+        if not start > 0:
+            return
+        clock = self.clock
+        name = "loss - infimum, relative to its start"
+        lines = [Line(name, track.t if clock.flow else track.k, track.gap.value / start)]
+        for bound in bounds(self.report):
+            values = relative_bound(bound, track)
+            if values is not None:
+                x = bound.facts.t if clock.flow else bound.facts.k
+                lines.append(Line(f"{bound.key}: {bound.judged.name}", x, values))
+        log_x = not clock.flow and int(track.k[-1]) > LOG_K_FROM
+        for row in plot(lines, clock.symbol, log_x, min(72, self.look.width - 4)):
+            yield Text(row, no_wrap=True, overflow="ellipsis")
+
+    def _statement(self, verdict: Verdict) -> Iterator[RenderableType]:
+        yield _headline(verdict)
+        applies = True
+        for hypothesis in failing(verdict):
+            applies = False
+            yield indented(f"because {hypothesis.name} {tell(hypothesis, self.clock, self.look)}")
+        if verdict.constants:
+            chosen = (f"{name} = {number(x)}" for name, x in verdict.constants.items())
+            yield indented(f"with {', '.join(chosen)}")
+        if verdict.hypotheses:
+            yield indented(Text("hypotheses", "dim"))
+            yield self._rows(verdict.hypotheses)
+        if verdict.conclusions:
+            yield indented(Text("conclusions" + ("" if applies else ", for information"), "dim"))
+            yield self._rows(verdict.conclusions)
+        if verdict.outcome is None and verdict.quantities:
+            yield indented(Text("promises", "dim"))
+            yield self._quantities(verdict.quantities, indent=4)
+        yield from (indented(f"note: {note}") for note in verdict.notes)
+        if verdict.erratum and verdict.edition == "printed":
+            yield indented(f"erratum: {verdict.erratum}")
+        if verdict.outcome is Outcome.REFUTED and self.report.replay:
+            one = f"--only {verdict.id} --edition {verdict.edition}"
+            yield indented(f"replay: {self.report.replay} {one}")
+
+    def _rows(self, judged: Sequence[Judged]) -> RenderableType:
+        return columns((self._row(j) for j in judged), indent=4)
+
+    def _row(self, judged: Judged) -> tuple[Text, ...]:
+        fancy, plain, style = MARKS[judged.decision]
+        sentence = tell(judged, self.clock, self.look)
+        if judged.note:
+            sentence += f" ({judged.note})"
+        return (
+            Text(fancy if self.look.unicode else plain, style),
+            Text(numbered(judged)),
+            Text(sentence),
+        )
+
+    def _quantities(self, quantities: Mapping[str, Measured], indent: int = 2) -> RenderableType:
+        rows = [(Text(name), Text(_vector(m, self.look))) for name, m in quantities.items()]
+        return columns([heading(("quantity", "value")), *rows], indent)
+
+
+def _vector(m: Measured, look: Look) -> str:
+    """A scalar, or the range of a vector."""
+    if not isinstance(m.value, float):
+        ends = (number(float(m.value.min())), number(float(m.value.max())))
+        return f"{ends[0]} .. {ends[1]} ({len(m)} values)"
+    return with_error(m, look)

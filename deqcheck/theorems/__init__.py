@@ -1,0 +1,1 @@
+"""The statements: one folder for each paper, one file for each statement."""

@@ -1,0 +1,129 @@
+"""The contract of every statement: hypotheses, quantities, conclusions, citation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.formula import Formula
+from deqcheck.records.measured import Measured
+
+PRINTED, CORRECTED = "printed", "corrected"
+
+
+@dataclass(frozen=True)
+class Cite:
+    paper: str
+    number: str
+    equations: str = ""
+
+
+class Check:
+    """A named and numbered formula of a statement; calling it with values makes a claim."""
+
+    def __init__(
+        self,
+        name: str,
+        formula: str,
+        equation: str = "",
+        decays: bool = False,
+        contracts: bool = False,
+    ):
+        self.name = name
+        self.formula = Formula(formula)
+        self.equation = equation
+        self.decays = decays
+        self.contracts = contracts
+
+    def __call__(self, note: str = "", /, **values: Any) -> Claim:
+        left, right = self.formula.sides(values)
+        relation = self.formula.relation
+        return Claim(self.name, left, relation, right, self.equation, self.formula.text, note)
+
+    def along(self, run: Trajectory, note: str = "", /, **values: Any) -> Curve:
+        """The formula at every recorded step of a run; `k` and `t` are given by the run."""
+        return self.sampled(run.k, run.t, note, **values)
+
+    def sampled(self, k: np.ndarray, t: np.ndarray, note: str = "", /, **values: Any) -> Curve:
+        """The formula at given steps."""
+        sides = self.formula.sides({"k": k.astype(float), "t": t, **values})
+        left, right = (_spread(side, k.shape) for side in sides)
+        return Curve(
+            name=self.name,
+            left=left,
+            relation=self.formula.relation,
+            right=right,
+            k=k,
+            t=t,
+            equation=self.equation,
+            formula=self.formula.text,
+            note=note,
+            decays=self.decays,
+            contracts=self.contracts,
+        )
+
+
+def _spread(side: Measured, shape: tuple[int, ...]) -> Measured:
+    return Measured(np.broadcast_to(side.value, shape), np.broadcast_to(side.error, shape))
+
+
+class Statement:
+    """A theorem, lemma, proposition or corollary, judged in one edition."""
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    cite: ClassVar[Cite]
+    models: ClassVar[tuple[str, ...]]
+    # "flow", "gd", or "static" for what holds at any parameters.
+    dynamics: ClassVar[tuple[str, ...]]
+    # sound, typo, false (as printed) or vacuous.
+    status: ClassVar[str] = "sound"
+    editions: ClassVar[tuple[str, ...]] = (CORRECTED,)
+    erratum: ClassVar[str] = ""
+    # Free constants of the statement and what they mean.
+    constants: ClassVar[Mapping[str, str]] = {}
+    # Spectral quantities that the dynamics must record, and those of them whose infimum is needed.
+    tracks: ClassVar[tuple[str, ...]] = ()
+    infima: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
+        self.edition = edition
+        self.fixed = dict(fixed or {})
+
+    @property
+    def printed(self) -> bool:
+        return self.edition == PRINTED
+
+    def chosen(self, p: Problem) -> Mapping[str, float]:
+        """The values of the free constants that the claims use."""
+        return self.fixed
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        """What must hold before training."""
+        return ()
+
+    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        """What must hold along the run."""
+        return ()
+
+    def quantities(self, p: Problem) -> Mapping[str, Measured]:
+        """What the statement promises before training: rates, admissible steps, times."""
+        return {}
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        return ()
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        """Pointwise conclusions of a static statement at one state of the model."""
+        return ()
+
+    @classmethod
+    def checks(cls) -> list[Check]:
+        """The formulas in the order of the class body."""
+        return [v for c in reversed(cls.__mro__) for v in vars(c).values() if isinstance(v, Check)]

@@ -1,0 +1,50 @@
+"""Corollary 1: the square loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+
+
+class Corollary1(ExponentialBounds):
+    """For the square loss and features of full rank, Theorem 1 holds with
+    kappa = 2 sigma_min(Phi)^2. The corrected edition needs no rank: the smallest non-zero singular
+    value takes the place of sigma_min.
+    """
+
+    id = "kawaguchi2021/cor1"
+    title = "Linear rate of the flow for the square loss"
+    cite = cite("Corollary 1", "(7), (9)")
+    dynamics = ("flow",)
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "The rank condition is not needed: with P the projector on the row space of Phi, "
+        "|grad L0|^2 = 4 |(W Phi - Y) P Phi^T|^2 >= 4 sigma_pos(Phi)^2 (L0 - L0*), so "
+        "kappa = 2 sigma_pos(Phi)^2 serves for every Phi other than 0."
+    )
+
+    flow = Check("gradient flow", "step == 0", "Section 3.1")
+    full_rank = Check("Phi has full rank", "rank_Phi >= min(m, n)", "Corollary 1")
+    some_rank = Check("Phi is not zero", "rank_Phi >= 1", "Corollary 1, corrected")
+
+    def kappa(self, p: Problem) -> Measured:
+        factored = p.model.outer.factored
+        sigma = factored.last if self.printed else factored.smallest_positive
+        return 2 * sigma**2
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        rank = p.model.outer.factored.measured_rank
+        yield self.flow(step=p.step)
+        if self.printed:
+            yield self.full_rank(rank_Phi=rank, m=p.model.m, n=p.model.n)
+        else:
+            yield self.some_rank(rank_Phi=rank)
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        return self.bound_curves(p, run)

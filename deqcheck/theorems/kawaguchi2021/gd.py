@@ -1,0 +1,108 @@
+"""The flow's bound used for gradient descent (Figures 2c and 3), and what holds instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import EPS, Measured, measured, sqrt
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+
+SMOOTHNESS = ("norm2.Z", "norm2.U_inverse", "norm.Q")
+
+
+class GradientDescentRate(ExponentialBounds):
+    """Printed: the figures compare gradient descent with the flow's bound at t = step * k.
+    Corrected: while step < 2/beta, beta the curvature of the loss on the segment of that step,
+    gap(k+1) <= gap(k) (1 - 2 step (1 - step beta/2) kappa lambda_min(D_k)).
+    """
+
+    id = "kawaguchi2021/gd"
+    title = "Gradient descent against the flow's bound"
+    cite = cite("Figures 2(c) and 3", "(7) at t = step k")
+    dynamics = ("gd",)
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "Theorem 1 speaks of the flow. Gradient descent can exceed the flow's bound although it "
+        "converges: m = n = my = 1, phi = y = 1, A = B = 0, gamma = 1/2, step 0.1875 gives "
+        "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
+        "lemma and the PL inequality of the whole loss."
+    )
+    tracks = (*ExponentialBounds.tracks, *SMOOTHNESS)
+
+    stable = Check("step below 2/beta", "step < 2/beta", "descent lemma")
+    contraction = Check(
+        "each step contracts the gap",
+        "gap_next/gap <= 1 - 2*step*(1 - step*beta/2)*kappa*lambda_min_D",
+        "descent lemma",
+        contracts=True,
+    )
+
+    def kappa(self, p: Problem) -> Measured:
+        return p.model.outer.pl_constant
+
+    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        if self.printed:
+            return
+        at = _steps_with_successor(run)
+        beta = curvature(p, run)
+        worst = int(np.argmax(beta.value))
+        note = f"largest at k = {run.k[at[worst]]}"
+        yield self.stable(note, step=p.step, beta=beta[worst])
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        if self.printed:
+            yield from self.bound_curves(p, run)
+            return
+        at = _steps_with_successor(run)
+        # The inequality holds from any point, so only the evaluation of the two gaps and the
+        # rounding of one step count.
+        gap = Measured(run.gap.value, run.local_error)
+        size = sum(float(np.linalg.norm(a)) for a in p.theta0.values())
+        stepped = gap[at + 1].widened(EPS * size * run.gradient[at + 1])
+        yield self.contraction.sampled(
+            run.k[at],
+            run.t[at],
+            gap_next=stepped,
+            gap=gap[at],
+            step=p.step,
+            beta=curvature(p, run),
+            kappa=self.kappa(p),
+            lambda_min_D=run.series["lambda_min_D"].value[: len(at)],
+        )
+
+
+def _steps_with_successor(run: Trajectory) -> np.ndarray:
+    """Indices of the sampled steps whose next step was recorded."""
+    k = run.series["lambda_min_D"].k
+    return k[k < run.k[-1]]
+
+
+def curvature(p: Problem, run: Trajectory) -> Measured:
+    """beta >= |second derivative of the loss| on the segment of each sampled step.
+
+    Along a unit direction (A', B'): Z' = B' V + g Z S' V, Z'' = 2 g B' V S' V + 2 g^2 Z S' V S' V
+    + g Z S'' V with V = U^-1, |S'| <= |A'|/2 and |S''| <= |A'|^2 (both 0 when m = 1), and
+    L'' = <Z', L0'' Z'> + <grad L0, Z''>. Each norm is carried from the start over the segment.
+    """
+    at = _steps_with_successor(run)
+    z, v, q = (run.series[name].value[: len(at)] for name in SMOOTHNESS)
+    g = measured(p.model.gamma)
+    first, second = (0.0, 0.0) if p.model.m == 1 else (0.5, 1.0)
+    length = Measured(p.step * run.gradient[at] * (1 + 4 * EPS))
+    h = p.model.outer.curvature() * p.model.outer.factored.largest ** 2
+    v_end = v / (1 - g * first * v * length)
+    z_end = z + length * v_end * (1 + g * first * z)
+    moved = v_end * sqrt(1 + (g * first * z_end) ** 2)
+    bent = g * first * v_end**2 + g * second * z_end * v_end
+    bent = bent + 2 * (g * first) ** 2 * z_end * v_end**2
+    beta = h * moved**2 + (q + h * moved * length) * bent
+    # Where 1 - g v |step| / 2 is not positive, nothing is known about the segment.
+    lost = np.asarray((g * first * v * length).high) >= 1
+    return Measured(np.where(lost, np.inf, beta.value), np.where(lost, np.inf, beta.error))

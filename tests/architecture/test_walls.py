@@ -1,0 +1,77 @@
+"""No room knows the next one: who may import whom."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import deqcheck
+
+ROOT = Path(deqcheck.__file__).parent
+FOUNDATION = {"records", "registry", "fields", "seeds", "__init__"}
+MAY_IMPORT = {
+    "records": {"records"},
+    "registry": {"registry"},
+    "fields": {"registry", "fields"},
+    "seeds": {"seeds"},
+    "linalg": {"linalg", "records"},
+    "losses": {"losses", "linalg"} | FOUNDATION,
+    "data": {"data"} | FOUNDATION,
+    "targets": {"targets"} | FOUNDATION,
+    "inits": {"inits"} | FOUNDATION,
+    "models": {"models", "linalg", "losses"} | FOUNDATION,
+    "dynamics": {"dynamics", "models", "linalg"} | FOUNDATION,
+    "theorems": {"theorems", "linalg", "models", "dynamics"} | FOUNDATION,
+    "case": {"case", "theorems", "dynamics", "models", "losses", "data", "targets", "inits"}
+    | FOUNDATION,
+    "gradcheck": {"models", "records"},
+    "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
+    "report": {"report", "records", "registry", "__init__"},
+    "cli": {"cli", "case", "engine", "gradcheck", "report", "theorems", "models"} | FOUNDATION,
+    "__main__": {"cli"},
+}
+FORBIDDEN = {
+    "yaml": {"linalg", "models", "losses", "dynamics", "theorems", "report", "records", "cli"},
+    "click": set(MAY_IMPORT) - {"cli", "__main__"},
+    "rich": set(MAY_IMPORT) - {"cli", "report", "__main__"},
+    "scipy": {"records", "report", "cli", "case", "fields", "registry"},
+}
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
+    here = room(path)
+    if here == "__init__":
+        assert not {name for name in imported(path) if name.startswith("deqcheck")}
+        return
+    for name in imported(path):
+        parts = name.split(".")
+        if parts[0] == "deqcheck":
+            target = parts[1] if (ROOT / parts[1]).exists() or (ROOT / f"{parts[1]}.py").exists() else "__init__"
+            assert target in MAY_IMPORT[here], f"{path} imports {name}"
+        elif parts[0] in FORBIDDEN:
+            assert here not in FORBIDDEN[parts[0]], f"{path} imports {name}"
+
+
+def test_the_walls_are_checked() -> None:
+    """The test above must be able to say no."""
+    assert "theorems" not in MAY_IMPORT["models"] and "report" not in MAY_IMPORT["theorems"]
+    assert imported(ROOT / "engine.py") & {"deqcheck.theorems.base.Statement"}
+    assert {room(p) for p in MODULES} <= set(MAY_IMPORT) | {"__init__"}

@@ -1,0 +1,43 @@
+"""A case to start from, and a catalogue of theorems that does not grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deqcheck.case import CaseError, build_problem, read_text, schema
+
+CASE = """
+deqcheck: 1
+title: a small case
+data: {kind: gaussian, n: 5, dim: 3, target: {kind: negated-input, noise: 0.1}}
+model: {kind: delm, gamma: 0.5}
+init: {kind: gaussian, scale: 0.3}
+"""
+
+
+@pytest.fixture
+def catalogue(monkeypatch):
+    known = {"kawaguchi2021/thm1": {"kappa": ""}, "kawaguchi2021/cor1": {}, "gao2022/thm4.4": "C"}
+    monkeypatch.setattr(schema, "_known_statements", lambda: known)
+
+
+@pytest.fixture
+def read(tmp_path, catalogue):
+    def read(*overrides, text=CASE, folder=tmp_path, seed=None):
+        return read_text(text, "case.yaml", Path(folder), overrides, seed)
+
+    return read
+
+
+@pytest.fixture
+def messages(read):
+    """What is wrong with a case, when it is read or when it is built."""
+
+    def messages(*overrides, **options):
+        with pytest.raises(CaseError) as caught:
+            build_problem(read(*overrides, **options))
+        return str(caught.value).splitlines()
+
+    return messages

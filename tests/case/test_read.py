@@ -1,0 +1,150 @@
+"""What a good case says, its digest, and settings from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+from deqcheck.case import CaseError, read_case, schema
+from deqcheck.fields import Refusal
+
+from .conftest import CASE
+
+
+def test_defaults_are_filled_in(read):
+    case = read()
+    assert (case.seed, case.edition, case.record_points) == (0, "corrected", 200)
+    assert case.theorems is None and case.train is None and case.expect == case.constants == {}
+    assert case.loss.kind == case.model.default_loss
+    assert case.resolved["init"] == {"kind": "gaussian", "scale": 0.3, "fan": "none"}
+    assert case.resolved["loss"] == {"kind": case.loss.kind}
+    assert json.loads(json.dumps(case.resolved)) == case.resolved
+    assert case.lines["model.gamma"] == 5
+
+
+@pytest.mark.parametrize(
+    ("spelt", "value"),
+    [("1e-3", 1e-3), ("1.e5", 1e5), (".5", 0.5), ("+2E+2", 200.0), ("7", 7.0), ("010", 10.0)],
+)
+def test_numbers(read, spelt, value):
+    case = read(text=CASE.replace("0.3", spelt))
+    assert case.init.scale == value and isinstance(case.init.scale, float)
+
+
+def test_bare_words_and_text_keys(read):
+    case = read("init=identity", "title='on'")
+    assert case.init.kind == "identity" and case.init.scale == 1.0
+    assert read("title=on").title == "on"
+
+
+def test_expectations(read):
+    text = CASE + (
+        "theorems: [kawaguchi2021/thm1]\n"
+        "expect: {kawaguchi2021/thm1: {printed: refuted, corrected: not applicable},"
+        " status: completed}\n"
+        "edition: both\n"
+    )
+    case = read(text=text)
+    assert case.theorems == ("kawaguchi2021/thm1",) and case.edition == "both"
+    assert case.expect["kawaguchi2021/thm1"]["corrected"] == "not applicable"
+    assert case.expect["status"] == "completed"
+
+
+def test_statements_can_be_injected(tmp_path):
+    tree = yaml.safe_load(CASE) | {"theorems": ["doe2031/thm2"]}
+    assert schema.read_tree(tree, tmp_path, {"doe2031/thm2": ()}).theorems == ("doe2031/thm2",)
+    with pytest.raises(Refusal):
+        schema.read_tree(tree, tmp_path, {})
+
+
+def test_digest_ignores_what_changes_nothing(read):
+    case = read()
+    lines = CASE.strip().splitlines()
+    for text in (
+        CASE.replace("a small case", "renamed"),
+        "# a comment\n" + CASE,
+        "\n".join(reversed(lines)),
+        CASE.replace("0.3", "3e-1"),
+        CASE + f"loss: {case.loss.kind}\nseed: 0\n",
+        CASE + "expect: {kawaguchi2021/thm1: confirmed}\n",
+    ):
+        assert read(text=text).digest == case.digest
+
+
+def test_digest_sees_what_changes_something(read):
+    settings = ["seed=1", "model.gamma=0.25", "data.n=6", "init.scale=0.2", "init=identity"]
+    settings += ["edition=both", "theorems=[kawaguchi2021/thm1]", "record={points: 3}"]
+    settings += ["constants.kawaguchi2021/thm1.kappa=2"]
+    digests = {read(setting).digest for setting in settings} | {read().digest}
+    assert len(digests) == len(settings) + 1
+
+
+def test_digest_knows_files_by_content(read, tmp_path):
+    arrays = {"A": np.eye(3), "B": np.eye(3)}
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path, tmp_path / "there"):
+        np.savez(folder / "start.npz", **arrays)
+    here, there = (
+        read("init={kind: npz, path: start.npz}", folder=folder)
+        for folder in (tmp_path, tmp_path / "there")
+    )
+    absolute = read(f"init={{kind: npz, path: {tmp_path / 'start.npz'}}}")
+    assert here.digest == there.digest == absolute.digest
+    assert str(tmp_path) not in json.dumps(absolute.resolved)
+    assert here.resolved["init"]["path"]["path"] == "start.npz"
+    np.savez(tmp_path / "start.npz", A=np.eye(3), B=2 * np.eye(3))
+    assert read("init={kind: npz, path: start.npz}").digest != here.digest
+
+
+def test_paths_are_relative_to_the_case(tmp_path, monkeypatch, catalogue):
+    (tmp_path / "cases").mkdir()
+    np.savez(tmp_path / "cases" / "start.npz", A=np.eye(3))
+    (tmp_path / "cases" / "case.yaml").write_text(
+        CASE.replace("{kind: gaussian, scale: 0.3}", "{kind: npz, path: start.npz}")
+    )
+    monkeypatch.chdir(tmp_path)
+    assert read_case("cases/case.yaml").init.path.path == tmp_path / "cases" / "start.npz"
+
+
+def test_set_makes_and_changes(read):
+    case = read("train.kind=gd", "train.step=1e-3", "train.steps=5", "model.gamma=0.25")
+    assert (case.train.kind, case.train.step, case.model.gamma) == ("gd", 1e-3, 0.25)
+    text = CASE.replace("{kind: negated-input, noise: 0.1}", "negated-input")
+    assert read("data.target.noise=0.2", text=text).data.target.noise == 0.2
+    case = read("constants.gao2022/thm4.4.C=2", "expect.gao2022/thm4.4=refuted")
+    assert case.constants == {"gao2022/thm4.4": {"C": 2.0}}
+    assert case.expect == {"gao2022/thm4.4": "refuted"}
+    assert read("title=a=b").title == "a=b"
+
+
+def test_seed_wins(read):
+    assert read("seed=3", seed=4).seed == 4
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("model.gamma=2", "model.gamma: 2 is out of range; expected a number > 0 and < 1"),
+        ("model.gamma=", "model.gamma: expected a number > 0 and < 1; found nothing"),
+        ("model.gama=.5", "model.gama: 'delm' has no field 'gama' (did you mean 'gamma'?)"),
+        ("train.kind=flow", "train.horizon: missing; expected a number > 0"),
+        ("train.horizon=1", "train.kind: missing; expected one of flow, gd"),
+        ("title.words=1", "title.words: there is no mapping to set this in"),
+        ("title", "expected key=value; found 'title'"),
+        ("=1", "expected key=value; found '=1'"),
+        ("init={", "init: not valid YAML: expected the node content, but found '<stream end>'"),
+        ("init={kind: zero, kind: zero}", "init.kind: given twice"),
+        ("init=*x", "init: anchors and aliases (& and *) are not allowed"),
+    ],
+)
+def test_bad_settings(messages, setting, message):
+    assert messages(setting) == [f"--set: {message}"]
+
+
+def test_settings_come_first(read):
+    with pytest.raises(CaseError) as caught:
+        read("seed=-1", text=CASE.replace("0.5", "5"))
+    assert [problem.line for problem in caught.value.problems] == [None, 5]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deqcheck.cli import embedded
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, case):
+    root = tmp_path / "cases"
+    (root / "doe2031").mkdir(parents=True)
+    text = Path(case).read_text()
+    (root / "quickstart.yaml").write_text(text)
+    (root / "doe2031" / "fig1.yaml").write_text(text)
+    monkeypatch.setattr(embedded, "folder", lambda: root)
+    monkeypatch.chdir(tmp_path)
+    return root
+
+
+def test_names_are_paths_without_the_ending(folder):
+    assert embedded.names() == ["doe2031/fig1", "quickstart"]
+    assert embedded.find("doe2031/fig1.yaml") == embedded.find("doe2031/fig1")
+    assert embedded.find("../small") is None
+
+
+def test_a_run_without_a_case_takes_the_quick_start(deqcheck, folder):
+    report = json.loads(deqcheck("run", "--format", "json").stdout)
+    assert report["case"]["name"] == "quickstart"
+    assert report["replay"] == "deqcheck run quickstart"
+
+
+def test_an_embedded_case_is_run_by_its_name(deqcheck, folder):
+    report = json.loads(deqcheck("run", "doe2031/fig1", "--format", "json").stdout)
+    assert report["case"]["name"] == "doe2031/fig1"
+
+
+def test_a_file_of_the_same_name_comes_first(deqcheck, folder, case):
+    (folder.parent / "quickstart").write_text(Path(case).read_text().replace("small", "own"))
+    report = json.loads(deqcheck("run", "quickstart", "--format", "json").stdout)
+    assert report["case"]["title"] == "own DELM"
+
+
+def test_an_unknown_name_gets_a_suggestion(deqcheck, folder):
+    result = deqcheck("run", "quickstrat")
+    assert result.exit_code == 2
+    assert "did you mean 'quickstart'?" in result.stderr
+
+
+def test_cases_lists_them_with_titles(deqcheck, folder):
+    assert deqcheck("cases").stdout.split() == [
+        *("doe2031/fig1", "small", "DELM"),
+        *("quickstart", "small", "DELM"),
+    ]
+    assert json.loads(deqcheck("cases", "--format", "json").stdout)[0] == {
+        "name": "doe2031/fig1",
+        "title": "small DELM",
+    }
+
+
+def test_every_case_that_comes_along_is_valid(deqcheck):
+    assert embedded.QUICKSTART in embedded.names()
+    result = deqcheck("validate", *embedded.names())
+    assert (result.exit_code, result.stderr) == (0, "")

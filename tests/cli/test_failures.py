@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deqcheck.cli.commands import run as run_command
+from deqcheck.engine import run as real_run
+from deqcheck.records.verdict import Status
+
+
+def no_run(*_, **__):
+    raise AssertionError("the work started before the arguments were checked")
+
+
+def test_every_problem_of_every_case_is_reported_at_once(deqcheck, case, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_command.engine, "run", no_run)
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("deqcheck: 1\nmodle: {kind: delm}\n")
+    result = deqcheck("run", str(bad), case, "nowhere.yaml")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{bad}:2: modle:" in result.stderr
+    assert "nowhere.yaml: neither a file nor an embedded case" in result.stderr
+
+
+def test_what_fits_nothing_is_one_sentence(deqcheck, case):
+    result = deqcheck("run", case, "--only", "kawaguchi2021/cor9")
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["nowhere/out.json", "small.yaml/out.json"])
+def test_an_unwritable_output_stops_before_the_work(deqcheck, case, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(run_command.engine, "run", no_run)
+    result = deqcheck("run", case, "--output", str(tmp_path / name))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("cannot write")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_output_is_replaced_whole_and_keeps_its_mode(deqcheck, case, tmp_path):
+    out = tmp_path / "out.json"
+    out.write_text("old")
+    out.chmod(0o640)
+    result = deqcheck("run", case, "--format", "json", "--output", str(out))
+    assert result.stdout == ""
+    assert json.loads(out.read_text())["schema"] == "deqcheck-report/1"
+    assert out.stat().st_mode & 0o777 == 0o640
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.json", "small.yaml"]
+
+
+def test_a_link_stays_a_link(deqcheck, case, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    deqcheck("run", case, "--output", str(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert "small DELM" in (tmp_path / "target").read_text()
+
+
+def test_a_device_is_written_to_and_not_replaced(deqcheck, case):
+    deqcheck("run", case, "--output", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_result_that_cannot_be_stored_goes_to_stdout(deqcheck, case, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    result = deqcheck("run", case, "--format", "json", "--output", str(tmp_path / "out.json"))
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["schema"] == "deqcheck-report/1"
+    assert "No space left on device" in result.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["small.yaml"]
+
+
+def test_an_interrupted_run_is_written_and_the_rest_left_out(deqcheck, case, tmp_path, monkeypatch):
+    def interrupted(*args, **more):
+        return replace(real_run(*args, **more), status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(run_command.engine, "run", interrupted)
+    out = tmp_path / "out.json"
+    result = deqcheck("run", case, case, "--format", "json", "--output", str(out))
+    assert result.exit_code == 130
+    report = json.loads(out.read_text())
+    assert report["partial"] is True
+    assert report["status"]["word"] == "interrupted"
+
+
+def test_a_divergence_is_a_numerical_failure_with_a_result(deqcheck, case):
+    result = deqcheck(
+        "run", case, "--set", "train={kind: gd, step: 1e3, steps: 400}", "--format", "json"
+    )
+    assert result.exit_code == 4
+    assert json.loads(result.stdout)["status"]["word"] == "diverged"
+
+
+def test_a_bug_in_the_second_case_does_not_lose_the_first(deqcheck, case, monkeypatch):
+    reports = []
+
+    def once(*args, **more):
+        if reports:
+            raise ZeroDivisionError("a bug")
+        reports.append(real_run(*args, **more))
+        return reports[0]
+
+    monkeypatch.setattr(run_command.engine, "run", once)
+    result = deqcheck("run", case, case, "--format", "json")
+    assert result.exit_code == 70
+    assert json.loads(result.stdout)["schema"] == "deqcheck-report/1"
+    assert result.stderr == (
+        "deqcheck: internal error: ZeroDivisionError: a bug; please report it\n"
+    )
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_traceback_is_shown_when_asked_for(deqcheck, case, monkeypatch, asked):
+    monkeypatch.setattr(run_command.engine, "run", no_run)
+    result = deqcheck(*(["--traceback"] if asked else []), "run", case)
+    assert result.exit_code == 70
+    assert ("Traceback" in result.stderr) is asked
+
+
+def test_an_interrupt_outside_the_run_is_one_line(deqcheck, case, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_command.engine, "run", stop)
+    result = deqcheck("run", case)
+    assert (result.exit_code, result.stderr) == (130, "deqcheck: interrupted\n")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import io
+
+from deqcheck.cli.progress import ProgressLine
+from deqcheck.dynamics.recorder import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def steps(count):
+    return [Progress("descent", k, 0.1 * k, k / count, 1.0 / (k + 1)) for k in range(count)]
+
+
+def drawn(stream, **more):
+    """The lines shown while 100 steps come at 32 a second."""
+    now = iter(range(1000))
+    with ProgressLine(stream=stream, clock=lambda: next(now) / 32, **more) as progress:
+        for step in steps(100):
+            progress(step)
+    return [line.strip() for line in stream.getvalue().split("\r") if line.strip()]
+
+
+def test_at_most_ten_updates_a_second():
+    lines = drawn(Terminal())
+    assert len(lines) == 25
+    assert "descent  k = 48  t = 4.8  48%  loss 2.041e-02  0:00:02 left" in lines
+
+
+def test_the_line_is_cleared_at_the_end():
+    stream = Terminal()
+    drawn(stream)
+    last = stream.getvalue().split("\r")
+    assert last[-1] == ""
+    assert last[-2].strip() == ""
+
+
+def test_nothing_is_shown_without_a_terminal_or_when_quiet():
+    assert drawn(io.StringIO()) == []
+    assert drawn(Terminal(), quiet=True) == []

@@ -1,0 +1,96 @@
+"""Gradient flow: accuracy with its error bar, infima, interruption and failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from deqcheck.dynamics import flow
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.models.problem import Problem
+from deqcheck.records.verdict import Status
+
+Builder = Callable[..., Problem]
+SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA"])
+def test_one_feature_follows_its_exponential_within_the_error_bar(
+    delm: Builder, method: str
+) -> None:
+    # z = b/(1-g): gap = (2b - 1)^2 at g = 1/2, db/dt = -4(2b - 1), so gap = exp(-16 t).
+    train = GradientFlow(horizon=0.5, method=method, rtol=1e-8)
+    p = delm(1, 1, 1, 0.5, train=train, **SCALAR)
+    run = train.run(p)
+    assert run.status is Status.COMPLETED
+    assert (np.abs(run.gap.value - np.exp(-16 * run.t)) <= run.gap.error).all()
+    assert (run.gap.error[1:] < 1e-4 * run.gap.value[1:]).all()
+
+
+def test_the_error_bar_shrinks_with_the_tolerance(delm: Builder) -> None:
+    bars = []
+    for rtol in (1e-6, 1e-9):
+        train = GradientFlow(horizon=0.3, rtol=rtol)
+        run = train.run(delm(3, 8, 1, train=train))
+        bars.append(run.gap.error[-1] / run.gap.value[-1])
+    assert bars[1] < bars[0] / 50
+
+
+def test_small_steps_of_gradient_descent_approach_the_flow(delm: Builder) -> None:
+    p = delm(3, 8, 1)
+    end = 0.01
+    exact = GradientFlow(horizon=end).run(p).gap.value[-1]
+    far, near = (
+        abs(GradientDescent(step=end / n, steps=n).run(p).gap.value[-1] - exact) for n in (200, 400)
+    )
+    # First order: halving the step halves the distance.
+    assert far / near == pytest.approx(2, rel=0.05)
+
+
+def test_a_tracked_infimum_is_refined_below_the_grid(delm: Builder) -> None:
+    train = GradientFlow(horizon=0.5)
+    p = delm(4, 9, 1, scale=1.5, seed=7, train=train)
+    coarse = train.run(Problem(p.model, p.theta0, train, record_points=12), ["lambda_min_D"])
+    refined = train.run(
+        Problem(p.model, p.theta0, train, record_points=12), ["lambda_min_D"], ["lambda_min_D"]
+    )
+    fine = train.run(Problem(p.model, p.theta0, train, record_points=2000), ["lambda_min_D"])
+    truth = fine.series["lambda_min_D"].value.value.min()
+    rough = coarse.series["lambda_min_D"].value.value.min()
+    better = refined.series["lambda_min_D"].infimum_until(np.array([0.5]))
+    assert better.low[0] <= truth <= better.value[0] + 1e-9 < rough
+
+
+def test_an_explicit_method_that_starves_is_replaced(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "STARVED", 60)
+    train = GradientFlow(horizon=2.0, method="RK23", rtol=1e-6)
+    run = train.run(delm(1, 1, 1, 0.9, train=train, **SCALAR))
+    assert any("continued with Radau" in note for note in run.notes)
+
+
+def test_a_stiff_method_that_starves_is_a_status(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "STARVED", 5)
+    train = GradientFlow(horizon=2.0, method="Radau")
+    run = train.run(delm(3, 5, 1, train=train))
+    assert run.status is Status.INTEGRATOR_FAILED and not run.complete
+    assert len(run.k) == 1
+
+
+def test_an_interruption_keeps_what_is_known(delm: Builder) -> None:
+    train = GradientFlow(horizon=0.5)
+
+    def stop(progress: object) -> None:
+        if progress.fraction > 0.4:  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+
+    run = train.run(delm(3, 8, 1, train=train), ["lambda_min_D"], ["lambda_min_D"], stop)
+    assert run.status is Status.INTERRUPTED
+    assert 1 < len(run.k) < 198
+    assert len(run.series["lambda_min_D"].t) == len(run.k)

@@ -1,0 +1,38 @@
+"""Infimum and integral of a sampled quantity: the truth lies inside the error bar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deqcheck.dynamics.series import Series
+from deqcheck.records.measured import Measured
+
+FUNCTIONS = {
+    "dip between samples": (lambda t: 1 + (t - 0.512) ** 2, lambda t: t + ((t - 0.512) ** 3 + 0.512**3) / 3),
+    "falling": (lambda t: np.exp(-t), lambda t: 1 - np.exp(-t)),
+    "wave": (lambda t: 2 + np.sin(9 * t), lambda t: 2 * t + (1 - np.cos(9 * t)) / 9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("points", [12, 60])
+def test_infimum_and_integral(name: str, points: int) -> None:
+    f, antiderivative = FUNCTIONS[name]
+    t = np.linspace(0, 1, points)
+    series = Series(np.arange(points), t, Measured(f(t), np.zeros(points)))
+    ask = np.linspace(0, 1, 37)
+    infimum, integral = series.infimum_until(ask), series.integral_until(ask)
+    fine = np.linspace(0, 1, 20001)
+    for i, end in enumerate(ask):
+        truth = f(fine[fine <= end + 1e-12]).min()
+        assert infimum.low[i] <= truth + 1e-12, end
+        if end in t:
+            assert truth <= infimum.high[i]
+        assert abs(integral.value[i] - antiderivative(end)) <= integral.error[i] + 1e-15
+
+
+def test_a_single_sample() -> None:
+    series = Series(np.array([0]), np.array([0.0]), Measured(np.array([2.0]), np.array([0.1])))
+    assert series.infimum_until(np.array([0.0])).value[0] == 2.0
+    assert series.integral_until(np.array([0.0])).value[0] == 0.0

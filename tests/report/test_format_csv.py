@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import samples
+
+from deqcheck.report import renderer
+from deqcheck.report.parts.look import Look
+
+
+def rows(*reports):
+    return list(csv.DictReader(io.StringIO(renderer("csv")(reports, Look()))))
+
+
+def test_one_row_for_each_hypothesis_and_conclusion():
+    found = rows(samples.report(samples.confirmed(), samples.not_applicable()))
+    assert [(row["id"], row["part"]) for row in found] == [
+        ("doe2031/thm2", "hypothesis"),
+        ("doe2031/thm2", "conclusion"),
+        ("doe2031/lem1", "hypothesis"),
+        ("doe2031/lem1", "hypothesis"),
+        ("doe2031/lem1", "conclusion"),
+    ]
+    assert {row["case"] for row in found} == {"decay.yaml"}
+
+
+def test_numbers_are_whole_and_exact_ones_have_no_error():
+    hypothesis = rows(samples.report(samples.confirmed()))[0]
+    assert float(hypothesis["left_error"]) == 1e-15
+    assert (hypothesis["right"], hypothesis["right_error"]) == ("1.0", "")
+    assert hypothesis["horizon"] == ""
+
+
+def test_a_violation_is_placed():
+    (row,) = rows(samples.report(samples.refuted()))
+    assert (row["decision"], row["first_violation_k"]) == ("violated", "1")
+    assert float(row["first_violation_t"]) == samples.STEP
+
+
+def test_before_training_the_quantities_have_rows():
+    found = rows(samples.before_training())
+    assert [(row["id"], row["part"], row["name"]) for row in found] == [
+        ("", "quantity", "loss"),
+        ("doe2031/thm2", "quantity", "rate"),
+        ("doe2031/thm2", "hypothesis", "contraction"),
+    ]
