@@ -14,10 +14,12 @@ import numpy as np
 from deqcheck import __version__
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.dynamics.trajectory import Trajectory
-from deqcheck.models.problem import Problem, quantities
+from deqcheck.fields import Refusal
+from deqcheck.models.problem import NoEquilibrium, Problem, quantities
+from deqcheck.records.claim import Judged
 from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import STATIC, Statement
 
 
 class UsageError(Exception):
@@ -38,17 +40,16 @@ def run(
 ) -> Report:
     """Train the model of the case and judge every statement asked for."""
     started = time.perf_counter()
-    chosen = _chosen(case, problem, editions, only)
-    trajectory = None
-    if problem.train is not None:
-        tracks = _union(s.tracks for s in chosen)
-        infima = _union(s.infima for s in chosen)
-        with np.errstate(all="ignore"):
-            trajectory = problem.train.run(problem, tracks, infima, progress or silent)
-    verdicts = tuple(_judge(s, case, problem, trajectory) for s in chosen)
+    asked = chosen(case, problem, editions, only)
+    try:
+        measured = quantities(problem.start)
+    except NoEquilibrium as stop:
+        return _no_equilibrium(case, stop, started)
+    trajectory = _trained(problem, asked, progress or silent) if problem.train else None
+    verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
     return Report(
         **_labels(case),
-        quantities=quantities(problem.start),
+        quantities=measured,
         verdicts=verdicts,
         status=trajectory.status if trajectory else Status.COMPLETED,
         track=_track(problem, trajectory) if trajectory else None,
@@ -62,23 +63,53 @@ def bounds(
 ) -> Report:
     """Everything known before training."""
     started = time.perf_counter()
-    verdicts = []
-    for statement in _chosen(case, problem, editions, only):
-        hypotheses = tuple(h.judge() for h in statement.hypotheses(problem))
-        verdicts.append(_verdict(statement, case, problem, hypotheses))
+    asked = chosen(case, problem, editions, only)
+    try:
+        measured = quantities(problem.start)
+    except NoEquilibrium as stop:
+        return _no_equilibrium(case, stop, started)
+    verdicts = [_verdict(s, case, problem, tuple(_before_training(s, problem))) for s in asked]
     return Report(
         **_labels(case),
-        quantities=quantities(problem.start),
+        quantities=measured,
         verdicts=tuple(verdicts),
         seconds=time.perf_counter() - started,
     )
 
 
+def _trained(
+    problem: Problem, asked: Sequence[Statement], progress: Callable[[Progress], None]
+) -> Trajectory:
+    tracks, infima = _union(s.tracks for s in asked), _union(s.infima for s in asked)
+    try:
+        with np.errstate(all="ignore"):
+            run: Trajectory = problem.train.run(problem, tracks, infima, progress)
+    except Refusal as refusal:
+        raise UsageError("; ".join(sentence for _, sentence in refusal.problems)) from None
+    return run
+
+
+def _no_equilibrium(case: Any, stop: NoEquilibrium, started: float) -> Report:
+    return Report(
+        **_labels(case),
+        quantities={},
+        verdicts=(),
+        status=Status.NO_EQUILIBRIUM,
+        notes=(str(stop),),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _before_training(s: Statement, p: Problem) -> list[Judged]:
+    claims = (*s.setting(p), *s.hypotheses(p), *(s.step_hypotheses(p) if p.step else ()))
+    return [claim.judge() for claim in claims]
+
+
 def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None) -> Verdict:
-    hypotheses = [h.judge() for h in s.hypotheses(p)]
+    hypotheses = _before_training(s, p)
     conclusions = [c.judge() for c in s.claims(p, p.start)]
     complete = True
-    if run is not None and "static" not in s.dynamics:
+    if run is not None and STATIC not in s.dynamics:
         if len(run.k) > 1:
             hypotheses += [h.judge() for h in s.path_hypotheses(p, run)]
             conclusions += [c.judge() for c in s.conclusions(p, run)]
@@ -91,6 +122,7 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
     return Verdict(
         **{"outcome": None, **more},
         id=s.id,
+        number=s.cite.number,
         title=s.title,
         edition=s.edition,
         hypotheses=hypotheses,
@@ -106,9 +138,10 @@ def _expected(entry: Any, edition: str) -> str | None:
     return entry.get(edition) if isinstance(entry, dict) else entry
 
 
-def _chosen(
+def chosen(
     case: Any, p: Problem, editions: Sequence[str] | None, only: Sequence[str]
 ) -> list[Statement]:
+    """The statements to be judged: asked for, named by the case, or all that speak of it."""
     known = {s.id: s for s in statements()}
     for wanted in only:
         if wanted not in known:
@@ -129,7 +162,9 @@ def _chosen(
 
 
 def _speaks_of(s: type[Statement], p: Problem) -> bool:
-    return p.model.kind in s.models and (p.dynamics in s.dynamics or "static" in s.dynamics)
+    if p.model.kind not in s.models:
+        return False
+    return p.train is None or p.dynamics in s.dynamics or STATIC in s.dynamics
 
 
 def _case_editions(case: Any) -> tuple[str, ...]:
@@ -181,7 +216,7 @@ def environment() -> dict[str, Any]:
 
 
 def _blas() -> str:
-    info = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-arg,index]
+    info = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"{info.get('name', 'unknown')} {info.get('version', '')}".strip()
 
 

@@ -18,7 +18,7 @@ TRUNCATION_SAFETY = 4.0
 
 @dataclass(frozen=True)
 class Agreement:
-    """Deviations of the fast gradient, relative to the whole gradient's norm, and what is allowed."""
+    """Deviations of the fast gradient relative to the whole gradient, and what is allowed."""
 
     parameter: str
     norm: float

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,16 +12,23 @@ import numpy as np
 from deqcheck.case.errors import located
 from deqcheck.case.read import Case
 from deqcheck.case.shapes import Sizes
-from deqcheck.data.given import MOST_ENTRIES, Given
-from deqcheck.fields import Refusal, below, refuse
+from deqcheck.fields import Refusal, below, refuse, unknown
+from deqcheck.given import MOST_ENTRIES, Given
 
 if TYPE_CHECKING:
     from deqcheck.models.problem import Problem
 
 
-def build_problem(case: Case) -> Problem:
-    """The model on its data, with the parameters to start from. Raises CaseError."""
+def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> Problem:
+    """The model on its data, with the parameters to start from. Raises CaseError.
+
+    `scales` are further factors on the arrays, beside those of the case.
+    """
     from deqcheck.models.problem import Problem
+
+    if scales:
+        both = {name: f * case.rescale.get(name, 1.0) for name, f in scales.items()}
+        case = replace(case, rescale={**case.rescale, **both})
 
     try:
         model, theta0 = _build(case)
@@ -50,11 +59,24 @@ def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
     refuse(("model", sentence) for sentence in clashes if sentence)
     with below("init"), np.errstate(over="ignore", invalid="ignore"):
         theta0 = _parameters(case, sizes)
+    _rescale(case, data, theta0)
     try:
         model = case.model.build(data, case.loss)
     except ValueError as error:
         raise Refusal("model", str(error)) from None
     return model, theta0
+
+
+def _rescale(case: Case, *groups: dict[str, np.ndarray]) -> None:
+    known = [name for group in groups for name in group]
+    refuse(
+        (f"rescale.{name}", unknown("the model has no array", name, known))
+        for name in case.rescale
+        if name not in known
+    )
+    for group in groups:
+        for name in case.rescale.keys() & group.keys():
+            group[name] = case.rescale[name] * group[name]
 
 
 def _parameters(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:

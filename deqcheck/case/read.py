@@ -33,12 +33,15 @@ class Case:
     constants: Mapping[str, Mapping[str, float]]
     edition: str
     record_points: int
+    rescale: Mapping[str, float]
     # The file as the user named it, and where its relative paths start.
     name: str
     folder: Path
     # The whole case as JSON can hold it, defaults filled in.
     resolved: Mapping[str, Any]
     digest: str
+    # The case as it was written, overrides included.
+    written: Mapping[str, Any]
     # Dotted key -> line, 0 for what `--set` set.
     lines: Mapping[str, int]
 
@@ -108,10 +111,12 @@ def read_text(
         constants=case.constants,
         edition=case.edition,
         record_points=case.record.points,
+        rescale=case.rescale,
         name=name,
         folder=folder,
         resolved=resolved,
         digest=digest(resolved),
+        written=tree,
         lines=lines,
     )
 

@@ -30,18 +30,12 @@ from deqcheck.fields import (
     text,
     unknown,
 )
+from deqcheck.records.verdict import Outcome, Status
 
 VERSION = 1
 EDITIONS = ("printed", "corrected")
-OUTCOMES = (
-    "confirmed",
-    "refuted",
-    "not applicable",
-    "undecided",
-    "consistent",
-    "inconsistent",
-)
-STATUSES = ("completed", "diverged", "integrator-failed", "no-equilibrium")
+OUTCOMES = tuple(outcome.value for outcome in Outcome)
+STATUSES = tuple(status.word for status in Status if status is not Status.INTERRUPTED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +144,9 @@ class CaseFile:
         mapping(number()), default={}, doc="free constants of a statement, fixed"
     )
     edition: str = choice(*EDITIONS, "both", default="corrected", doc="which edition is judged")
+    rescale: Mapping[str, float] = mapping(
+        number(), default={}, doc="factors on arrays of the data or on parameters, by name"
+    )
     record: Record = section(Record, default={}, doc="what of a run is kept")
 
     def check(self) -> Iterator[tuple[str, str]]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from deqcheck.data.given import Given
 from deqcheck.fields import refuse
+from deqcheck.given import Given
 
 Symbols = tuple[str, ...]
 

@@ -8,7 +8,7 @@ from deqcheck.cli.errors import FAILED, INTERRUPTED, NOTHING_DECIDED, NUMERICAL,
 from deqcheck.records.verdict import Outcome, Report, Status, Verdict
 
 PRECEDENCE = (INTERRUPTED, NUMERICAL, FAILED, NOTHING_DECIDED, OK)
-BROKEN = {Status.DIVERGED, Status.INTEGRATOR_FAILED, Status.NO_EQUILIBRIUM}
+BROKEN = set(Status) - {Status.COMPLETED, Status.INTERRUPTED}
 NEGATIVE = {Outcome.REFUTED, Outcome.INCONSISTENT}
 OPEN = {Outcome.NOT_APPLICABLE, Outcome.UNDECIDED, None}
 

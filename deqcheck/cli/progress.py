@@ -10,7 +10,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TextIO
 
-from deqcheck.dynamics.recorder import Progress
+from deqcheck.engine import Progress
 
 PAUSE = 0.1
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.data.given import MOST_ENTRIES, Given
 from deqcheck.fields import Refusal, integer, part
+from deqcheck.given import MOST_ENTRIES, Given
 
 
 @dataclass(frozen=True)

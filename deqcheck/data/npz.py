@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from deqcheck.data.given import Given, from_npz
 from deqcheck.fields import FilePath, file
+from deqcheck.given import Given, from_npz
 
 
 @dataclass(frozen=True)

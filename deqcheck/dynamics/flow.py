@@ -10,7 +10,7 @@ import numpy as np
 
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
 from deqcheck.dynamics.trajectory import Trajectory
-from deqcheck.fields import choice, number
+from deqcheck.fields import Refusal, choice, number
 from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm, pack, unpack
 from deqcheck.records.verdict import Status
 
@@ -48,6 +48,7 @@ class GradientFlow:
         loose = Integration(problem, self, times, 1.0, "flow", silent)
         tight = Integration(problem, self, times, TIGHTER, "flow", report)
         recorder = Recorder(problem, tracks)
+        pieces = Pieces(problem)
         theta, interrupted = problem.theta0, False
         try:
             # In step with each other, so that an interruption leaves both at the same time.
@@ -59,6 +60,7 @@ class GradientFlow:
                 error = here.error + slope * tight.tolerance(theta)
                 recorder.cheap(i, float(times[i]), here.gap, error, slope, other.gap)
                 recorder.dear(i, float(times[i]), theta)
+                pieces.visit(float(times[i]), theta)
             if loose.status is tight.status is Status.COMPLETED:
                 for name in infima:
                     _refine(recorder, tight, name)
@@ -68,8 +70,9 @@ class GradientFlow:
         return recorder.finish(
             theta,
             Status.INTERRUPTED if interrupted else status,
-            list(dict.fromkeys([*loose.notes, *tight.notes])),
+            [*dict.fromkeys([*loose.notes, *tight.notes]), *pieces.notes()],
             loose.evaluations + tight.evaluations,
+            pieces.crossings,
         )
 
 
@@ -78,6 +81,39 @@ def record_times(horizon: float, points: int) -> np.ndarray:
     early = np.geomspace(horizon * 1e-4, horizon, points // 4)
     even = np.linspace(0, horizon, points - points // 4)
     return np.unique(np.concatenate([early, even]))
+
+
+class Pieces:
+    """Follows the activation pattern of a piecewise smooth model along a flow."""
+
+    def __init__(self, problem: Problem):
+        self.model = problem.model
+        self.crossings: list[tuple[float, float]] = []
+        self._last: tuple[float, np.ndarray] | None = None
+        start = self.model.kinks(problem.theta0)
+        if start is not None and start.zeros:
+            raise Refusal(
+                "init",
+                f"{start.zeros} pre-activations are exactly zero, and a flow is not defined on a "
+                "kink: perturb the initialisation, or use gradient descent (train.kind: gd)",
+            )
+
+    def visit(self, t: float, theta: Params) -> None:
+        kinks = self.model.kinks(theta)
+        if kinks is None:
+            return
+        if self._last is not None and not np.array_equal(kinks.pattern, self._last[1]):
+            self.crossings.append((self._last[0], t))
+        self._last = (t, kinks.pattern)
+
+    def notes(self) -> list[str]:
+        if not self.crossings:
+            return []
+        first = self.crossings[0]
+        return [
+            f"the activation pattern changed in {len(self.crossings)} recorded intervals, first "
+            f"between t = {first[0]:g} and t = {first[1]:g}"
+        ]
 
 
 class Starving(Exception):
@@ -164,6 +200,11 @@ class Integration:
     def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
         """An explicit method that starves is replaced for the rest, and the notes say so."""
         t = self.times[first]
+        if self.problem.model.kinks(unpack(x, self.problem.model.shapes)) is not None:
+            # No smooth method gets past a kink along which the flow slides.
+            self.status = Status.KINK_REACHED
+            self.notes.append(f"kink reached after t = {t:g}: {STARVED} evaluations spent there")
+            return None
         if self.method in STIFF:
             self.status = Status.INTEGRATOR_FAILED
             self.notes.append(f"{self.method} needed over {STARVED} evaluations after t = {t:g}")

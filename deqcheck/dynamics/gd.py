@@ -18,6 +18,7 @@ from deqcheck.seeds import rng
 
 # How many random patterns of one-ulp disturbances the companion run cycles through.
 NOISE_BANK = 61
+PROGRESS_EVERY = 256
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class GradientDescent:
                 recorder.cheap(k, k * self.step, here.gap, here.error, slope, there.gap)
                 if k in dear:
                     recorder.dear(k, k * self.step, theta)
+                if k % PROGRESS_EVERY == 0 or k in dear:
                     report(Progress("descent", k, k * self.step, k / self.steps, here.gap))
                 if k < self.steps:
                     theta = self._next(theta, here.gradient)

@@ -81,14 +81,19 @@ class Recorder:
         return series.t, series.value.value
 
     def finish(
-        self, final: Params, status: Status, notes: Sequence[str], evaluations: int
+        self,
+        final: Params,
+        status: Status,
+        notes: Sequence[str],
+        evaluations: int,
+        crossings: Sequence[tuple[float, float]] = (),
     ) -> Trajectory:
         gap = np.array(self.gap)
-        drift = self._drift(gap)
+        error = np.array(self.error) + self._drift(gap) * gap
         return Trajectory(
             k=np.array(self.k),
             t=np.array(self.t),
-            gap=Measured(gap, np.array(self.error) + drift * gap, "difference to the companion run"),
+            gap=Measured(gap, error, "difference to the companion run"),
             gradient=np.array(self.gradient),
             series=self._series(),
             distance=self._distances(),
@@ -97,6 +102,7 @@ class Recorder:
             notes=tuple(notes),
             evaluations=evaluations,
             local_error=np.array(self.error),
+            crossings=tuple(crossings),
         )
 
     def _drift(self, gap: np.ndarray) -> np.ndarray:

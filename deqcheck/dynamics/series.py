@@ -33,7 +33,7 @@ class Series:
         return DIP_SAFETY * h**2 * worst / 8
 
     def infimum_until(self, t: np.ndarray) -> Measured:
-        """inf over [0, t]. The samples are an upper estimate; the radius reaches down to the dips."""
+        """inf over [0, t]. Samples are an upper estimate; the radius reaches down to the dips."""
         low = self.value.low.copy()
         low[1:] = np.minimum(low[1:], np.minimum(low[1:], low[:-1]) - self.dips())
         high = np.minimum.accumulate(self.value.high)

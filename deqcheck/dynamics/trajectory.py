@@ -28,6 +28,8 @@ class Trajectory:
     status: Status = Status.COMPLETED
     notes: tuple[str, ...] = ()
     evaluations: int = 0
+    # Times between which the activation pattern of a piecewise smooth model changed.
+    crossings: tuple[tuple[float, float], ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from deqcheck.data.given import Given
+from deqcheck.given import Given
 
 
 class Drawn(ABC):

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.data.given import Given
 from deqcheck.fields import below, inline, join, part, refuse, unknown
+from deqcheck.given import Given
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deqcheck.data.given import Given, from_npz
 from deqcheck.fields import FilePath, file, number
+from deqcheck.given import Given, from_npz
 
 
 @dataclass(frozen=True)

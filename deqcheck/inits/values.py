@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from deqcheck.data.given import Given, from_values
 from deqcheck.fields import array, inline, number
+from deqcheck.given import Given, from_values
 
 
 @dataclass(frozen=True, eq=False)

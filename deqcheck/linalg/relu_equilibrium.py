@@ -1,6 +1,7 @@
 """Equilibria Z = relu(W Z + C), one column for each sample, with certified error.
 
-Three models are of this form (ling2022: W, U X; hieu2022: monotone W, U X; gao2022: gamma A^T, Phi^T).
+Three models are of this form: ling2022 (W, U X), hieu2022 (monotone W, U X) and gao2022
+(gamma A^T, Phi^T).
 On a given activation pattern S the equation is linear: (I - W_SS) z_S = c_S, and the same
 factorisation gives the sensitivities v_S = (I - W_SS)^-T a_S that every gradient needs.
 """
@@ -159,7 +160,9 @@ class Equilibrium:
         else:
             V = _iterate_adjoint(self.W, self.mask, a)
         defect = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
-        noise = rounding(1, float(np.sqrt(len(a)) * (1 + np.linalg.norm(self.W)) * np.linalg.norm(V)))
+        noise = rounding(
+            1, float(np.sqrt(len(a)) * (1 + np.linalg.norm(self.W)) * np.linalg.norm(V))
+        )
         noise += EPS * float(np.linalg.norm(a)) * np.sqrt(V.shape[1])
         return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
 
@@ -186,7 +189,9 @@ def picard(
     return _settle(W, C, certificate, sweep, relu(C) if start is None else start)
 
 
-def peaceman_rachford(W: np.ndarray, C: np.ndarray, certificate: Monotone, lipschitz: float) -> Equilibrium:
+def peaceman_rachford(
+    W: np.ndarray, C: np.ndarray, certificate: Monotone, lipschitz: float
+) -> Equilibrium:
     """For monotone I - W, where plain sweeps need not converge. Contracts at least by
     sqrt((L - m)/(L + m)) with L = ||I - W||, m the modulus, at alpha = 1/L."""
     alpha = 1 / lipschitz

@@ -29,8 +29,8 @@ class Square:
 class LinearSquare:
     """L0(W) = ||W Phi - Y||_F^2, free of n after set-up.
 
-    With Phi = P diag(s) V^T (thin): L0(W) = ||W P diag(s) - Y V||^2 + ||Y (I - V V^T)||^2. The first
-    term is the gap to the infimum, without any cancellation between losses.
+    With Phi = P diag(s) V^T (thin): L0(W) = ||W P diag(s) - Y V||^2 + ||Y (I - V V^T)||^2. The
+    first term is the gap to the infimum, without any cancellation between losses.
     """
 
     def __init__(self, Phi: np.ndarray, Y: np.ndarray):

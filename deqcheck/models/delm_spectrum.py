@@ -1,7 +1,8 @@
-"""lambda_min of D = sum_k (U^-T e_k e_k^T U^-1) kron M_k, M_k = I + gamma^2 (Z J_k)(Z J_k)^T, eq (8).
+"""lambda_min of D = sum_k (U^-T e_k e_k^T U^-1) kron M_k, eq (8).
 
-D = (U^-T kron I) blockdiag(M_k) (U^-1 kron I), so lambda_min(D) = 1/||(U kron I) blockdiag(M_k^-1/2)||^2:
-a largest singular value, which floating point finds to full relative accuracy.
+M_k = I + gamma^2 (Z J_k)(Z J_k)^T, and D = (U^-T kron I) blockdiag(M_k) (U^-1 kron I), so that
+lambda_min(D) = 1/||(U kron I) blockdiag(M_k^-1/2)||^2: a largest singular value, which floating
+point finds to full relative accuracy.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _inverse_roots(state: DelmState) -> np.ndarray:
 
 
 def _factor_radius(state: DelmState) -> float:
-    """2-norm radius of (U kron I) blockdiag(M_k^-1/2): t -> 1/sqrt(1 + t^2) has slope below 0.39."""
+    """2-norm radius of (U kron I) blockdiag(M_k^-1/2); 1/sqrt(1 + t^2) has slopes below 0.39."""
     size = float(state.U_singular.value[0])
     z = float(np.linalg.norm(state.Z))
     N_radius = state.Z_radius + 8 * EPS * state.m * z
@@ -95,7 +96,7 @@ def _factor_radius(state: DelmState) -> float:
 
 
 def star_map_infimum(m: int, gamma: float) -> Measured:
-    """inf of lambda_min(D) over all (A, B): attained by 0/1 column maps onto one unit (m <= 6 proved)."""
+    """inf of lambda_min(D) over all (A, B), approached by 0/1 column maps (proved for m <= 6)."""
     g = measured(gamma)
     if m == 1:
         return 1 / (1 - g) ** 2

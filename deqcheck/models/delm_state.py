@@ -98,7 +98,9 @@ class DelmState:
         G_radius = inverse * (Q_radius + 4 * EPS * self.m * g_norm)
         product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * self.my * z_norm * g_norm
         return {
-            "A": errors.frobenius(self.gradient["A"], self.gamma * (product + 4 * EPS * z_norm * g_norm)),
+            "A": errors.frobenius(
+                self.gradient["A"], self.gamma * (product + 4 * EPS * z_norm * g_norm)
+            ),
             "B": errors.frobenius(G, G_radius),
         }
 
@@ -109,7 +111,9 @@ class DelmState:
         size = np.abs(Zeq).sum(axis=0) + np.abs(Phi).sum(axis=0)
         noise = float((errors.rounding(self.m, 1.0) * size).max())
         worst = float(residual.max())
-        return Measured(worst, noise), Measured((worst + noise) / (1 - self.gamma), 0.0, "certified")
+        return Measured(worst, noise), Measured(
+            (worst + noise) / (1 - self.gamma), 0.0, "certified"
+        )
 
     def measure(self, name: str) -> Measured:
         return _MEASURES[name](self)

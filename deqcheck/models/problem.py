@@ -44,6 +44,17 @@ class Model(Protocol):
 
     def explicit_gradient(self, theta: Params) -> Params: ...
 
+    def kinks(self, theta: Params) -> Kinks | None:
+        """None for a smooth model."""
+        ...
+
+
+class Kinks(NamedTuple):
+    """Of a piecewise smooth model: the piece that the parameters lie on, and exact zeros."""
+
+    pattern: np.ndarray
+    zeros: int
+
 
 class NoEquilibrium(Exception):
     """The equilibrium equation could not be solved to a certified accuracy."""

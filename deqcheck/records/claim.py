@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
@@ -19,14 +18,14 @@ class Decision(str, Enum):
 
 # Two sides of an identity whose radii are wider than this, relative to their size, say nothing.
 IDENTITY_RESOLUTION = 1e-6
-# A bound with less than one digit left above the error bars is below the numerical resolution.
-CURVE_RESOLUTION = 0.1
+# A bound with fewer than three digits left above the error bars is below the numerical resolution.
+CURVE_RESOLUTION = 1e-3
 # A rate is read off only where the logarithmic decrease is known to this relative accuracy.
 RATE_RESOLUTION = 1e-2
 
 
 def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray, np.ndarray]:
-    """Elementwise (holds, violated), each side's error bar granted to the opponent of the answer."""
+    """Elementwise (holds, violated), the error bars granted to the opponent of each answer."""
     l_low, l_high = np.asarray(left.low), np.asarray(left.high)
     r_low, r_high = np.asarray(right.low), np.asarray(right.high)
     if relation == "<=":
@@ -94,7 +93,9 @@ class CurveFacts:
     k: np.ndarray = field(repr=False)
     t: np.ndarray = field(repr=False)
     bound: Measured = field(repr=False)
-    relative: bool = False
+    # The first step that was judged, and whether the bound is one on gap/gap(0).
+    first: int = 0
+    decays: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Claim:
 class Curve:
     """`left relation right` at every recorded step.
 
-    `decays`: the two sides fall from a common start, so k = 0 says nothing and rates can be compared.
+    `decays`: gap/gap(0) against a bound that starts at 1, so k = 0 says nothing and rates compare.
     `contracts`: the right side is a factor below 1, and what counts is its distance from 1.
     """
 
@@ -207,6 +208,8 @@ class Curve:
             k=self.k,
             t=self.t,
             bound=self.right,
+            first=int(self.k[min(int(self.decays), len(self.k) - 1)]),
+            decays=self.decays,
         )
 
     def _point(self, i: int | None, slack: np.ndarray) -> Point | None:
@@ -237,5 +240,3 @@ class Curve:
 def _leading(flags: np.ndarray) -> int:
     """How many leading entries are true."""
     return len(flags) if flags.all() else int(np.argmin(flags))
-
-

@@ -57,8 +57,8 @@ class Formula:
     def names(self) -> frozenset[str]:
         """The variables that a caller must give."""
         nodes = [n for side in self._trees for n in ast.walk(side)]
-        called = {n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
-        return frozenset(n.id for n in nodes if isinstance(n, ast.Name)) - called
+        called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+        return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
 
     @cached_property
     def _trees(self) -> tuple[ast.expr, ast.expr]:

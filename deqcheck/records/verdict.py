@@ -29,7 +29,12 @@ class Status(Enum):
     INTERRUPTED = "The run was interrupted: only the part until then was judged."
     DIVERGED = "The loss left the range of floating-point numbers: try a smaller step."
     INTEGRATOR_FAILED = (
-        "The integrator gave up: try a stiff method (Radau), a looser tolerance or a shorter horizon."
+        "The integrator gave up: try a stiff method (Radau), a looser tolerance or a shorter "
+        "horizon."
+    )
+    KINK_REACHED = (
+        "The flow reached a kink and slides along it: only the part before was judged. "
+        "Use gradient descent, or start elsewhere."
     )
     NO_EQUILIBRIUM = (
         "No equilibrium was found at some step: check the well-posedness conditions of the model."
@@ -72,6 +77,8 @@ class Verdict:
     notes: tuple[str, ...] = ()
     erratum: str = ""
     expected: str | None = None
+    # The number of the statement in its paper.
+    number: str = ""
 
     @property
     def met(self) -> bool | None:

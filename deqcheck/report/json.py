@@ -71,6 +71,7 @@ def _statement(verdict: Verdict) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": verdict.id,
         "edition": verdict.edition,
+        "number": verdict.number,
         "title": verdict.title,
         "outcome": None if verdict.outcome is None else verdict.outcome.value,
         "expected": verdict.expected,

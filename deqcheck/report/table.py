@@ -46,11 +46,15 @@ def _headline(verdict: Verdict, case: str = "") -> Text:
     line = Text.assemble(
         (word.upper(), COLORS.get(word, OPEN)),
         (f" {verdict.id} ({verdict.edition})", "bold"),
-        f" {case or verdict.title}",
+        f" {case or _title(verdict)}",
     )
     if verdict.met is False:
         line.append(f" [expected {verdict.expected}]", BAD)
     return line
+
+
+def _title(verdict: Verdict) -> str:
+    return f"{verdict.number}: {verdict.title}" if verdict.number else verdict.title
 
 
 def _word(verdict: Verdict) -> str:
@@ -111,7 +115,7 @@ class _Page:
         name = "loss - infimum, relative to its start"
         lines = [Line(name, track.t if clock.flow else track.k, track.gap.value / start)]
         for bound in bounds(self.report):
-            values = relative_bound(bound, track)
+            values = relative_bound(bound)
             if values is not None:
                 x = bound.facts.t if clock.flow else bound.facts.k
                 lines.append(Line(f"{bound.key}: {bound.judged.name}", x, values))

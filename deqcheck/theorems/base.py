@@ -15,6 +15,7 @@ from deqcheck.records.formula import Formula
 from deqcheck.records.measured import Measured
 
 PRINTED, CORRECTED = "printed", "corrected"
+FLOW, DESCENT, STATIC = "flow", "gd", "static"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,19 @@ def _spread(side: Measured, shape: tuple[int, ...]) -> Measured:
     return Measured(np.broadcast_to(side.value, shape), np.broadcast_to(side.error, shape))
 
 
+GRADIENT_FLOW = Check("gradient flow", "step == 0", "setting")
+GRADIENT_DESCENT = Check("gradient descent", "step > 0", "setting")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Arrays to be scaled together, and whether smaller or larger scales are easier."""
+
+    name: str
+    arrays: tuple[str, ...]
+    smaller_is_easier: bool
+
+
 class Statement:
     """A theorem, lemma, proposition or corollary, judged in one edition."""
 
@@ -80,7 +94,7 @@ class Statement:
     title: ClassVar[str]
     cite: ClassVar[Cite]
     models: ClassVar[tuple[str, ...]]
-    # "flow", "gd", or "static" for what holds at any parameters.
+    # FLOW, DESCENT, or STATIC for what holds at any parameters.
     dynamics: ClassVar[tuple[str, ...]]
     # sound, typo, false (as printed) or vacuous.
     status: ClassVar[str] = "sound"
@@ -91,6 +105,8 @@ class Statement:
     # Spectral quantities that the dynamics must record, and those of them whose infimum is needed.
     tracks: ClassVar[tuple[str, ...]] = ()
     infima: ClassVar[tuple[str, ...]] = ()
+    # Scales that `bounds --init --search` may vary until the hypotheses hold.
+    searches: ClassVar[tuple[Search, ...]] = ()
 
     def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
         self.edition = edition
@@ -100,6 +116,14 @@ class Statement:
     def printed(self) -> bool:
         return self.edition == PRINTED
 
+    def setting(self, p: Problem) -> Iterable[Claim]:
+        """The dynamics that the statement speaks of; a flow is descent with step 0."""
+        if p.train is not None and STATIC not in self.dynamics:
+            if DESCENT not in self.dynamics:
+                yield GRADIENT_FLOW(step=p.step)
+            elif FLOW not in self.dynamics:
+                yield GRADIENT_DESCENT(step=p.step)
+
     def chosen(self, p: Problem) -> Mapping[str, float]:
         """The values of the free constants that the claims use."""
         return self.fixed
@@ -107,6 +131,14 @@ class Statement:
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         """What must hold before training."""
         return ()
+
+    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        """What must hold of the step size of gradient descent."""
+        return ()
+
+    def admissible_step(self, p: Problem) -> Measured | None:
+        """The supremum of the step sizes that the statement allows, if it restricts them."""
+        return None
 
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         """What must hold along the run."""

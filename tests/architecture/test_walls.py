@@ -10,7 +10,7 @@ import pytest
 import deqcheck
 
 ROOT = Path(deqcheck.__file__).parent
-FOUNDATION = {"records", "registry", "fields", "seeds", "__init__"}
+FOUNDATION = {"records", "registry", "fields", "given", "seeds", "__init__"}
 MAY_IMPORT = {
     "records": {"records"},
     "registry": {"registry"},
@@ -26,10 +26,13 @@ MAY_IMPORT = {
     "theorems": {"theorems", "linalg", "models", "dynamics"} | FOUNDATION,
     "case": {"case", "theorems", "dynamics", "models", "losses", "data", "targets", "inits"}
     | FOUNDATION,
+    "given": {"fields"},
+    "search": {"theorems", "models", "records"},
     "gradcheck": {"models", "records"},
     "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "cli": {"cli", "case", "engine", "gradcheck", "report", "theorems", "models"} | FOUNDATION,
+    "cli": {"cli", "case", "engine", "gradcheck", "search", "report", "theorems", "models"}
+    | FOUNDATION,
     "__main__": {"cli"},
 }
 FORBIDDEN = {
@@ -64,7 +67,11 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
     for name in imported(path):
         parts = name.split(".")
         if parts[0] == "deqcheck":
-            target = parts[1] if (ROOT / parts[1]).exists() or (ROOT / f"{parts[1]}.py").exists() else "__init__"
+            target = (
+                parts[1]
+                if (ROOT / parts[1]).exists() or (ROOT / f"{parts[1]}.py").exists()
+                else "__init__"
+            )
             assert target in MAY_IMPORT[here], f"{path} imports {name}"
         elif parts[0] in FORBIDDEN:
             assert here not in FORBIDDEN[parts[0]], f"{path} imports {name}"

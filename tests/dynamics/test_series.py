@@ -9,7 +9,10 @@ from deqcheck.dynamics.series import Series
 from deqcheck.records.measured import Measured
 
 FUNCTIONS = {
-    "dip between samples": (lambda t: 1 + (t - 0.512) ** 2, lambda t: t + ((t - 0.512) ** 3 + 0.512**3) / 3),
+    "dip between samples": (
+        lambda t: 1 + (t - 0.512) ** 2,
+        lambda t: t + ((t - 0.512) ** 3 + 0.512**3) / 3,
+    ),
     "falling": (lambda t: np.exp(-t), lambda t: 1 - np.exp(-t)),
     "wave": (lambda t: 2 + np.sin(9 * t), lambda t: 2 * t + (1 - np.cos(9 * t)) / 9),
 }  # fmt: skip

@@ -187,7 +187,9 @@ def test_certified_equilibrium_error_covers_the_truth(delm: Builder) -> None:
         for j in range(4):
             for i in range(4):
                 S[i, j] = E[i, j] / mp.fsum(E[k, j] for k in range(4))
-        exact = (mp.eye(4) - mp.mpf(p.start.gamma) * S) ** -1 * mp.matrix(p.model.outer.Phi.tolist())
+        exact = (mp.eye(4) - mp.mpf(p.start.gamma) * S) ** -1 * mp.matrix(
+            p.model.outer.Phi.tolist()
+        )
         off = mp.mnorm(exact - mp.matrix(p.start.equilibrium.tolist()), 1)
     assert off <= p.start.measure("equilibrium.error").value
 

@@ -17,6 +17,7 @@ from deqcheck.cli.options import (
     quiet_option,
 )
 from deqcheck.cli.output import Destination
+from deqcheck.cli.searching import searched
 from deqcheck.cli.work import prepare, sentences
 from deqcheck.report import renderer
 
@@ -24,6 +25,12 @@ from deqcheck.report import renderer
 @click.command("bounds")
 @click.argument("cases", metavar="CASE...", nargs=-1, required=True)
 @click.option("--init", "at_init", is_flag=True, help="At the initialisation (required).")
+@click.option(
+    "--search",
+    "searching",
+    is_flag=True,
+    help="Find the scales for which statements begin to apply, and print a ready case for each.",
+)
 @choice_options
 @case_options
 @output_options()
@@ -33,6 +40,7 @@ def command(
     ctx: click.Context,
     cases: tuple[str, ...],
     at_init: bool,
+    searching: bool,
     choice: Choice,
     changes: Changes,
     form: str,
@@ -47,6 +55,11 @@ def command(
     if not at_init:
         raise click.UsageError("bounds are known at the initialisation only: add --init")
     destination = Destination(output, quiet)
+    if searching:
+        with sentences():
+            found = [searched(task, choice) for task in prepare(cases, changes)]
+        destination.write("".join(found))
+        return
     with sentences():
         reports = [
             engine.bounds(task.case, task.problem, editions=choice.editions, only=choice.only)

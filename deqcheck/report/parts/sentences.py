@@ -33,8 +33,9 @@ class Clock:
     def range(self, facts: CurveFacts) -> str:
         """`1 <= k <= 412 of 2000`."""
         if self.flow:
-            return f"0 < t <= {number(facts.horizon_t)} of {number(facts.last_t)}"
-        return f"1 <= k <= {facts.horizon} of {facts.last}"
+            start = "0 < t" if facts.first else "0 <= t"
+            return f"{start} <= {number(facts.horizon_t)} of {number(facts.last_t)}"
+        return f"{facts.first} <= k <= {facts.horizon} of {facts.last}"
 
     def at(self, point: Point) -> str:
         return f"t = {number(point.t)}" if self.flow else f"k = {point.k}"

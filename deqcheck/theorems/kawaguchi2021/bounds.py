@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
@@ -21,7 +22,7 @@ class ExponentialBounds(Statement):
     """gap(T) <= gap(0) exp(-2 kappa lambda_T T), in three strengths; subclasses give kappa."""
 
     models = ("delm",)
-    tracks = ("lambda_min_D",)
+    tracks: ClassVar[tuple[str, ...]] = ("lambda_min_D",)
     infima = ("lambda_min_D",)
 
     floor = Check("lambda_T above its floor", "lambda_T >= 1/(m*(1+gamma)^2)", "(33)")

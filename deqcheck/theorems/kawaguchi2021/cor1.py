@@ -8,7 +8,7 @@ from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 
 
@@ -21,7 +21,7 @@ class Corollary1(ExponentialBounds):
     id = "kawaguchi2021/cor1"
     title = "Linear rate of the flow for the square loss"
     cite = cite("Corollary 1", "(7), (9)")
-    dynamics = ("flow",)
+    dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The rank condition is not needed: with P the projector on the row space of Phi, "
@@ -29,7 +29,6 @@ class Corollary1(ExponentialBounds):
         "kappa = 2 sigma_pos(Phi)^2 serves for every Phi other than 0."
     )
 
-    flow = Check("gradient flow", "step == 0", "Section 3.1")
     full_rank = Check("Phi has full rank", "rank_Phi >= min(m, n)", "Corollary 1")
     some_rank = Check("Phi is not zero", "rank_Phi >= 1", "Corollary 1, corrected")
 
@@ -40,7 +39,6 @@ class Corollary1(ExponentialBounds):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         rank = p.model.outer.factored.measured_rank
-        yield self.flow(step=p.step)
         if self.printed:
             yield self.full_rank(rank_Phi=rank, m=p.model.m, n=p.model.n)
         else:

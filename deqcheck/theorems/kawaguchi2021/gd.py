@@ -10,7 +10,7 @@ from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, measured, sqrt
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 
 SMOOTHNESS = ("norm2.Z", "norm2.U_inverse", "norm.Q")
@@ -25,7 +25,7 @@ class GradientDescentRate(ExponentialBounds):
     id = "kawaguchi2021/gd"
     title = "Gradient descent against the flow's bound"
     cite = cite("Figures 2(c) and 3", "(7) at t = step k")
-    dynamics = ("gd",)
+    dynamics = (DESCENT,)
     status = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -96,7 +96,7 @@ def curvature(p: Problem, run: Trajectory) -> Measured:
     g = measured(p.model.gamma)
     first, second = (0.0, 0.0) if p.model.m == 1 else (0.5, 1.0)
     length = Measured(p.step * run.gradient[at] * (1 + 4 * EPS))
-    h = p.model.outer.curvature() * p.model.outer.factored.largest ** 2
+    h = p.model.outer.curvature() * p.model.outer.factored.largest**2
     v_end = v / (1 - g * first * v * length)
     z_end = z + length * v_end * (1 + g * first * z)
     moved = v_end * sqrt(1 + (g * first * z_end) ** 2)

@@ -8,7 +8,7 @@ from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, measured
-from deqcheck.theorems.base import Check
+from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 
 
@@ -21,10 +21,9 @@ class Theorem1(ExponentialBounds):
     id = "kawaguchi2021/thm1"
     title = "Linear rate of the flow for a loss with a PL inequality"
     cite = cite("Theorem 1", "(6)-(8)")
-    dynamics = ("flow",)
+    dynamics = (FLOW,)
     constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}
 
-    flow = Check("gradient flow", "step == 0", "Section 3.1")
     positive = Check("kappa is positive", "kappa > 0", "(6)")
     polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "(6)")
 
@@ -35,7 +34,6 @@ class Theorem1(ExponentialBounds):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         best = p.model.outer.pl_constant
-        yield self.flow(step=p.step)
         yield self.positive(kappa=self.kappa(p))
         if "kappa" in self.fixed:
             yield self.polyak(kappa=self.kappa(p), kappa_best=best)

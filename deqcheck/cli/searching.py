@@ -1,0 +1,42 @@
+"""What `bounds --init --search` prints: for each statement, a case in which it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deqcheck import engine
+from deqcheck.case import Case, build_problem
+from deqcheck.case.write import ready_case
+from deqcheck.cli.options import Choice
+from deqcheck.cli.work import Task
+from deqcheck.search import Found, search
+from deqcheck.theorems.base import DESCENT, Search
+
+
+def searched(task: Task, choice: Choice) -> str:
+    """YAML documents, each preceded by a comment that says what was found."""
+    documents = list(_documents(task, choice))
+    if not documents:
+        raise engine.UsageError("no statement of this case has a scale to search for")
+    return "---\n".join(documents)
+
+
+def _documents(task: Task, choice: Choice) -> Iterator[str]:
+    case = task.case
+    for statement in engine.chosen(case, task.problem, choice.editions, choice.only):
+        for wanted in statement.searches:
+            found = search(statement, wanted, lambda scales: build_problem(case, scales))
+            label = f"{statement.id} ({statement.edition}), {wanted.name}"
+            if found is None:
+                yield f"# {label}: none was found\n"
+            else:
+                comment = f"# {label}: {found.scale:.6g}\n"
+                yield comment + ready_case(case, _changes(case, wanted, found))
+
+
+def _changes(case: Case, wanted: Search, found: Found) -> dict[str, float]:
+    """What to set, by dotted key; the step only where the case trains by gradient descent."""
+    changes = {f"rescale.{n}": found.scale * case.rescale.get(n, 1.0) for n in wanted.arrays}
+    if found.step is not None and getattr(case.train, "kind", "") == DESCENT:
+        changes["train.step"] = found.step
+    return changes
