@@ -1,0 +1,171 @@
+"""What the three ReLU equilibrium models share: half the squared residual of a linear read-out.
+
+In canonical form Z = relu(W Z + C) (m x n), yhat = Z^T a, r = yhat - y, loss = |r|^2/2. Every
+gradient is made from Z, r and the sensitivities V, whose column i is (I - J_i W^T)^-1 J_i a.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.relu_equilibrium import Equilibrium
+from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params
+from deqcheck.records.measured import EPS, Measured, measured
+
+# An equilibrium whose certified error exceeds this, relative to its size, is none.
+CERTIFIED = 1e-6
+
+
+class ReluState(ABC):
+    """A ReLU equilibrium model at given parameters; lazy, each matrix once."""
+
+    # What the model can measure beyond the names that every model has.
+    further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {}
+
+    def __init__(self, model: Any, theta: Params):
+        self.model, self.theta = model, theta
+        self.y: np.ndarray = model.y
+
+    @abstractmethod
+    def solve(self) -> Equilibrium:
+        """The equilibrium in canonical form, with its certificate."""
+
+    @property
+    @abstractmethod
+    def a(self) -> np.ndarray:
+        """The read-out weights."""
+
+    @property
+    @abstractmethod
+    def gradient(self) -> Params:
+        """The fast gradient of the loss."""
+
+    @abstractmethod
+    def gradient_radii(self) -> dict[str, float]:
+        """Frobenius radius of each part of the gradient (on the computed activation pattern)."""
+
+    @cached_property
+    def equilibrium(self) -> Equilibrium:
+        with np.errstate(all="ignore"):
+            found = self.solve()
+        size = float(np.linalg.norm(found.Z))
+        if not found.error <= CERTIFIED * max(size, float(np.linalg.norm(found.C))):
+            raise NoEquilibrium(
+                f"residual {found.residual:.2g} after {found.sweeps} sweeps, certified error "
+                f"{found.error:.2g} at a state of size {size:.2g}"
+            )
+        return found
+
+    @property
+    def Z(self) -> np.ndarray:
+        return self.equilibrium.Z
+
+    @cached_property
+    def r(self) -> np.ndarray:
+        return self.Z.T @ self.a - self.y
+
+    @cached_property
+    def r_radius(self) -> float:
+        """|dr| <= |a| |dZ|_F, plus the rounding of the read-out."""
+        size = float(np.linalg.norm(self.a) * np.linalg.norm(self.Z) + np.linalg.norm(self.y))
+        return float(np.linalg.norm(self.a)) * self.equilibrium.error + 4 * EPS * size
+
+    @cached_property
+    def residual(self) -> Measured:
+        return errors.frobenius(self.r, self.r_radius)
+
+    @cached_property
+    def loss(self) -> Measured:
+        return errors.sum_of_squares(self.r, self.r_radius) / 2
+
+    @cached_property
+    def _sensitivities(self) -> tuple[np.ndarray, float]:
+        return self.equilibrium.sensitivities(self.a)
+
+    @property
+    def V(self) -> np.ndarray:
+        return self._sensitivities[0]
+
+    @property
+    def V_radius(self) -> float:
+        return self._sensitivities[1]
+
+    @cached_property
+    def E(self) -> np.ndarray:
+        """V with column i scaled by r_i: d loss / d pre-activation."""
+        return self.V * self.r
+
+    @cached_property
+    def E_radius(self) -> float:
+        widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
+        largest = float(np.abs(self.r).max(initial=0.0))
+        return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
+
+    @cached_property
+    def sigma_min_Z(self) -> Measured:
+        """The n-th singular value of Z (m x n): exactly 0 when m < n."""
+        return errors.nth_singular_value(self.Z, self.Z.shape[1], self.equilibrium.error)
+
+    @cached_property
+    def gradient_norms(self) -> dict[str, Measured]:
+        radii = self.gradient_radii()
+        return {name: errors.frobenius(g, radii[name]) for name, g in self.gradient.items()}
+
+    @cached_property
+    def _measures(self) -> dict[str, Callable[[Any], Measured]]:
+        common: dict[str, Callable[[Any], Measured]] = {
+            "loss": lambda s: s.loss,
+            "residual": lambda s: s.residual,
+            "gradient": lambda s: errors.together(s.gradient_norms.values()),
+            "equilibrium.residual": lambda s: s.equilibrium.measured_residual,
+            "equilibrium.error": lambda s: measured(s.equilibrium.error),
+            "sigma_min_Z": lambda s: s.sigma_min_Z,
+        }
+        for name in self.theta:
+            common[f"gradient.{name}"] = partial(_gradient_norm, name)
+            common[f"norm2.{name}"] = partial(_parameter_norm, name)
+        return {**common, **self.further}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._measures)
+
+    def measure(self, name: str) -> Measured:
+        return self._measures[name](self)
+
+
+def _gradient_norm(name: str, state: ReluState) -> Measured:
+    return state.gradient_norms[name]
+
+
+def _parameter_norm(name: str, state: ReluState) -> Measured:
+    return errors.norm2(state.theta[name])
+
+
+class ReluModel(ABC):
+    """A ReLU equilibrium model with its data; the theorems compare the loss with 0."""
+
+    kind: str
+    y: np.ndarray
+    shapes: Mapping[str, tuple[int, ...]]
+    infimum = Measured(0.0)
+
+    @abstractmethod
+    def at(self, theta: Params) -> Any: ...
+
+    @abstractmethod
+    def explicit_gradient(self, theta: Params) -> Params: ...
+
+    def objective(self, theta: Params) -> Objective:
+        state = self.at(theta)
+        return Objective(state.loss.value, state.loss.error, state.gradient)
+
+    def kinks(self, theta: Params) -> Kinks:
+        equilibrium = self.at(theta).equilibrium
+        return Kinks(equilibrium.mask, equilibrium.kink_count)
