@@ -29,7 +29,7 @@ class Delm:
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
     default_loss: ClassVar[str] = "square"
-    losses: ClassVar[tuple[str, ...]] = ("square",)
+    losses: ClassVar[tuple[str, ...]] = ("square", "logistic", "smoothed-hinge")
 
     gamma: float = number(above=0, below=1, doc="contraction factor of the equilibrium equation")
 

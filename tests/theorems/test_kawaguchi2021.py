@@ -87,7 +87,7 @@ def test_a_pl_constant_of_the_case_must_be_proven(
     delm: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     p = delm(train=GradientFlow(horizon=0.1))
-    best = p.model.outer.pl_constant.value
+    best = p.model.outer.pl.kappa.value
     for factor, outcome in ((0.5, Outcome.CONFIRMED), (2.0, Outcome.NOT_APPLICABLE)):
         monkeypatch.setattr(engine, "statements", lambda: [Theorem1])
         case = SimpleNamespace(

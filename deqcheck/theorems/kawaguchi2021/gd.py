@@ -45,7 +45,7 @@ class GradientDescentRate(ExponentialBounds):
     )
 
     def kappa(self, p: Problem) -> Measured:
-        return p.model.outer.pl_constant
+        return p.model.outer.pl.kappa
 
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         if self.printed:
@@ -96,7 +96,7 @@ def curvature(p: Problem, run: Trajectory) -> Measured:
     g = measured(p.model.gamma)
     first, second = (0.0, 0.0) if p.model.m == 1 else (0.5, 1.0)
     length = Measured(p.step * run.gradient[at] * (1 + 4 * EPS))
-    h = p.model.outer.curvature() * p.model.outer.factored.largest**2
+    h = p.model.outer.smoothness()
     v_end = v / (1 - g * first * v * length)
     z_end = z + length * v_end * (1 + g * first * z)
     moved = v_end * sqrt(1 + (g * first * z_end) ** 2)

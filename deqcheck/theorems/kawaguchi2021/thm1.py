@@ -30,10 +30,10 @@ class Theorem1(ExponentialBounds):
     def kappa(self, p: Problem) -> Measured:
         if "kappa" in self.fixed:
             return measured(self.fixed["kappa"])
-        return p.model.outer.pl_constant
+        return p.model.outer.pl.kappa
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        best = p.model.outer.pl_constant
+        best = p.model.outer.pl.kappa
         yield self.positive(kappa=self.kappa(p))
         if "kappa" in self.fixed:
             yield self.polyak(kappa=self.kappa(p), kappa_best=best)
