@@ -60,6 +60,10 @@ class Outer(Protocol):
         """C with C C^T = the Hessian of L0 at W for one output."""
         ...
 
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        """How far the outputs are from a point where the loss has no second derivative."""
+        ...
+
     def smoothness(self) -> Measured:
         """Bound on the second derivative of L0 along unit directions."""
         ...

@@ -113,5 +113,8 @@ class LinearScalar(ABC):
     def curved_features(self, W: np.ndarray) -> np.ndarray:
         return np.asarray(self.Phi * np.sqrt(self.second(W[0] @ self.Phi)))
 
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        return Measured(math.inf)
+
     def smoothness(self) -> Measured:
         return self.largest_second() * self.factored.largest**2

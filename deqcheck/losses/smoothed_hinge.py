@@ -57,6 +57,12 @@ class LinearHinge(LinearScalar):
         # At the kink of k = 2 the second derivative is taken from the inactive side.
         return self.k * (self.k - 1) * np.where(short > 0, short ** (self.k - 2), 0.0)
 
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        if self.k > 2:
+            return Measured(math.inf)
+        distance = np.abs(1 - self.y * (W[0] @ self.Phi))
+        return Measured(float(distance.min()), 8 * EPS * float(distance.max() + 1))
+
     def largest_second(self) -> float:
         if self.k == 2:
             return 2.0

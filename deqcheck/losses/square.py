@@ -51,6 +51,7 @@ class LinearSquare:
         self._phi_norm = float(np.linalg.norm(self.features))
         self._y_norm = float(np.linalg.norm(Y))
         self._orthogonal = float(np.linalg.norm(self._rest))
+        self._turn, self._cut = self.factored.row_space_error, self.factored.tolerance
 
     @property
     def _rest(self) -> np.ndarray:
@@ -99,15 +100,14 @@ class LinearSquare:
     def residual_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
         scale = W_norm * self._phi_norm + self._y_norm
-        turned = self.factored.row_space_error * (residual + self._orthogonal)
-        cut = self.factored.tolerance * W_norm
-        return 8 * EPS * len(self.features) * scale + self._phi_norm * W_radius + turned + cut
+        turned = self._turn * (residual + self._orthogonal) + self._cut * W_norm
+        return 8 * EPS * len(self.features) * scale + self._phi_norm * W_radius + turned
 
     def _free_gap(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
         r = self.residual(W)
         gap = float(np.vdot(r, r))
         size = gap**0.5
-        radius = self.residual_radius(float(np.linalg.norm(W)), W_radius, size)
+        radius = self.residual_radius(math.sqrt(np.vdot(W, W)), W_radius, size)
         return gap, 2 * size * radius + radius**2 + 4 * EPS * gap, r
 
     def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
@@ -137,6 +137,9 @@ class LinearSquare:
 
     def curved_features(self, W: np.ndarray) -> np.ndarray:
         return float(np.sqrt(2)) * self.features
+
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        return Measured(math.inf)
 
     def smoothness(self) -> Measured:
         return 2 * self.factored.largest**2

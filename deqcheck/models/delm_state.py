@@ -129,8 +129,10 @@ class DelmState:
 
     @property
     def names(self) -> tuple[str, ...]:
-        scalar_only = {"delta_bar"}
-        return tuple(n for n in _MEASURES if self.my == 1 or n not in scalar_only)
+        absent = set() if self.my == 1 else {"delta_bar"}
+        if not hasattr(self.model.outer, "rho_R"):
+            absent.add("rho_R")
+        return tuple(n for n in _MEASURES if n not in absent)
 
     def _delta_bar(self) -> Measured:
         """Trust-region scale 1/lambda_max(S^1/2 F S^1/2), F = U^-1 H U^-T, H = L0'' (my = 1)."""
@@ -168,6 +170,7 @@ _MEASURES = {
     "sigma_min_Phi": lambda s: s.model.outer.factored.last,
     "sigma_pos_Phi": lambda s: s.model.outer.factored.smallest_positive,
     "kappa": lambda s: s.model.outer.pl.kappa,
+    "rho_R": lambda s: s.model.outer.rho_R,
     "cond1_U": lambda s: s._cond1_U(),
     "delta_bar": lambda s: s._delta_bar(),
 }

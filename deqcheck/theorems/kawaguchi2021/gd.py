@@ -34,7 +34,7 @@ class GradientDescentRate(ExponentialBounds):
         "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
         "lemma and the PL inequality of the whole loss."
     )
-    tracks = (*ExponentialBounds.tracks, *SMOOTHNESS)
+    tracks = tuple(dict.fromkeys((*ExponentialBounds.tracks, *SMOOTHNESS)))
 
     stable = Check("step below 2/beta", "step < 2/beta", "descent lemma")
     contraction = Check(
@@ -44,10 +44,8 @@ class GradientDescentRate(ExponentialBounds):
         contracts=True,
     )
 
-    def kappa(self, p: Problem) -> Measured:
-        return p.model.outer.pl.kappa
-
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        yield from super().path_hypotheses(p, run)
         if self.printed:
             return
         at = _steps_with_successor(run)
