@@ -31,7 +31,7 @@ def contest(m: int, my: int, seed: int, iterating: bool) -> Contest:
     A, B = r.normal(size=(m, m)) / m**0.5, r.normal(size=(my, m)) / m**0.5
     model = Delm(gamma=GAMMA).build({"Phi": Phi, "Y": Y}, Square())
     theta = {"A": A, "B": B}
-    peers = {"numpy, dense": dense_numpy(Phi, Y, A, B)}
+    peers: dict[str, Task] = {"numpy, dense": dense_numpy(Phi, Y, A, B)}
     if peer("torch"):
         peers["torch, autograd through a solve"] = torch_solve(Phi, Y, A, B)
     if peer("jax"):
