@@ -60,7 +60,22 @@ class Monotone:
         return 1 / self.modulus
 
 
-Certificate = Contraction | Monotone
+@dataclass(frozen=True)
+class Bounded:
+    """||(I - D W)^-1|| <= bound for every diagonal D with entries in [0, 1]: the difference of Z
+    and the equilibrium is (I - D W)^-1 (Z - relu(W Z + C)) for such a D in every column."""
+
+    bound: float
+
+    def radius(self, residual: float) -> float:
+        return self.bound * residual
+
+    @property
+    def inverse(self) -> float:
+        return self.bound
+
+
+Certificate = Contraction | Monotone | Bounded
 
 
 class Patterns:
