@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,10 @@ from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
+from deqcheck.store import Store
 from deqcheck.theorems.base import STATIC, Statement
+from deqcheck.theorems.frequency import Frequency
+from deqcheck.trials import tally
 
 
 class UsageError(Exception):
@@ -39,8 +42,12 @@ def run(
     editions: Sequence[str] | None = None,
     only: Sequence[str] = (),
     progress: Callable[[Progress], None] | None = None,
+    store: Store | None = None,
 ) -> Report:
-    """Train the model of the case and judge every statement asked for."""
+    """Train the model of the case and judge every statement asked for.
+
+    Trials over seeds are kept in the store, and found there again.
+    """
     started = time.perf_counter()
     asked = chosen(case, problem, editions, only)
     try:
@@ -48,7 +55,8 @@ def run(
     except NoEquilibrium as stop:
         return _no_equilibrium(case, problem, asked, stop, started)
     trajectory = _trained(problem, asked, progress or silent) if problem.train else None
-    verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
+    tried = _Tried(case, problem, store, progress or silent)
+    verdicts = tuple(_judge(s, case, problem, trajectory, tried) for s in asked)
     return Report(
         **_labels(case),
         quantities=measured,
@@ -124,9 +132,28 @@ def _before_training(s: Statement, p: Problem) -> list[Judged]:
     return [claim.judge() for claim in claims]
 
 
-def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None) -> Verdict:
+class _Tried(NamedTuple):
+    """How the seeds of a statement about probabilities are tried."""
+
+    case: Any
+    problem: Problem
+    store: Store | None
+    progress: Callable[[Progress], None]
+
+    def __call__(self, s: Frequency) -> Judged:
+        def done(finished: int, total: int) -> None:
+            self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
+
+        results = tally(s, self.problem, self.case.resolved, self.store, done)
+        return s.tallied(self.problem, results).judge()
+
+
+def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None, tried: _Tried) -> Verdict:
     hypotheses = _before_training(s, p)
     conclusions = [c.judge() for c in s.claims(p, p.start)]
+    counted = s if isinstance(s, Frequency) and s.counted else None
+    if counted and _applies(hypotheses):
+        conclusions.append(tried(counted))
     complete = True
     if run is not None and STATIC not in s.dynamics:
         if len(run.k) > 1:
@@ -134,7 +161,13 @@ def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None) -> Verdi
             conclusions += [c.judge() for c in s.conclusions(p, run)]
         complete = run.complete
     outcome = outcome_of(hypotheses, conclusions, complete)
+    if counted:
+        outcome = counted.word(outcome)
     return _verdict(s, case, p, tuple(hypotheses), conclusions=tuple(conclusions), outcome=outcome)
+
+
+def _applies(hypotheses: Sequence[Judged]) -> bool:
+    return all(h.decision is Decision.HOLDS for h in hypotheses)
 
 
 def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any) -> Verdict:
@@ -174,11 +207,15 @@ def chosen(
             models = " and ".join(known[id_].models)
             raise UsageError(f"{id_} speaks of {models}, the case's model is {p.model.kind}")
     wanted_editions = editions or _case_editions(case)
-    return [
+    found = [
         known[id_](edition, case.constants.get(id_))
         for id_ in ids
         for edition in _editions_of(known[id_], wanted_editions)
     ]
+    faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
+    if faults:
+        raise UsageError("; ".join(faults))
+    return found
 
 
 def _speaks_of(s: type[Statement], p: Problem) -> bool:

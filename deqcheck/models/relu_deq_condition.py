@@ -27,7 +27,7 @@ class Condition:
     """The numbers that Condition 1 is made of, at the initialisation."""
 
     q: Measured
-    norm_U: Measured
+    norm_u: Measured
     norm_a: Measured
     F: Measured
     r0: Measured
@@ -39,7 +39,7 @@ class Condition:
 
     def at(self, delta: float) -> dict[str, Measured]:
         d = measured(delta)
-        rho_w, rho_u, rho_a = self.q + d, self.norm_U + d, self.norm_a + d
+        rho_w, rho_u, rho_a = self.q + d, self.norm_u + d, self.norm_a + d
         c_u, c_a = rho_a / (1 - rho_w), rho_u / (1 - rho_w)
         values = (d, rho_w, rho_u, rho_a, c_u * c_a, c_u, c_a)
         return dict(zip(self.NAMES, values, strict=True))

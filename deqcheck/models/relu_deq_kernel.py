@@ -1,7 +1,8 @@
 """The population kernel of Ling et al. 2022: Definition 1, Lemma 3, Theorem 3.
 
-xi_ij = x_i.x_j/d, K^(0) = 0, K^(l)_ij = 2 E[relu(u) relu(v)] with covariance sigma_w^2 K^(l-1) + xi.
-For samples of any norm: K_ij = sqrt(v_i v_j) Q(Lambda_ij/sqrt(v_i v_j)), Lambda = sigma_w^2 K + xi.
+xi_ij = x_i.x_j/d, K^(0) = 0, K^(l)_ij = 2 E[relu(u) relu(v)] for (u, v) of covariance Lambda^(l) =
+sigma_w^2 K^(l-1) + xi. For samples of any norm, with v_i = Lambda_ii, that is
+K_ij = sqrt(v_i v_j) Q(Lambda_ij/sqrt(v_i v_j)).
 """
 
 from __future__ import annotations

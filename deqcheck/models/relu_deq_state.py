@@ -95,6 +95,12 @@ class ReluDeqState(ReluState):
         return errors.symmetric_eigenvalues(self.H, self.H_radius)[0]
 
     @cached_property
+    def lambda_min_sum(self) -> Measured:
+        """lambda_min(G + X^T X): the square of a singular value of Z stacked on X."""
+        stacked = np.vstack([self.Z, self.model.X])
+        return errors.nth_singular_value(stacked, stacked.shape[1], self.equilibrium.error) ** 2
+
+    @cached_property
     def shortest_sensitivity(self) -> Measured:
         """min_j ||s_j||."""
         least = float(np.linalg.norm(self.V, axis=0).min())

@@ -96,7 +96,7 @@ class Statement:
     models: ClassVar[tuple[str, ...]]
     # FLOW, DESCENT, or STATIC for what holds at any parameters.
     dynamics: ClassVar[tuple[str, ...]]
-    # sound, typo, false (as printed) or vacuous.
+    # sound, typo, false (as printed), vacuous or unproven.
     status: ClassVar[str] = "sound"
     editions: ClassVar[tuple[str, ...]] = (CORRECTED,)
     erratum: ClassVar[str] = ""

@@ -29,9 +29,11 @@ MAY_IMPORT = {
     "given": {"fields"},
     "search": {"theorems", "models", "records"},
     "gradcheck": {"models", "records"},
-    "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
+    "store": {"store"},
+    "trials": {"store", "theorems", "models", "__init__"},
+    "engine": {"theorems", "dynamics", "models", "store", "trials"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "cli": {"cli", "case", "engine", "gradcheck", "search", "report", "theorems", "models"}
+    "cli": {"cli", "case", "engine", "gradcheck", "search", "report", "theorems", "models", "store"}
     | FOUNDATION,
     "__main__": {"cli"},
 }

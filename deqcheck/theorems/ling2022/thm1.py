@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import numpy as np
 
@@ -88,14 +89,14 @@ class UnderCondition1(Statement):
         window = c.window(self.with_9)
         if window is None:
             worst = np.exp(c.worst(c.best if self.with_9 else c.best_without_9, self.with_9))
-            yield f"no delta fulfils the condition: the best one leaves a worst ratio of {worst:.4g}"
+            yield f"no delta fulfils the condition: the best one leaves the ratio {worst:.4g}"
         else:
             yield f"the condition holds for {window[0]:.8g} <= delta <= {window[1]:.8g}"
 
 
 class DescentUnderCondition1(UnderCondition1):
     dynamics = (DESCENT,)
-    tracks: tuple[str, ...] = ("sigma_min_Z",)
+    tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
 
     def limit(self, p: Problem) -> Measured:
         raise NotImplementedError
@@ -165,8 +166,8 @@ class Theorem1Plus(DescentUnderCondition1):
 
     relaxed = Check("step size", "step <= 1/(c_a*F)^2", "replaces (10)")
     eigenvalue = Check("the Gram matrix stays positive", "sigma_min_Z^2 >= 0.667*lambda_0", "proof")
-    moved_W = Check("W stays near", "moved_W <= 0.625*delta", "proof")
-    moved_U = Check("U stays near", "moved_U <= 0.625*delta", "proof")
+    moved_w = Check("W stays near", "moved_W <= 0.625*delta", "proof")
+    moved_u = Check("U stays near", "moved_U <= 0.625*delta", "proof")
     moved_a = Check("a stays near", "moved_a <= 0.625*delta", "proof")
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
 
@@ -182,7 +183,7 @@ class Theorem1Plus(DescentUnderCondition1):
         lambda_0, delta = p.start.lambda_0, self.delta(p)
         sigma = run.series["sigma_min_Z"]
         yield self.eigenvalue.sampled(sigma.k, sigma.t, sigma_min_Z=sigma.value, lambda_0=lambda_0)
-        for name, check in (("W", self.moved_W), ("U", self.moved_U), ("a", self.moved_a)):
+        for name, check in (("W", self.moved_w), ("U", self.moved_u), ("a", self.moved_a)):
             moved = run.distance[name]
             yield check.sampled(moved.k, moved.t, **{f"moved_{name}": moved.value, "delta": delta})
         yield self.decay.along(run, gap=run.gap, gap_0=run.gap[0], step=p.step, lambda_0=lambda_0)
