@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context
 from typing import Any
 
@@ -88,7 +89,8 @@ def _in_processes(
     workers = min(os.cpu_count() or 1, len(missing))
     with (
         _single_threaded(),
-        ProcessPoolExecutor(workers, get_context("spawn"), _remember, (s, p)) as pool,
+        # A copy of the problem: what was computed lazily stays here.
+        ProcessPoolExecutor(workers, get_context("spawn"), _remember, (s, replace(p))) as pool,
     ):
         futures = {pool.submit(_remembered, batches[i]): i for i in missing}
         try:

@@ -19,7 +19,7 @@ from deqcheck.records.measured import Measured, measured
 # delta is looked for between this share of 1 - ||W|| and all of it.
 SMALLEST = 1e-16
 GOLDEN = (5**0.5 - 1) / 2
-HALVINGS = 200
+HALVINGS = 100
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class Condition:
         """log(left/right) of (7), (8), (9): nonnegative where they hold."""
         if not 0 < delta < 1 - self.q.value:
             return np.full(3, -np.inf)
-        v = {name: x.value for name, x in self.at(delta).items()}
         lam, F, r0 = self.lambda_0.value, self.F.value, self.r0.value
-        c2 = v["c_w"] ** 2 + v["c_u"] ** 2
-        largest = max(v["c_w"], v["c_u"], v["c_a"])
+        rho_a, room = self.norm_a.value + delta, 1 - self.q.value - delta
+        c_u, c_a = rho_a / room, (self.norm_u.value + delta) / room
+        c2 = (c_u * c_a) ** 2 + c_u**2
         with np.errstate(all="ignore"):
-            return np.array(
+            return np.log([lam, lam**1.5, lam]) - np.log(
                 [
-                    np.log(lam) - np.log(4 / delta * largest * F * r0),
-                    1.5 * np.log(lam) - np.log(4 * (2 + 2**0.5) * c2 * F**2 * r0 / v["rho_a"]),
-                    np.log(lam) - np.log(4 * c2 * F**2),
+                    4 / delta * max(c_u * c_a, c_u, c_a) * F * r0,
+                    4 * (2 + 2**0.5) * c2 * F**2 * r0 / rho_a,
+                    4 * c2 * F**2,
                 ]
             )
 

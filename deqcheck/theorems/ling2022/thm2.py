@@ -84,12 +84,11 @@ class Theorem2(WideEnough):
         return self.width_hypotheses(p)
 
     def trial(self, p: Problem, seed: int) -> bool | None:
-        """Without a certified equilibrium there is no lambda_0: the event did not happen."""
-        state = p.model.at(draw(p, seed, self.id))
+        """Without a certified equilibrium nothing is known of lambda_0."""
         try:
-            lambda_0 = state.lambda_0
+            lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
         except NoEquilibrium:
-            return False
+            return None
         target = len(p.theta0["W"]) * p.model.kernel.lambda_star / 2
         holds, violated = compare(lambda_0, ">=", target)
         return True if holds else False if violated else None

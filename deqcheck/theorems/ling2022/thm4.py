@@ -58,7 +58,7 @@ class Theorem4(Statement):
                 yield self.event(norm_W=p.start.q, sigma_w2=p.model.sigma_w2)
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        if self.printed and p.model.sigma_w2 is None:
+        if not state.q.high < 1 or (self.printed and p.model.sigma_w2 is None):
             return
         claims = [self._claim(p, state, layer, d) for layer, d in enumerate(_distances(state), 1)]
         known = [c for c in claims if c.right.value > RESOLVED * (c.left.error + c.right.error)]
