@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from deqcheck.store import Store
 from deqcheck.theorems.base import STATIC, Statement
 from deqcheck.theorems.frequency import Frequency
 from deqcheck.trials import tally
+
+T = TypeVar("T")
 
 
 class UsageError(Exception):
@@ -178,12 +180,20 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
         title=s.title,
         edition=s.edition,
         hypotheses=hypotheses,
-        constants=s.chosen(p),
-        quantities=s.quantities(p),
+        constants=_if_known(lambda: s.chosen(p), s.fixed),
+        quantities=_if_known(lambda: s.quantities(p), {}),
         erratum=s.erratum,
-        notes=tuple(s.notes(p)),
+        notes=_if_known(lambda: tuple(s.notes(p)), ()),
         expected=_expected(case.expect.get(s.id), s.edition),
     )
+
+
+def _if_known(make: Callable[[], T], otherwise: T) -> T:
+    """What a statement says, or less where that needs an equilibrium that there is not."""
+    try:
+        return make()
+    except NoEquilibrium:
+        return otherwise
 
 
 def _expected(entry: Any, edition: str) -> str | None:
