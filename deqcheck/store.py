@@ -1,64 +1,43 @@
-"""Results kept in a folder, so that a run that was stopped goes on where it was.
-
-Each entry is a file of its own, named by a digest of what it depends on, written whole or not at
-all. An entry that was damaged since is as good as none.
-"""
+"""Results kept on disk by their key, so that a killed run goes on where it stopped."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-
-def key(parts: Mapping[str, Any]) -> str:
-    """The digest of everything that a result depends on; `parts` must be what JSON can hold."""
-    return hashlib.sha256(_canonical(parts).encode()).hexdigest()
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+from deqcheck import atomic
 
 
 class Store:
+    """A folder with one file for each key; an entry appears whole or not at all.
+
+    Values are what JSON can hold. Each entry carries its key and a checksum: a damaged one counts
+    as absent.
+    """
+
     def __init__(self, folder: str | Path):
-        """Makes the folder; raises OSError where that is not possible."""
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def get(self, name: str) -> dict[str, Any] | None:
-        """What was kept under this key; None if nothing, or nothing that can be trusted."""
+    def get(self, key: str) -> dict[str, Any] | None:
         try:
-            entry = json.loads(self._path(name).read_bytes())
-            body: dict[str, Any] = entry["body"]
-            intact = entry["checksum"] == _checksum(name, body)
-        except (OSError, ValueError, KeyError, TypeError):
+            entry = json.loads(self._path(key).read_text(encoding="utf-8"))
+            value: dict[str, Any] = entry["value"]
+            sound = entry["key"] == key and entry["sha256"] == _checksum(key, value)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
-        return body if intact else None
+        return value if sound and isinstance(value, dict) else None
 
-    def put(self, name: str, body: Mapping[str, Any]) -> None:
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        content = _canonical({"body": body, "checksum": _checksum(name, body)})
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+    def put(self, key: str, value: dict[str, Any]) -> None:
+        entry = {"key": key, "sha256": _checksum(key, value), "value": value}
+        atomic.replace(self._path(key), json.dumps(entry, sort_keys=True, allow_nan=False))
 
-    def _path(self, name: str) -> Path:
-        return self.folder / name[:2] / f"{name}.json"
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
-def _checksum(name: str, body: Mapping[str, Any]) -> str:
-    """Of the key too: an entry under a wrong name is a wrong entry."""
-    return hashlib.sha256(f"{name}\n{_canonical(body)}".encode()).hexdigest()
+def _checksum(key: str, value: dict[str, Any]) -> str:
+    canonical = json.dumps([key, value], sort_keys=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 from deqcheck import __version__
 from deqcheck.models.problem import Problem
-from deqcheck.store import Store, key
+from deqcheck.store import Store
 from deqcheck.theorems.frequency import Frequency
 
 # Seeds that are tried, kept and handed to a process together.
@@ -53,16 +54,15 @@ def tally(
 
 
 def _key(s: Frequency, resolved: Mapping[str, Any], batch: range) -> str:
-    constants = {name: value for name, value in s.fixed.items() if name != "seeds"}
-    case = {field: resolved.get(field) for field in FIELDS}
-    return key(
-        {
-            "deqcheck": __version__,
-            "statement": [s.id, s.edition, constants],
-            "case": case,
-            "seeds": [batch.start, batch.stop],
-        }
-    )
+    """Everything that the results depend on."""
+    parts = {
+        "deqcheck": __version__,
+        "statement": [s.id, s.edition],
+        "constants": {name: value for name, value in s.fixed.items() if name != "seeds"},
+        "case": {field: resolved.get(field) for field in FIELDS},
+        "seeds": [batch.start, batch.stop],
+    }
+    return json.dumps(parts, sort_keys=True)
 
 
 def _computed(
