@@ -78,22 +78,24 @@ def positive_determinant(M: np.ndarray) -> bool:
     return bool(np.linalg.cond(M) <= WORST_CONDITION and np.linalg.det(M) > 0)
 
 
-def is_p_matrix(W: np.ndarray) -> bool | None:
-    """Whether I - W is one; None where 2^m minors are too many."""
-    return None if len(W) > SMALL else _p_matrix(W) is not None
-
-
 def solutions(W: np.ndarray, c: np.ndarray) -> list[np.ndarray]:
     """Solutions of z = relu(W z + c), at least two of them where there are several (m small)."""
     found: list[np.ndarray] = []
     for on in patterns(len(c)):
         for z in _on_pattern(W, c, on):
-            size = (1 + np.linalg.norm(W)) * np.linalg.norm(z) + np.linalg.norm(c)
-            fits = np.linalg.norm(z - relu(W @ z + c)) <= FITS * size
-            new = all(np.linalg.norm(z - old) > 10 * FITS * size for old in found)
-            if fits and new:
+            apart = 10 * FITS * _size(W, c, z)
+            if fits(W, c, z) and all(np.linalg.norm(z - old) > apart for old in found):
                 found.append(z)
     return found
+
+
+def fits(W: np.ndarray, c: np.ndarray, z: np.ndarray) -> bool:
+    """z = relu(W z + c) up to rounding."""
+    return bool(np.linalg.norm(z - relu(W @ z + c)) <= FITS * _size(W, c, z))
+
+
+def _size(W: np.ndarray, c: np.ndarray, z: np.ndarray) -> float:
+    return float((1 + np.linalg.norm(W)) * np.linalg.norm(z) + np.linalg.norm(c))
 
 
 def _on_pattern(W: np.ndarray, c: np.ndarray, on: np.ndarray) -> Iterator[np.ndarray]:

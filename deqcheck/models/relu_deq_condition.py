@@ -53,13 +53,15 @@ class Condition:
         c_u, c_a = rho_a / room, (self.norm_u.value + delta) / room
         c2 = (c_u * c_a) ** 2 + c_u**2
         with np.errstate(all="ignore"):
-            return np.log([lam, lam**1.5, lam]) - np.log(
+            ratios = np.log([lam, lam**1.5, lam]) - np.log(
                 [
                     4 / delta * max(c_u * c_a, c_u, c_a) * F * r0,
                     4 * (2 + 2**0.5) * c2 * F**2 * r0 / rho_a,
                     4 * c2 * F**2,
                 ]
             )
+        # 0 >= 0.
+        return np.where(np.isnan(ratios), 0.0, ratios)
 
     def worst(self, delta: float, with_9: bool = True) -> float:
         return float(self.log_ratios(delta)[: 3 if with_9 else 2].min())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -34,9 +35,12 @@ class ReluDeqState(ReluState):
         return errors.norm2(self.theta["W"])
 
     def solve(self) -> Equilibrium:
-        W = self.theta["W"]
-        C = self.theta["U"] @ self.model.X
-        q = float(self.q.high)
+        U, X = self.theta["U"], self.model.X
+        size = float(np.linalg.norm(U) * np.linalg.norm(X))
+        return replace(self._solved(U @ X), C_radius=errors.rounding(self.model.d, size))
+
+    def _solved(self, C: np.ndarray) -> Equilibrium:
+        W, q = self.theta["W"], float(self.q.high)
         found: Certificate | None = Contraction(q) if q < 1 else well_posed.certificate(W)
         if found is None:
             raise _unknown(W, C, self.q.value)
@@ -44,7 +48,7 @@ class ReluDeqState(ReluState):
             lipschitz = float(np.linalg.norm(np.eye(len(W)) - W, 2))
             return peaceman_rachford(W, C, found, lipschitz)
         equilibrium = picard(W, C, found)
-        if isinstance(found, Contraction) or equilibrium.residual <= well_posed.FITS:
+        if isinstance(found, Contraction) or well_posed.fits(W, C, equilibrium.Z):
             return equilibrium
         # A P-matrix: sweeps may cycle although the solution is unique.
         Z = np.stack([each[0] for each in well_posed.equilibria(W, C)], axis=1)
@@ -146,7 +150,7 @@ def _unknown(W: np.ndarray, C: np.ndarray, q: float) -> NoEquilibrium:
             f"not below 1, and {len(W)} units are too many for the P-matrix test: whether there "
             "is an equilibrium, and only one, is not known"
         )
-    start += ", and I - W is not a P-matrix"
+    start += ", and I - W is not known to be a P-matrix"
     counts = [len(found) for found in well_posed.equilibria(W, C)]
     if 0 in counts:
         return NoEquilibrium(
