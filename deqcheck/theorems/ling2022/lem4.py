@@ -18,6 +18,8 @@ from deqcheck.theorems.ling2022.common import GIVEN, MODELS, cite
 
 LAYERS = 3
 PAIRS = 20
+# Less of a feature than this is no new direction.
+NEW = 1e-6
 
 
 class Representation(NamedTuple):
@@ -48,8 +50,9 @@ class Lemma4(Statement):
         "independent N(0, 2), not conditionally on the previous layers, which fix M_1 and U."
     )
 
-    pair = Check("two samples", "n >= 2", "i != j")
-    wide = Check("room for the basis", f"m >= 2*{LAYERS}", "m >= 2 l")
+    independent = Check(
+        "pairs and layers with new features", "usable >= 1", "p_perp and q_perp not zero"
+    )
     positive = Check("sigma_w is positive", "sigma_w2 > 0", "Assumption 1")
     reproduced = Check(
         f"the next layer is reproduced (worst of l <= {LAYERS}, at most {PAIRS} pairs)",
@@ -64,25 +67,21 @@ class Lemma4(Statement):
         yield GIVEN(given=float(s2 is not None))
         if s2 is not None:
             yield self.positive(sigma_w2=s2)
-        yield self.pair(n=p.model.n)
-        yield self.wide(m=len(p.theta0["W"]))
+        if s2:
+            yield self.independent(usable=len(usable(p, self.printed)))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        s2, m = p.model.sigma_w2, len(p.theta0["W"])
-        if not s2 or p.model.n < 2 or m < 2 * LAYERS:
+        found = usable(p, self.printed) if p.model.sigma_w2 else {}
+        if not found:
             return
-        claims = [
-            self._reproduced(p, layer, i, j)
-            for layer in range(1, LAYERS + 1)
-            for i, j in islice(combinations(range(p.model.n), 2), PAIRS)
-        ]
+        claims = [self._reproduced(p, *at, parts) for at, parts in found.items()]
         yield max(claims, key=lambda c: abs(c.left.value - c.right.value) / c.left.error)
-        columns = representation(p, 1, 0, 1, self.printed).M.shape[1]
+        (layer, *_), parts = next(iter(found.items()))
         check = self.columns_printed if self.printed else self.columns
-        yield check(columns=columns, l=1, d=p.model.d)
+        yield check(columns=parts.M.shape[1], l=layer, d=p.model.d)
 
-    def _reproduced(self, p: Problem, layer: int, i: int, j: int) -> Claim:
-        M, h, h2 = representation(p, layer, i, j, self.printed)
+    def _reproduced(self, p: Problem, layer: int, i: int, j: int, parts: Representation) -> Claim:
+        M, h, h2 = parts
         u, v = relu(M @ h), relu(M @ h2)
         Z = layers_of(p, layer + 1)[-1]
         size = float(np.linalg.norm(M) ** 2 * np.linalg.norm(h) * np.linalg.norm(h2))
@@ -103,15 +102,33 @@ def layers_of(p: Problem, last: int) -> list[np.ndarray]:
     return found
 
 
-def representation(p: Problem, layer: int, i: int, j: int, printed: bool) -> Representation:
+def usable(p: Problem, printed: bool) -> dict[tuple[int, int, int], Representation]:
+    """By layer and pair of samples, wherever both samples have new features."""
+    places = [
+        (layer, i, j)
+        for layer in range(1, LAYERS + 1)
+        for i, j in islice(combinations(range(p.model.n), 2), PAIRS)
+    ]
+    found = ((at, representation(p, *at, printed)) for at in places)
+    return {at: parts for at, parts in found if parts is not None}
+
+
+def representation(p: Problem, layer: int, i: int, j: int, printed: bool) -> Representation | None:
+    """None where p_perp or q_perp is zero, or too near to it to have a direction."""
     W, U, X = p.theta0["W"], p.theta0["U"], p.model.X
     (m, d), sigma = U.shape, np.sqrt(p.model.sigma_w2)
     *before, last = layers_of(p, layer)
     known = [Z[:, k] for Z in before for k in (i, j)]
     V = np.linalg.qr(np.stack(known, axis=1))[0] if known else np.zeros((m, 0))
     p_, q = last[:, i], last[:, j]
-    e = _direction(p_, V)
-    q_new = q if printed else _rest(q, np.column_stack([V, e]))
+    p_new = _rest(p_, V)
+    if not _new(p_new, p_):
+        return None
+    e = p_new / np.linalg.norm(p_new)
+    q_new = _rest(q, np.column_stack([V, e]))
+    if not _new(q_new, q):
+        return None
+    q_new = q if printed else q_new
     f = q_new / np.linalg.norm(q_new)
     M = np.column_stack([np.sqrt(m) / sigma * (W @ np.column_stack([V, e, f])), np.sqrt(d) * U])
     share = sigma / np.sqrt(m)
@@ -129,7 +146,5 @@ def _rest(x: np.ndarray, V: np.ndarray) -> np.ndarray:
     return x
 
 
-def _direction(x: np.ndarray, V: np.ndarray) -> np.ndarray:
-    rest = _rest(x, V)
-    unit: np.ndarray = rest / np.linalg.norm(rest)
-    return unit
+def _new(rest: np.ndarray, x: np.ndarray) -> bool:
+    return bool(np.linalg.norm(rest) > NEW * np.linalg.norm(x))

@@ -47,6 +47,10 @@ class UnderCondition1(Statement):
         condition: Condition = p.start.condition
         return condition.best if self.with_9 else condition.best_without_9
 
+    def has_ball(self, p: Problem) -> bool:
+        """Whether the map contracts on the ball of radius delta, so that the constants exist."""
+        return bool(p.start.q.high < 1 and 0 < self.delta(p) < 1 - p.start.q.high)
+
     def chosen(self, p: Problem) -> dict[str, float]:
         return {"delta": self.delta(p)} if p.start.q.high < 1 else dict(self.fixed)
 
@@ -62,7 +66,7 @@ class UnderCondition1(Statement):
         delta = self.delta(p)
         yield self.positive(delta=delta)
         yield self.inside(norm_W=p.start.q, delta=delta)
-        if not 0 < delta < 1 - p.start.q.high:
+        if not self.has_ball(p):
             return
         values = self.values(p)
         if self.with_9:
@@ -74,7 +78,7 @@ class UnderCondition1(Statement):
 
     def obstacle(self, p: Problem) -> str:
         """Proposition F: (9) needs ||a(0)|| < (1 - ||W(0)||)/(2 sqrt n), whatever the scales."""
-        if not (self.with_9 and p.start.q.high < 1 and p.theta0["a"].any()):
+        if not (self.with_9 and self.has_ball(p) and p.theta0["a"].any()):
             return ""
         claim = self.small_a(**self.values(p))
         return (
@@ -102,8 +106,7 @@ class DescentUnderCondition1(UnderCondition1):
         raise NotImplementedError
 
     def admissible_step(self, p: Problem) -> Measured | None:
-        inside = p.start.q.high < 1 and 0 < self.delta(p) < 1 - p.start.q.high
-        return self.limit(p) if inside else None
+        return self.limit(p) if self.has_ball(p) else None
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         step = self.admissible_step(p)
@@ -137,7 +140,7 @@ class Theorem1(DescentUnderCondition1):
         return minimum(2 / c.lambda_0, c.step_10(self.delta(p)))
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if self.admissible_step(p) is not None:
+        if self.has_ball(p):
             yield self.eq10(step=p.step, **self.values(p))
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
@@ -176,17 +179,21 @@ class Theorem1Plus(DescentUnderCondition1):
         return 1 / (v["c_a"] * v["F"]) ** 2
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if self.admissible_step(p) is not None:
+        if self.has_ball(p):
             yield self.relaxed(step=p.step, **self.values(p))
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        lambda_0, delta = p.start.lambda_0, self.delta(p)
+        lambda_0 = p.start.lambda_0
         sigma = run.series["sigma_min_Z"]
         yield self.eigenvalue.sampled(sigma.k, sigma.t, sigma_min_Z=sigma.value, lambda_0=lambda_0)
-        for name, check in (("W", self.moved_w), ("U", self.moved_u), ("a", self.moved_a)):
-            moved = run.distance[name]
-            yield check.sampled(moved.k, moved.t, **{f"moved_{name}": moved.value, "delta": delta})
+        if self.has_ball(p):
+            yield from self._moved(p, run)
         yield self.decay.along(run, gap=run.gap, gap_0=run.gap[0], step=p.step, lambda_0=lambda_0)
+
+    def _moved(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
+        for name, check in (("W", self.moved_w), ("U", self.moved_u), ("a", self.moved_a)):
+            moved, delta = run.distance[name], self.delta(p)
+            yield check.sampled(moved.k, moved.t, **{f"moved_{name}": moved.value, "delta": delta})
 
 
 class Theorem1Flow(UnderCondition1):
