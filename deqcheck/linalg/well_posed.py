@@ -25,10 +25,19 @@ INVERSE_SLACK, WORST_CONDITION = 1e-6, 1e9
 
 def certificate(W: np.ndarray) -> Certificate | None:
     """The first test that proves uniqueness for every c, with the error bound that it gives."""
+    return proof(W)[1]
+
+
+def proof(W: np.ndarray) -> tuple[str, Certificate | None]:
+    """The same with the reason in words."""
     q = float(errors.norm2(W).high)
     if q < 1:
-        return Contraction(q)
-    return _absolute(W) or _monotone(W, q) or _p_matrix(W)
+        return "||W||_2 < 1", Contraction(q)
+    if absolute := _absolute(W):
+        return "the spectral radius of |W| is below 1", absolute
+    if monotone := _monotone(W, q):
+        return "the largest eigenvalue of (W + W^T)/2 is below 1", monotone
+    return "all principal minors of I - W are positive", _p_matrix(W)
 
 
 def _absolute(W: np.ndarray) -> Bounded | None:

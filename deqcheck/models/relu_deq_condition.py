@@ -14,12 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, measured, minimum
 
 # delta is looked for between this share of 1 - ||W|| and all of it.
 SMALLEST = 1e-16
 GOLDEN = (5**0.5 - 1) / 2
 HALVINGS = 100
+WINDOW_SAMPLES = 500
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,43 @@ class Condition:
         return v["c_a"] ** 2 / (4 * n * v["c_u"] ** 2 * (1 + v["c_a"] ** 2))
 
     def step_10(self, delta: float) -> Measured:
-        """2 c2/((c2 + c_a^2)^2 F^2), the second of the two limits in (10)."""
+        """The limit (10): min(2/lambda_0, 2 c2/((c2 + c_a^2)^2 F^2)), c2 = c_w^2 + c_u^2."""
         v = self.at(delta)
         c2 = v["c_w"] ** 2 + v["c_u"] ** 2
-        return 2 * c2 / ((c2 + v["c_a"] ** 2) ** 2 * self.F**2)
+        return minimum(2 / self.lambda_0, 2 * c2 / ((c2 + v["c_a"] ** 2) ** 2 * self.F**2))
+
+    def step_relaxed(self, delta: float) -> Measured:
+        """1/(c_a F)^2 <= 1/lambda_max(G) on the ball."""
+        return 1 / (self.at(delta)["c_a"] * self.F) ** 2
+
+    @cached_property
+    def _samples(self) -> np.ndarray:
+        """The best delta and others from all of the window."""
+        window = self.window()
+        if window is None:
+            return np.array([self.best])
+        return np.append(self.best, np.geomspace(*window, WINDOW_SAMPLES))
+
+    def allowing(self, step: float, limit: Callable[[float], Measured]) -> float:
+        """A delta that fulfils the condition and allows this step; the best for the condition if
+        there is none. The limits are smooth in delta, so that samples miss no more than a fraction
+        of a percent."""
+        if limit(self.best).low > step:
+            return self.best
+        key = (limit.__name__, step)
+        if key not in self._memory:
+            room = [min(self.worst(d), float(np.log(limit(d).value / step))) for d in self._samples]
+            top = int(np.argmax(room))
+            self._memory[key] = float(self._samples[top]) if room[top] > 0 else self.best
+        return self._memory[key]
+
+    def widest(self, limit: Callable[[float], Measured]) -> float:
+        """The delta of the window that allows the largest steps."""
+        return float(max(self._samples, key=lambda d: limit(d).value))
+
+    @cached_property
+    def _memory(self) -> dict[tuple[str, float], float]:
+        return {}
 
 
 def _top(f: Callable[[float], float], low: float, high: float) -> float:

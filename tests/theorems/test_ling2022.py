@@ -22,6 +22,7 @@ from deqcheck.theorems.ling2022.pl import PolyakLojasiewicz
 from deqcheck.theorems.ling2022.thm1 import Theorem1, Theorem1Flow, Theorem1Plus
 from deqcheck.theorems.ling2022.thm3 import Theorem3
 from deqcheck.theorems.ling2022.thm4 import Theorem4
+from tests import make_ling2022_arrays
 from tests.theorems.breaking import broken, judge
 from tests.theorems.ling2022_problems import F1, relu_deq
 
@@ -104,6 +105,22 @@ def test_steps_from_both_sides_of_the_limit(statement: type, limit: float) -> No
     for factor, outcome in ((0.999, Outcome.CONFIRMED), (1.001, Outcome.NOT_APPLICABLE)):
         p = f1(GradientDescent(step=factor * limit, steps=10))
         assert judge(statement, p, constants=fixed).outcome is outcome
+
+
+def test_delta_is_chosen_for_the_condition_and_the_step_together() -> None:
+    """With small labels the window is wide: the best delta for the condition allows only tiny
+    steps, and another one allows this step."""
+    p = f1(GradientDescent(step=1.3e-5, steps=5), y=1e-3 * F1["y"])
+    condition = p.start.condition
+    assert condition.step_10(condition.best).high < 1.3e-5
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.CONFIRMED
+    low, high = condition.window()
+    assert low < verdict.constants["delta"] < high
+    limit = Theorem1().admissible_step(p)
+    assert limit is not None
+    beyond = f1(GradientDescent(step=1.01 * limit.high, steps=5), y=1e-3 * F1["y"])
+    assert judge(Theorem1, beyond).outcome is Outcome.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("delta", [0.1816, 0.1890, 0.0, -0.1, 0.95])
@@ -198,6 +215,27 @@ def test_editions(
     assert judge(statement, population).outcome is corrected
 
 
+def test_a_kink_beside_the_start_does_not_refute_the_gradient() -> None:
+    """Differences that cross the kink would see half of the jump of the slope."""
+    for margin in (1e-4, 1e-6, 1e-8, 1e-10, 1e-13):
+        p = relu_deq(1, 1, 1, W=[[0]], U=[[margin]], X=[[1]], a=[1], y=[1])
+        assert judge(Lemma2, p).outcome in (Outcome.CONFIRMED, Outcome.UNDECIDED)
+        assert judge(Lemma2, relu_deq(1, 1, 1, W=[[0]], U=[[0.5]])).outcome is Outcome.CONFIRMED
+
+
+def test_a_start_at_the_optimum_has_nothing_to_fall() -> None:
+    p = f1(y=np.zeros(2))
+    assert judge(Theorem1, p).outcome is Outcome.UNDECIDED
+
+
+def test_uniqueness_beyond_contraction_is_noted() -> None:
+    train = GradientDescent(step=0.01, steps=3)
+    p = relu_deq(1, 1, 1, W=[[-2]], U=[[1]], X=[[1]], a=[1], train=train)
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert "unique nevertheless: the largest eigenvalue" in verdict.notes[0]
+
+
 def test_pl_counterexample_has_the_published_numbers() -> None:
     verdict = judge(PolyakLojasiewicz, relu_deq(2, 2, 2, **SKEWED, a=[1, 1]), "printed")
     assert verdict.outcome is Outcome.REFUTED
@@ -256,6 +294,14 @@ def test_lemma4_gives_entries_of_variance_two() -> None:
     # 3600 entries in each column: the variance has standard deviation 2 sqrt(2/3600) = 0.05.
     assert M.var(axis=(0, 1)) == pytest.approx(np.full(7, 2.0), abs=0.25)
     assert abs(M.mean()) < 0.05
+
+
+def test_the_shipped_arrays_are_those_of_the_script() -> None:
+    for name, content in make_ling2022_arrays.arrays().items():
+        with np.load(make_ling2022_arrays.FOLDER / f"{name}.npz") as shipped:
+            assert set(shipped) == set(content)
+            for key, array in content.items():
+                assert np.allclose(shipped[key], array, rtol=1e-15, atol=0)
 
 
 @pytest.mark.parametrize("statement", [Lemma3, Theorem3])

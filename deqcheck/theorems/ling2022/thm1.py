@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg import well_posed
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, minimum
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search, Statement
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive
 
@@ -88,6 +89,9 @@ class UnderCondition1(Statement):
 
     def notes(self, p: Problem) -> Iterable[str]:
         if not p.start.q.high < 1:
+            reason, certificate = well_posed.proof(p.theta0["W"])
+            if certificate is not None:
+                yield f"the equilibrium is unique nevertheless: {reason}"
             return
         c: Condition = p.start.condition
         window = c.window(self.with_9)
@@ -102,11 +106,21 @@ class DescentUnderCondition1(UnderCondition1):
     dynamics = (DESCENT,)
     tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
 
-    def limit(self, p: Problem) -> Measured:
+    def limit(self, p: Problem) -> Callable[[float], Measured]:
+        """The supremum of the steps as a function of delta."""
         raise NotImplementedError
 
+    def delta(self, p: Problem) -> float:
+        """Some delta must do for the condition and the step at once."""
+        if "delta" in self.fixed or not p.step:
+            return super().delta(p)
+        return p.start.condition.allowing(p.step, self.limit(p))
+
     def admissible_step(self, p: Problem) -> Measured | None:
-        return self.limit(p) if self.has_ball(p) else None
+        if not self.has_ball(p):
+            return None
+        limit = self.limit(p)
+        return limit(self.fixed.get("delta") or p.start.condition.widest(limit))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         step = self.admissible_step(p)
@@ -135,9 +149,9 @@ class Theorem1(DescentUnderCondition1):
         "linear rate", "gap/gap_0 <= (1 - step*lambda_0/2)^k", "Theorem 1 (iii)", decays=True
     )
 
-    def limit(self, p: Problem) -> Measured:
-        c: Condition = p.start.condition
-        return minimum(2 / c.lambda_0, c.step_10(self.delta(p)))
+    def limit(self, p: Problem) -> Callable[[float], Measured]:
+        condition: Condition = p.start.condition
+        return condition.step_10
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if self.has_ball(p):
@@ -174,9 +188,9 @@ class Theorem1Plus(DescentUnderCondition1):
     moved_a = Check("a stays near", "moved_a <= 0.625*delta", "proof")
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
 
-    def limit(self, p: Problem) -> Measured:
-        v = self.values(p)
-        return 1 / (v["c_a"] * v["F"]) ** 2
+    def limit(self, p: Problem) -> Callable[[float], Measured]:
+        condition: Condition = p.start.condition
+        return condition.step_relaxed
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if self.has_ball(p):
@@ -213,7 +227,7 @@ class Theorem1Flow(UnderCondition1):
     decay = Check("exponential rate", "gap/gap_0 <= exp(-lambda_0*t)", "proof", decays=True)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
-        return {"rate": p.start.lambda_0} if p.start.q.high < 1 else {}
+        return {"rate": p.start.lambda_0} if self.has_ball(p) else {}
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0, sigma = p.start.lambda_0, run.series["sigma_min_Z"]
