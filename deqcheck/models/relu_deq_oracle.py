@@ -42,8 +42,13 @@ def gradient(state: ReluDeqState, printed: bool = False) -> Params:
     }
 
 
-def dense_H(state: ReluDeqState, printed: bool = False) -> np.ndarray:
-    """H = Z^T Z + R (Z^T Z kron I) R^T + R (X^T X kron I) R^T."""
+def H_parts(state: ReluDeqState, printed: bool = False) -> tuple[np.ndarray, ...]:
+    """H1 = Z^T Z, H2 = R (Z^T Z kron I_m) R^T, H3 = R (X^T X kron I_m) R^T."""
     Z, X, rows = state.Z, state.model.X, R(state, printed)
     eye = np.eye(len(Z))
-    return Z.T @ Z + rows @ np.kron(Z.T @ Z + X.T @ X, eye) @ rows.T
+    inner = (np.kron(A.T @ A, eye) for A in (Z, X))
+    return (Z.T @ Z, *(rows @ each @ rows.T for each in inner))
+
+
+def dense_H(state: ReluDeqState, printed: bool = False) -> np.ndarray:
+    return np.sum(H_parts(state, printed), axis=0)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import Claim, compare
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import Check, Statement
@@ -34,6 +34,12 @@ def upper_end(successes: int, trials: int) -> float:
 
 def lower_end(successes: int, trials: int) -> float:
     return 1 - upper_end(trials - successes, trials)
+
+
+def happened(left: Measured, relation: str, right: Measured) -> bool | None:
+    """Whether `left relation right`; None where the error bars leave it open."""
+    holds, violated = compare(left, relation, right)
+    return bool(holds) if holds or violated else None
 
 
 class Frequency(Statement):

@@ -46,6 +46,8 @@ def test_the_hadamard_form_of_H_is_the_dense_one(m: int, n: int, d: int) -> None
         state = relu_deq(m, n, d, 0.8, seed=seed).start
         dense = relu_deq_oracle.dense_H(state)
         assert np.linalg.norm(state.H - dense) <= 100 * state.H_radius
+        for fast, slow in zip(state.H_parts, relu_deq_oracle.H_parts(state), strict=True):
+            assert np.linalg.norm(fast - slow) <= 100 * state.H_radius
         r = state.r
         assert r @ dense @ r == pytest.approx(state.measure("gradient").value ** 2, rel=1e-11)
 

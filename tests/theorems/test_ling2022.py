@@ -138,7 +138,7 @@ def test_output_weights_beyond_proposition_f_are_named_as_the_obstacle() -> None
     assert named.right.value == pytest.approx((1 - np.sqrt(2) / 16) / (2 * np.sqrt(2)))
     assert "Proposition F" in Theorem1().obstacle(p)
     assert Theorem1().obstacle(f1()) == ""
-    assert any("no delta" in note for note in verdict.notes)
+    assert any("holds for no delta" in note for note in verdict.notes)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.ling2022.common import cite, contractive
+from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibility
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.thm2 import WideEnough
 
@@ -64,7 +64,7 @@ class Condition1(WideEnough):
         if not state.q.high < 1:
             return False
         best = state.condition.worst(state.condition.best)
-        return None if abs(best) < 1e-9 else best > 0
+        return None if abs(best) < EDGE else best > 0
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         if self.printed or not state.q.high < 1:
@@ -94,21 +94,14 @@ class Condition1(WideEnough):
         if self.printed or not p.start.q.high < 1:
             return
         condition: Condition = p.start.condition
-        window = condition.window()
-        if window is not None:
-            yield f"Condition 1 holds for {window[0]:.8g} <= delta <= {window[1]:.8g}"
-            return
-        best, n = condition.best, p.model.n
-        yield (
-            "Condition 1 cannot hold: for the best delta the smallest of the ratios of (7), (8), "
-            f"(9) is {np.exp(condition.worst(best)):.4g}, and at least 1 is needed"
-        )
+        yield feasibility(condition)
+        n = p.model.n
         limit = (1 - condition.q.value) / (2 * np.sqrt(n))
         if condition.norm_a.value >= limit:
             tiny = 1e-12 * (1 - condition.q.value)
             ratio = np.exp(condition.log_ratios(tiny)[2])
             yield (
-                f"by Proposition F no width helps: (9) needs |a(0)| < {limit:.4g}, it is "
-                f"{condition.norm_a.value:.4g}; lambda_0 is {ratio:.3g} times the right side of "
-                f"(9) at most, which Proposition F caps at {condition.cap(tiny, n).value:.3g}"
+                f"by Proposition F (9) needs |a(0)| < {limit:.4g}, and it is "
+                f"{condition.norm_a.value:.4g}: lambda_0 is {ratio:.3g} times the right side of "
+                f"(9) at most, and no width makes that more than {condition.cap(tiny, n).value:.3g}"
             )

@@ -11,7 +11,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, exp, measured, sqrt
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.frequency import SEEDS, Frequency
+from deqcheck.theorems.frequency import SEEDS, Frequency, happened
 from deqcheck.theorems.ling2022.common import BELOW, GIVEN, MODELS, cite
 from deqcheck.theorems.ling2022.draws import draw
 
@@ -75,11 +75,7 @@ class Lemma1(Frequency):
         return 1 - exp(-2 * m * measured(values["eps"]) ** 2)
 
     def trial(self, p: Problem, seed: int) -> bool | None:
-        W = draw(p, seed, self.id)["W"]
-        norm, limit = errors.norm2(W), self.limit(p)
-        if norm.high <= limit.low:
-            return True
-        return False if norm.low > limit.high else None
+        return happened(errors.norm2(draw(p, seed, self.id)["W"]), "<=", self.limit(p))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         """The consequence that the theory needs: P(||W|| >= 1) is at most this."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
-import numpy as np
-
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import well_posed
 from deqcheck.models.problem import Problem
@@ -14,7 +12,7 @@ from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search, Statement
-from deqcheck.theorems.ling2022.common import MODELS, cite, contractive
+from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
 
 
 class UnderCondition1(Statement):
@@ -93,13 +91,7 @@ class UnderCondition1(Statement):
             if certificate is not None:
                 yield f"the equilibrium is unique nevertheless: {reason}"
             return
-        c: Condition = p.start.condition
-        window = c.window(self.with_9)
-        if window is None:
-            worst = np.exp(c.worst(c.best if self.with_9 else c.best_without_9, self.with_9))
-            yield f"no delta fulfils the condition: the best one leaves the ratio {worst:.4g}"
-        else:
-            yield f"the condition holds for {window[0]:.8g} <= delta <= {window[1]:.8g}"
+        yield feasibility(p.start.condition, self.with_9)
 
 
 class DescentUnderCondition1(UnderCondition1):
@@ -171,8 +163,8 @@ class Theorem1(DescentUnderCondition1):
 
 
 class Theorem1Plus(DescentUnderCondition1):
-    """What the constants of Condition 1 give for any step up to 1/(c_a |X|_F)^2, a hundred times
-    (10): with r(k+1) = (I - step G) r + e, |e| <= step lambda_0/4 |r| by (9), the residual falls
+    """What the constants of Condition 1 give for any step up to 1/(c_a |X|_F)^2, many times (10):
+    with r(k+1) = (I - step G) r + e, |e| <= step lambda_0/4 |r| by (9), the residual falls
     like (1 - 0.4 step lambda_0)^k, no weight leaves the ball of radius 0.625 delta by (7), and
     lambda_min(G) >= 0.667 lambda_0 by (8).
     """

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deqcheck.models.problem import NoEquilibrium, Problem
-from deqcheck.records.claim import Claim, compare
+from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.frequency import SEEDS, Frequency
+from deqcheck.theorems.frequency import SEEDS, Frequency, happened
 from deqcheck.theorems.ling2022.common import MODELS, cite, population
 from deqcheck.theorems.ling2022.draws import draw
 
@@ -89,6 +89,4 @@ class Theorem2(WideEnough):
             lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
         except NoEquilibrium:
             return None
-        target = len(p.theta0["W"]) * p.model.kernel.lambda_star / 2
-        holds, violated = compare(lambda_0, ">=", target)
-        return True if holds else False if violated else None
+        return happened(lambda_0, ">=", len(p.theta0["W"]) * p.model.kernel.lambda_star / 2)

@@ -9,10 +9,10 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, compare
+from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, exp, measured, sqrt
 from deqcheck.theorems.base import STATIC, Check
-from deqcheck.theorems.frequency import SEEDS, Frequency
+from deqcheck.theorems.frequency import SEEDS, Frequency, happened
 from deqcheck.theorems.ling2022.common import MODELS, cite, population
 from deqcheck.theorems.ling2022.draws import draw
 
@@ -74,5 +74,4 @@ class Theorem5(Frequency):
         size = float(np.vdot(Z, Z)) / m
         radius = errors.rounding(m, size * (self.layers + 1)) + n * kernel.entry_radius
         bound = n * (2 * sqrt(2 * measured(p.model.sigma_w2))) ** self.layers
-        holds, violated = compare(errors.frobenius(error, radius), "<=", bound)
-        return True if holds else False if violated else None
+        return happened(errors.frobenius(error, radius), "<=", bound)
