@@ -262,6 +262,13 @@ def test_the_deterministic_bound_is_an_equality_for_one_unit() -> None:
     assert judge(wrong, p).outcome is Outcome.REFUTED
 
 
+def test_without_memory_one_layer_is_the_equilibrium() -> None:
+    p = relu_deq(4, 2, 3, W=np.zeros((4, 4)))
+    verdict = judge(Theorem4, p)
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.conclusions[0].left.value == 0
+
+
 def test_the_deterministic_bound_holds_on_many_instances() -> None:
     for seed in range(40):
         p = relu_deq(5, 3, 2, 0.1 + 0.02 * seed, seed=seed)

@@ -62,7 +62,7 @@ class Theorem4(Statement):
             return
         claims = [self._claim(p, state, layer, d) for layer, d in enumerate(_distances(state), 1)]
         known = [c for c in claims if c.right.value > RESOLVED * (c.left.error + c.right.error)]
-        yield max(known or claims[:1], key=lambda c: c.left.value / c.right.value)
+        yield max(known, key=lambda c: c.left.value / c.right.value) if known else claims[0]
 
     def _claim(self, p: Problem, state: Any, layer: int, distance: Measured) -> Claim:
         note = f"tightest at l = {layer}"
