@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,11 @@ SMALLEST = 1e-16
 GOLDEN = (5**0.5 - 1) / 2
 HALVINGS = 100
 WINDOW_SAMPLES = 500
+# More than this the logarithms of the sides do not change between two samples of the window.
+BETWEEN = 0.5
+
+# The supremum of the admissible steps as a function of delta.
+Limit = Callable[[Any], Measured]
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Condition:
         "delta", "rho_w", "rho_u", "rho_a", "c_w", "c_u", "c_a",
     )  # fmt: skip
 
-    def at(self, delta: float) -> dict[str, Measured]:
+    def at(self, delta: float | np.ndarray) -> dict[str, Measured]:
         d = measured(delta)
         rho_w, rho_u, rho_a = self.q + d, self.norm_u + d, self.norm_a + d
         c_u, c_a = rho_a / (1 - rho_w), rho_u / (1 - rho_w)
@@ -116,40 +121,53 @@ class Condition:
         v = self.at(delta)
         return v["c_a"] ** 2 / (4 * n * v["c_u"] ** 2 * (1 + v["c_a"] ** 2))
 
-    def step_10(self, delta: float) -> Measured:
+    def step_10(self, delta: float | np.ndarray) -> Measured:
         """The limit (10): min(2/lambda_0, 2 c2/((c2 + c_a^2)^2 F^2)), c2 = c_w^2 + c_u^2."""
         v = self.at(delta)
         c2 = v["c_w"] ** 2 + v["c_u"] ** 2
         return minimum(2 / self.lambda_0, 2 * c2 / ((c2 + v["c_a"] ** 2) ** 2 * self.F**2))
 
-    def step_relaxed(self, delta: float) -> Measured:
+    def step_relaxed(self, delta: float | np.ndarray) -> Measured:
         """1/(c_a F)^2 <= 1/lambda_max(G) on the ball."""
         return 1 / (self.at(delta)["c_a"] * self.F) ** 2
 
     @cached_property
     def _samples(self) -> np.ndarray:
-        """The best delta and others from all of the window."""
+        """The best delta, or samples from all of the window."""
         window = self.window()
-        if window is None:
-            return np.array([self.best])
-        return np.append(self.best, np.geomspace(*window, WINDOW_SAMPLES))
+        return np.array([self.best]) if window is None else np.geomspace(*window, WINDOW_SAMPLES)
 
-    def allowing(self, step: float, limit: Callable[[float], Measured]) -> float:
-        """A delta that fulfils the condition and allows this step; the best for the condition if
-        there is none. The limits are smooth in delta, so that samples miss no more than a fraction
-        of a percent."""
+    def allowing(self, step: float, limit: Limit) -> float:
+        """A delta that fulfils the condition and allows this step, with the most room for both; the
+        best for the condition alone if there is none. The limits are smooth in delta, so that one
+        of many samples is near the top of the room."""
         if limit(self.best).low > step:
             return self.best
         key = (limit.__name__, step)
         if key not in self._memory:
-            room = [min(self.worst(d), float(np.log(limit(d).value / step))) for d in self._samples]
-            top = int(np.argmax(room))
-            self._memory[key] = float(self._samples[top]) if room[top] > 0 else self.best
+            self._memory[key] = self._allowing(step, limit)
         return self._memory[key]
 
-    def widest(self, limit: Callable[[float], Measured]) -> float:
+    def _allowing(self, step: float, limit: Limit) -> float:
+        def room(x: float) -> float:
+            delta = float(np.exp(x))
+            return min(self.worst(delta), float(np.log(limit(delta).value / step)))
+
+        samples = self._samples
+        loose = np.log(limit(samples).value / step)
+        if loose.max() < -BETWEEN:
+            return self.best
+        rooms = np.minimum([self.worst(float(d)) for d in samples], loose)
+        top = int(np.argmax(rooms))
+        if rooms[top] < -BETWEEN:
+            return self.best
+        ends = samples[[max(top - 1, 0), min(top + 1, len(samples) - 1)]]
+        found = _top(room, *np.log(ends).tolist())
+        return float(np.exp(found)) if room(found) > 0 else self.best
+
+    def widest(self, limit: Limit) -> float:
         """The delta of the window that allows the largest steps."""
-        return float(max(self._samples, key=lambda d: limit(d).value))
+        return float(self._samples[int(np.argmax(limit(self._samples).value))])
 
     @cached_property
     def _memory(self) -> dict[tuple[str, float], float]:

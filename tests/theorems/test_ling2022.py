@@ -123,6 +123,17 @@ def test_delta_is_chosen_for_the_condition_and_the_step_together() -> None:
     assert judge(Theorem1, beyond).outcome is Outcome.NOT_APPLICABLE
 
 
+@pytest.mark.parametrize("statement", [Theorem1, Theorem1Plus])
+def test_just_below_the_admissible_step_some_delta_is_found(statement: type) -> None:
+    for seed in range(3):
+        p = relu_deq(12, 2, 3, 0.2, seed=seed, scale=(300.0, 1e-3))
+        assert p.start.condition.window() is not None
+        limit = statement().admissible_step(p)
+        for factor, outcome in ((0.99, Outcome.CONFIRMED), (1.01, Outcome.NOT_APPLICABLE)):
+            train = GradientDescent(step=factor * limit.value, steps=5)
+            assert judge(statement, replace(p, train=train)).outcome is outcome
+
+
 @pytest.mark.parametrize("delta", [0.1816, 0.1890, 0.0, -0.1, 0.95])
 def test_a_delta_outside_the_window_is_not_covered(delta: float) -> None:
     verdict = judge(Theorem1, f1(), constants={Theorem1.id: {"delta": delta}})

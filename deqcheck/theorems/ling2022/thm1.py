@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import well_posed
 from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq_condition import Condition
+from deqcheck.models.relu_deq_condition import Condition, Limit
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search, Statement
@@ -98,7 +98,7 @@ class DescentUnderCondition1(UnderCondition1):
     dynamics = (DESCENT,)
     tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
 
-    def limit(self, p: Problem) -> Callable[[float], Measured]:
+    def limit(self, p: Problem) -> Limit:
         """The supremum of the steps as a function of delta."""
         raise NotImplementedError
 
@@ -141,7 +141,7 @@ class Theorem1(DescentUnderCondition1):
         "linear rate", "gap/gap_0 <= (1 - step*lambda_0/2)^k", "Theorem 1 (iii)", decays=True
     )
 
-    def limit(self, p: Problem) -> Callable[[float], Measured]:
+    def limit(self, p: Problem) -> Limit:
         condition: Condition = p.start.condition
         return condition.step_10
 
@@ -180,7 +180,7 @@ class Theorem1Plus(DescentUnderCondition1):
     moved_a = Check("a stays near", "moved_a <= 0.625*delta", "proof")
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
 
-    def limit(self, p: Problem) -> Callable[[float], Measured]:
+    def limit(self, p: Problem) -> Limit:
         condition: Condition = p.start.condition
         return condition.step_relaxed
 
