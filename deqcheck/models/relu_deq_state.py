@@ -48,11 +48,14 @@ class ReluDeqState(ReluState):
             lipschitz = float(np.linalg.norm(np.eye(len(W)) - W, 2))
             return peaceman_rachford(W, C, found, lipschitz)
         equilibrium = picard(W, C, found)
-        if isinstance(found, Contraction) or well_posed.fits(W, C, equilibrium.Z):
+        small = len(W) <= well_posed.SMALL
+        if isinstance(found, Contraction) or not small or well_posed.fits(W, C, equilibrium.Z):
             return equilibrium
         # A P-matrix: sweeps may cycle although the solution is unique.
-        Z = np.stack([each[0] for each in well_posed.equilibria(W, C)], axis=1)
-        return Equilibrium(W, C, Z, found)
+        each = well_posed.equilibria(W, C)
+        if not all(each):
+            return equilibrium
+        return Equilibrium(W, C, np.stack([z[0] for z in each], axis=1), found)
 
     @cached_property
     def gradient(self) -> Params:

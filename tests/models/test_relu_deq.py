@@ -11,6 +11,8 @@ import pytest
 
 from deqcheck.fields import Refusal
 from deqcheck.gradcheck import gradcheck
+from deqcheck.linalg import relu_equilibrium
+from deqcheck.linalg.well_posed import equilibria
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models import relu_deq_oracle
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Problem
@@ -206,6 +208,32 @@ def test_a_cycling_iteration_is_not_called_no_equilibrium() -> None:
     state = relu_deq(1, 1, 1, W=[[-2]], U=[[1]], X=[[1]]).start
     assert state.Z[0, 0] == pytest.approx(1 / 3, abs=1e-15)
     assert abs(state.Z[0, 0] - 1 / 3) <= state.equilibrium.error < 1e-14
+
+
+def test_sweeps_that_do_not_settle_are_not_called_no_equilibrium(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relu_equilibrium, "SWEEPS", 2)
+    monkeypatch.setattr(relu_equilibrium, "POLISH_BUDGET", 0.0)
+    with pytest.raises(NotCertified, match="after 2 sweeps"):
+        _ = relu_deq(6, 3, 2, 0.99).start.Z
+
+
+def test_every_kind_of_certificate_gives_the_enumerated_equilibrium() -> None:
+    """Skew, nilpotent and cyclic W: monotone, small |W|, and a P-matrix on which sweeps cycle."""
+    for W in (
+        [[0.0, 2.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 0.0, 0.1]],
+        [[0.0, 5.0, 1.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0]],
+        [[0.0, -3.0, 0.0], [0.0, 0.0, -3.0], [-3.0, 0.0, 0.0]],
+    ):
+        for seed in range(5):
+            p = relu_deq(3, 4, 2, W=W, seed=seed)
+            each = equilibria(p.theta0["W"], p.theta0["U"] @ p.model.X)
+            assert [len(found) for found in each] == [1] * 4
+            truth = np.stack([found[0] for found in each], axis=1)
+            off = np.linalg.norm(p.start.Z - truth)
+            assert off <= p.start.equilibrium.error + 1e-13 * np.linalg.norm(truth)
+            assert all(agreement.agrees for agreement in gradcheck(p))
 
 
 def test_a_wide_model_without_certificate_is_not_known() -> None:
