@@ -7,7 +7,9 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from contextlib import suppress
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,10 +18,15 @@ from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
-from deqcheck.records.claim import Judged
+from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
+from deqcheck.store import Store
 from deqcheck.theorems.base import STATIC, Statement
+from deqcheck.theorems.frequency import Frequency
+from deqcheck.trials import tally
+
+T = TypeVar("T")
 
 
 class UsageError(Exception):
@@ -37,16 +44,21 @@ def run(
     editions: Sequence[str] | None = None,
     only: Sequence[str] = (),
     progress: Callable[[Progress], None] | None = None,
+    store: Store | None = None,
 ) -> Report:
-    """Train the model of the case and judge every statement asked for."""
+    """Train the model of the case and judge every statement asked for.
+
+    Trials over seeds are kept in the store, and found there again.
+    """
     started = time.perf_counter()
     asked = chosen(case, problem, editions, only)
     try:
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
-        return _no_equilibrium(case, stop, started)
+        return _no_equilibrium(case, problem, asked, stop, started)
     trajectory = _trained(problem, asked, progress or silent) if problem.train else None
-    verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
+    tried = _Tried(case, problem, store, progress or silent)
+    verdicts = tuple(_judge(s, case, problem, trajectory, tried) for s in asked)
     other = problem.companion
     return Report(
         **_labels(case),
@@ -70,7 +82,7 @@ def bounds(
     try:
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
-        return _no_equilibrium(case, stop, started)
+        return _no_equilibrium(case, problem, asked, stop, started)
     verdicts = [_verdict(s, case, problem, tuple(_before_training(s, problem))) for s in asked]
     return Report(
         **_labels(case),
@@ -92,15 +104,32 @@ def _trained(
     return run
 
 
-def _no_equilibrium(case: Any, stop: NoEquilibrium, started: float) -> Report:
+def _no_equilibrium(
+    case: Any, p: Problem, asked: Sequence[Statement], stop: NoEquilibrium, started: float
+) -> Report:
+    """Without an equilibrium a hypothesis can still be known to fail."""
+    judged = [(s, _until_equilibrium(s, p)) for s in asked]
     return Report(
         **_labels(case),
         quantities={},
-        verdicts=(),
-        status=Status.NO_EQUILIBRIUM,
+        verdicts=tuple(
+            _verdict(s, case, p, hypotheses, outcome=outcome_of(hypotheses, (), complete=False))
+            for s, hypotheses in judged
+            if any(h.decision is Decision.VIOLATED for h in hypotheses)
+        ),
+        status=stop.status,
         notes=(str(stop),),
         seconds=time.perf_counter() - started,
     )
+
+
+def _until_equilibrium(s: Statement, p: Problem) -> tuple[Judged, ...]:
+    """The hypotheses that come before the first one which needs the equilibrium."""
+    judged: list[Judged] = []
+    with suppress(NoEquilibrium):
+        for claim in chain(s.setting(p), s.hypotheses(p)):
+            judged.append(claim.judge())
+    return tuple(judged)
 
 
 def _before_training(s: Statement, p: Problem) -> list[Judged]:
@@ -108,9 +137,28 @@ def _before_training(s: Statement, p: Problem) -> list[Judged]:
     return [claim.judge() for claim in claims]
 
 
-def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None) -> Verdict:
+class _Tried(NamedTuple):
+    """How the seeds of a statement about probabilities are tried."""
+
+    case: Any
+    problem: Problem
+    store: Store | None
+    progress: Callable[[Progress], None]
+
+    def __call__(self, s: Frequency) -> Judged:
+        def done(finished: int, total: int) -> None:
+            self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
+
+        results = tally(s, self.problem, self.case.resolved, self.store, done)
+        return s.tallied(self.problem, results).judge()
+
+
+def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None, tried: _Tried) -> Verdict:
     hypotheses = _before_training(s, p)
     conclusions = [c.judge() for c in s.claims(p, p.start)]
+    counted = s if isinstance(s, Frequency) and s.counted else None
+    if counted and _applies(hypotheses):
+        conclusions.append(tried(counted))
     complete = True
     if run is not None and STATIC not in s.dynamics:
         if len(run.k) > 1:
@@ -118,7 +166,13 @@ def _judge(s: Statement, case: Any, p: Problem, run: Trajectory | None) -> Verdi
             conclusions += [c.judge() for c in s.conclusions(p, run)]
         complete = run.complete
     outcome = outcome_of(hypotheses, conclusions, complete)
+    if counted:
+        outcome = counted.word(outcome)
     return _verdict(s, case, p, tuple(hypotheses), conclusions=tuple(conclusions), outcome=outcome)
+
+
+def _applies(hypotheses: Sequence[Judged]) -> bool:
+    return all(h.decision is Decision.HOLDS for h in hypotheses)
 
 
 def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any) -> Verdict:
@@ -129,12 +183,20 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
         title=s.title,
         edition=s.edition,
         hypotheses=hypotheses,
-        constants=s.chosen(p),
-        quantities=s.quantities(p),
-        notes=tuple(s.notes(p)),
+        constants=_if_known(lambda: s.chosen(p), s.fixed),
+        quantities=_if_known(lambda: s.quantities(p), {}),
         erratum=s.erratum,
+        notes=_if_known(lambda: tuple(s.notes(p)), ()),
         expected=_expected(case.expect.get(s.id), s.edition),
     )
+
+
+def _if_known(make: Callable[[], T], otherwise: T) -> T:
+    """What a statement says, or less where that needs an equilibrium that there is not."""
+    try:
+        return make()
+    except NoEquilibrium:
+        return otherwise
 
 
 def _expected(entry: Any, edition: str) -> str | None:
@@ -161,11 +223,15 @@ def chosen(
             losses = " and ".join(known[id_].losses)
             raise UsageError(f"{id_} speaks of the loss {losses}, the case's loss is {p.loss}")
     wanted_editions = editions or _case_editions(case)
-    return [
+    found = [
         known[id_](edition, case.constants.get(id_))
         for id_ in ids
         for edition in _editions_of(known[id_], wanted_editions)
     ]
+    faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
+    if faults:
+        raise UsageError("; ".join(faults))
+    return found
 
 
 def _speaks_of(s: type[Statement], p: Problem) -> bool:

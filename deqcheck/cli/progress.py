@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -60,13 +61,10 @@ class ProgressLine:
 
 
 def _line(progress: Progress, elapsed: float) -> str:
-    parts = [
-        progress.phase,
-        f"k = {progress.k}",
-        f"t = {progress.t:.4g}",
-        f"{progress.fraction:.0%}",
-        f"loss {progress.loss:.3e}",
-    ]
+    parts = [progress.phase, f"k = {progress.k}", f"{progress.fraction:.0%}"]
+    if not math.isnan(progress.loss):
+        parts[2:2] = [f"t = {progress.t:.4g}"]
+        parts.append(f"loss {progress.loss:.3e}")
     if 0 < progress.fraction < 1:
         left = timedelta(seconds=round(elapsed * (1 / progress.fraction - 1)))
         parts.append(f"{left} left")

@@ -15,6 +15,7 @@ from deqcheck.cli.errors import Complaint, NumericalComplaint
 from deqcheck.cli.options import Changes
 from deqcheck.engine import UsageError
 from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.store import Store
 
 
 class Task(NamedTuple):
@@ -42,6 +43,14 @@ def task(word: str, changes: Changes) -> Task:
         case = _read(word, changes)
         replay = shlex.join(["deqcheck", "run", word, *changes.arguments()])
         return Task(case, build_problem(case), replay)
+
+
+def open_store(folder: Path | None) -> Store | None:
+    """The store in this folder, which is made if need be."""
+    try:
+        return None if folder is None else Store(folder)
+    except OSError as error:
+        raise Complaint(f"deqcheck: {folder}: cannot keep results: {error.strerror}") from None
 
 
 @contextmanager

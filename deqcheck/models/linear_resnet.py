@@ -51,7 +51,6 @@ class LinearResNetModel:
     def __init__(self, depth: int, outer: Outer, loss_kind: str):
         self.kind, self.loss_kind = LinearResNet.kind, loss_kind
         self.outer, self.depth, self.m = outer, depth, outer.Phi.shape[0]
-        self.shapes = {"H": (depth, self.m, self.m)}
 
     @property
     def infimum(self) -> Measured:

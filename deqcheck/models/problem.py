@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Status
 
 Params = dict[str, np.ndarray]
 
@@ -36,7 +37,6 @@ class Model(Protocol):
 
     kind: str
     loss_kind: str
-    shapes: Mapping[str, tuple[int, ...]]
     # The infimum of the loss that the theorems compare with (0 where they compare with none).
     infimum: Measured
 
@@ -61,6 +61,14 @@ class Kinks(NamedTuple):
 class NoEquilibrium(Exception):
     """The equilibrium equation could not be solved to a certified accuracy."""
 
+    status: ClassVar[Status] = Status.NO_EQUILIBRIUM
+
+
+class NotCertified(NoEquilibrium):
+    """Equilibria may exist, but none is known to be the only one; the text tells what is known."""
+
+    status = Status.NOT_CERTIFIED
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -76,6 +84,11 @@ class Problem:
     @cached_property
     def start(self) -> Any:
         return self.model.at(self.theta0)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the parameters: the width of a model may be known from them alone."""
+        return {name: a.shape for name, a in self.theta0.items()}
 
     @property
     def loss(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import Equilibrium
-from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params
+from deqcheck.models.problem import Kinks, NotCertified, Objective, Params
 from deqcheck.records.measured import EPS, Measured, measured
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
@@ -56,7 +56,7 @@ class ReluState(ABC):
             found = self.solve()
         size = float(np.linalg.norm(found.Z))
         if not found.error <= CERTIFIED * max(size, float(np.linalg.norm(found.C))):
-            raise NoEquilibrium(
+            raise NotCertified(
                 f"residual {found.residual:.2g} after {found.sweeps} sweeps, certified error "
                 f"{found.error:.2g} at a state of size {size:.2g}"
             )
@@ -154,7 +154,6 @@ class ReluModel(ABC):
     kind: str
     loss_kind = "half-square"
     y: np.ndarray
-    shapes: Mapping[str, tuple[int, ...]]
     infimum = Measured(0.0)
 
     @abstractmethod

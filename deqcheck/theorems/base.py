@@ -98,7 +98,7 @@ class Statement:
     losses: ClassVar[tuple[str, ...]] = ()
     # FLOW, DESCENT, or STATIC for what holds at any parameters.
     dynamics: ClassVar[tuple[str, ...]]
-    # sound, typo, false (as printed) or vacuous.
+    # sound, typo, false (as printed), vacuous or unproven.
     status: ClassVar[str] = "sound"
     editions: ClassVar[tuple[str, ...]] = (CORRECTED,)
     erratum: ClassVar[str] = ""
@@ -130,8 +130,17 @@ class Statement:
         """The values of the free constants that the claims use."""
         return self.fixed
 
+    def faults(self) -> Iterable[str]:
+        """Sentences about constants of the case that make no sense."""
+        return ()
+
+    def obstacle(self, p: Problem) -> str:
+        """Why no scale may make the hypotheses hold; empty where nothing is known."""
+        return ""
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        """What must hold before training."""
+        """What must hold before training. Where the equilibrium of the start is not certified, the
+        claims that come before the first use of it are judged."""
         return ()
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:

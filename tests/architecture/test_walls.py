@@ -29,11 +29,25 @@ MAY_IMPORT = {
     "given": {"fields"},
     "search": {"theorems", "models", "records"},
     "gradcheck": {"models", "records"},
-    "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
+    "trials": {"store", "theorems", "models", "__init__"},
+    "engine": {"theorems", "dynamics", "models", "store", "trials"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "cli": {"cli", "case", "engine", "gradcheck", "search", "report", "theorems", "models"}
+    "cli": {
+        "cli",
+        "atomic",
+        "store",
+        "case",
+        "engine",
+        "gradcheck",
+        "search",
+        "report",
+        "theorems",
+        "models",
+    }
     | FOUNDATION,
     "__main__": {"cli"},
+    "atomic": set(),
+    "store": {"atomic", "__init__"},
 }
 FORBIDDEN = {
     "yaml": {"linalg", "models", "losses", "dynamics", "theorems", "report", "records", "cli"},

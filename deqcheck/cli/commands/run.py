@@ -20,7 +20,7 @@ from deqcheck.cli.options import (
 )
 from deqcheck.cli.output import Destination
 from deqcheck.cli.progress import ProgressLine
-from deqcheck.cli.work import prepare, sentences
+from deqcheck.cli.work import open_store, prepare, sentences
 from deqcheck.records.verdict import Report, Status
 from deqcheck.report import renderer
 
@@ -31,6 +31,13 @@ from deqcheck.report import renderer
 @case_options
 @output_options()
 @quiet_option
+@click.option(
+    "--store",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep the trials of statements about probabilities in DIR, and go on from those there.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -40,6 +47,7 @@ def command(
     form: str,
     output: Path | None,
     quiet: bool,
+    folder: Path | None,
 ) -> None:
     """Train the model of each CASE and judge the theorems on what happened.
 
@@ -48,6 +56,7 @@ def command(
     """
     destination = Destination(output, quiet)
     tasks = prepare(cases or (QUICKSTART,), changes)
+    store = open_store(folder)
     reports: list[Report] = []
     try:
         for task in tasks:
@@ -58,6 +67,7 @@ def command(
                     editions=choice.editions,
                     only=choice.only,
                     progress=progress,
+                    store=store,
                 )
             reports.append(replace(report, replay=report.replay or task.replay))
             if report.status is Status.INTERRUPTED:

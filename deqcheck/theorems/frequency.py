@@ -1,0 +1,97 @@
+"""Statements that hold with a stated probability, checked by drawing many seeds.
+
+Seeds are evidence, not proof: the outcome is `consistent` or `inconsistent`, never `confirmed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, compare
+from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Outcome
+from deqcheck.theorems.base import Check, Statement
+
+# The exact interval misses the true probability in at most this share of all experiments.
+MISSED = 1e-3
+SEEDS = {"seeds": "how many seeds are tried (default 100)"}
+DEFAULT_SEEDS = 100
+MOST_SEEDS = 10**7
+
+WORDS = {Outcome.CONFIRMED: Outcome.CONSISTENT, Outcome.REFUTED: Outcome.INCONSISTENT}
+
+
+def upper_end(successes: int, trials: int) -> float:
+    """Of the Clopper-Pearson interval: every larger probability is excluded."""
+    from scipy.stats import beta
+
+    if successes == trials:
+        return 1.0
+    return float(beta.ppf(1 - MISSED / 2, successes + 1, trials - successes))
+
+
+def lower_end(successes: int, trials: int) -> float:
+    return 1 - upper_end(trials - successes, trials)
+
+
+def happened(left: Measured, relation: str, right: Measured) -> bool | None:
+    """Whether `left relation right`; None where the error bars leave it open."""
+    holds, violated = compare(left, relation, right)
+    return bool(holds) if holds or violated else None
+
+
+class Frequency(Statement):
+    """`event with probability at least p`, for parameters drawn anew from each seed."""
+
+    constants: ClassVar[dict[str, str]] = SEEDS
+
+    agrees = Check(
+        "claimed probability not above what the seeds allow",
+        "upper_end >= probability",
+        "exact interval",
+    )
+
+    @property
+    def counted(self) -> bool:
+        """Whether this edition is one about probabilities."""
+        return True
+
+    @property
+    def seeds(self) -> int:
+        return int(self.fixed.get("seeds", DEFAULT_SEEDS))
+
+    def faults(self) -> Iterable[str]:
+        wanted = self.fixed.get("seeds", DEFAULT_SEEDS)
+        if not (1 <= wanted <= MOST_SEEDS and float(wanted).is_integer()):
+            yield f"{self.id} has seeds = {wanted:g}; expected an integer from 1 to {MOST_SEEDS}"
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        """Whether the event happens for this seed: a function of the problem and the seed alone.
+        None where rounding leaves it open."""
+        raise NotImplementedError
+
+    def probability(self, p: Problem) -> Measured:
+        """What the statement claims at least."""
+        raise NotImplementedError
+
+    def tallied(self, p: Problem, results: Sequence[bool | None]) -> Claim:
+        """The claim against the seeds. Where not even a run of failures could exclude it, nothing
+        is decided."""
+        total, yes, open_ = len(results), results.count(True), results.count(None)
+        claimed = self.probability(p)
+        low, high = upper_end(yes, total), upper_end(yes + open_, total)
+        note = (
+            f"the event happened for {yes} of {total} seeds: exact {1 - MISSED:.1%} interval "
+            f"[{lower_end(yes, total):.4g}, {high:.4g}]"
+        )
+        upper = Measured((low + high) / 2, (high - low) / 2)
+        if not claimed.low > upper_end(0, total):
+            note += "; so few seeds, or so weak a claim, that no failures could exclude it"
+            upper = Measured(upper.value, float("inf"))
+        return self.agrees(note, upper_end=upper, probability=claimed)
+
+    @staticmethod
+    def word(outcome: Outcome) -> Outcome:
+        return WORDS.get(outcome, outcome)

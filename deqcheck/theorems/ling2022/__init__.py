@@ -1,0 +1,1 @@
+"""Ling, Xie, Wang, Zhang, Lin, Global convergence of over-parameterized deep equilibrium models."""

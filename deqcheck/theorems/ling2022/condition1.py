@@ -1,0 +1,107 @@
+"""Condition 1: for which delta it holds, and why it cannot under Assumption 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from deqcheck.models.problem import Problem
+from deqcheck.models.relu_deq_condition import Condition
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibility
+from deqcheck.theorems.ling2022.draws import draw
+from deqcheck.theorems.ling2022.thm2 import WideEnough
+
+# The cap is checked at so many delta, and at the best one.
+GRID = 40
+
+
+class Condition1(WideEnough):
+    """Section 3.2 claims that for widths of the order (n/lambda_star)^2 log(n/(lambda_star t)) some
+    delta fulfils (7), (8), (9) with probability 1 - t under Assumption 1. Corrected (Proposition
+    F): for any parameters and any delta, lambda_0 / (right side of (9)) is at most c_a^2/(4 n c_u^2
+    (1 + c_a^2)), so (9) needs |a(0)| < (1 - |W(0)|)/(2 sqrt n), while |a(0)| tends to 1.
+    """
+
+    id = "ling2022/condition1"
+    title = "Condition 1 and its feasibility"
+    cite = cite("Condition 1 and section 3.2", "(7)-(9)")
+    dynamics = (STATIC,)
+    status = "vacuous"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "In (9) the width cancels: lambda_0 grows like m lambda_star with lambda_star < 8/7, and "
+        "4 c_w^2 |X|_F^2 like 8 m n/(1 - rho_w)^4. Since lambda_0 <= c_a^2 |X|_F^2/n, (9) needs "
+        "|a(0)| < 1/(2 sqrt n), which under Assumption 1 has probability at most 0.7275^m. For n = "
+        "5, d = 10, sigma_w^2 = 0.02 the best ratio of (9) is 1.1e-3 at m = 1600 and at m = 3200. "
+        "Starting from a(0) = 0 with small labels or a large U repairs it."
+    )
+
+    cap = Check(
+        f"the ratio of (9) is capped (worst of {GRID + 1} delta)",
+        "lambda_0/(4*(c_w^2 + c_u^2)*F^2) <= c_a^2/(4*n*c_u^2*(1 + c_a^2))",
+        "Proposition F",
+    )
+
+    @property
+    def counted(self) -> bool:
+        return self.printed
+
+    def chosen(self, p: Problem) -> dict[str, float]:
+        if self.printed:
+            return super().chosen(p)
+        return {"delta": p.start.condition.best} if p.start.q.high < 1 else {}
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return self.width_hypotheses(p) if self.printed else contractive(p)
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        state = p.model.at(draw(p, seed, self.id))
+        if not state.q.high < 1:
+            return False
+        best = state.condition.worst(state.condition.best)
+        return None if abs(best) < EDGE else best > 0
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        if self.printed or not state.q.high < 1:
+            return
+        condition: Condition = state.condition
+        room = 1 - float(state.q.high)
+        grid = [condition.best, *np.geomspace(1e-12 * room, room * (1 - 1e-6), GRID)]
+        claims = [self._cap(p, condition, float(delta)) for delta in grid]
+        yield max(claims, key=lambda c: c.left.value / c.right.value)
+
+    def _cap(self, p: Problem, condition: Condition, delta: float) -> Claim:
+        known = {"lambda_0": condition.lambda_0, "F": condition.F, "n": p.model.n}
+        return self.cap(f"at delta = {delta:.4g}", **known, **condition.at(delta))
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        if self.printed or not p.start.q.high < 1:
+            return {}
+        condition: Condition = p.start.condition
+        ratios = np.exp(condition.log_ratios(condition.best))
+        found = {f"ratio_{7 + i}": Measured(r, 1e-9 * r) for i, r in enumerate(ratios)}
+        window = condition.window()
+        if window is not None:
+            found |= {"delta_low": measured(window[0]), "delta_high": measured(window[1])}
+        return found
+
+    def notes(self, p: Problem) -> Iterable[str]:
+        if self.printed or not p.start.q.high < 1:
+            return
+        condition: Condition = p.start.condition
+        yield feasibility(condition)
+        n = p.model.n
+        limit = (1 - condition.q.value) / (2 * np.sqrt(n))
+        if condition.norm_a.value >= limit:
+            tiny = 1e-12 * (1 - condition.q.value)
+            ratio = np.exp(condition.log_ratios(tiny)[2])
+            yield (
+                f"by Proposition F (9) needs |a(0)| < {limit:.4g}, and it is "
+                f"{condition.norm_a.value:.4g}: lambda_0 is {ratio:.3g} times the right side of "
+                f"(9) at most, and no width makes that more than {condition.cap(tiny, n).value:.3g}"
+            )

@@ -1,0 +1,92 @@
+"""Theorem 2: the smallest eigenvalue of the Gram matrix of a wide model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.frequency import SEEDS, Frequency, happened
+from deqcheck.theorems.ling2022.common import MODELS, cite, population
+from deqcheck.theorems.ling2022.draws import draw
+
+RISK = 0.05
+
+
+class WideEnough(Frequency):
+    """A claim with probability 1 - t for widths of the order (n/lambda_star)^2 log(...)."""
+
+    models = MODELS
+    constants = {
+        **SEEDS,
+        "t": f"allowed probability of failure (default {RISK})",
+        "C": "constant of the order of the width (default 1)",
+    }
+
+    independent = Check(
+        "the population kernel is positive definite", "lambda_star > 0", "Theorem 3"
+    )
+    wide = Check(
+        "width", "m >= C*(n/lambda_star)^2*log(n/(lambda_star*risk))", "Theorem 2, printed"
+    )
+
+    def chosen(self, p: Problem) -> dict[str, float]:
+        return {"t": self.fixed.get("t", RISK), "C": self.fixed.get("C", 1.0)}
+
+    @property
+    def width_check(self) -> Check:
+        return self.wide
+
+    def width_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from population(p)
+        if p.model.kernel is None:
+            return
+        star = p.model.kernel.lambda_star
+        yield self.independent(lambda_star=star)
+        if star.low > 0:
+            m, n, values = len(p.theta0["W"]), p.model.n, self.chosen(p)
+            yield self.width_check(m=m, n=n, lambda_star=star, risk=values["t"], C=values["C"])
+
+    def probability(self, p: Problem) -> Measured:
+        return 1 - measured(self.chosen(p)["t"])
+
+
+class Theorem2(WideEnough):
+    """lambda_0 >= m lambda_star/2 with probability at least 1 - t, for widths m of the order
+    (n/lambda_star)^2 log(n/(lambda_star t)); the constant of that order is C.
+    """
+
+    id = "ling2022/thm2"
+    title = "Smallest eigenvalue of the Gram matrix at random initialisation"
+    cite = cite("Theorem 2")
+    dynamics = (STATIC,)
+    status = "unproven"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "The proof by Theorem 5 with about log(n/lambda_star) layers pays the square of that "
+        "logarithm for its net, so it supports log(n/lambda_star)^2 + log(n/t) in place of "
+        "log(n/(lambda_star t)). Experiments agree with both: the width is very pessimistic."
+    )
+
+    wider = Check(
+        "width",
+        "m >= C*(n/lambda_star)^2*(log(n/lambda_star)^2 + log(n/risk))",
+        "Theorem 2, as its proof supports",
+    )
+
+    @property
+    def width_check(self) -> Check:
+        return self.wide if self.printed else self.wider
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return self.width_hypotheses(p)
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        """Without a certified equilibrium nothing is known of lambda_0."""
+        try:
+            lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
+        except NoEquilibrium:
+            return None
+        return happened(lambda_0, ">=", len(p.theta0["W"]) * p.model.kernel.lambda_star / 2)

@@ -1,0 +1,77 @@
+"""Theorem 5: the Gram matrix of finitely many layers against the population kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.relu_equilibrium import relu
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, exp, measured, sqrt
+from deqcheck.theorems.base import STATIC, Check
+from deqcheck.theorems.frequency import SEEDS, Frequency, happened
+from deqcheck.theorems.ling2022.common import MODELS, cite, population
+from deqcheck.theorems.ling2022.draws import draw
+
+DEFAULTS = {"l": 2.0, "c": 0.1, "C": 0.0}
+MOST_LAYERS = 1000
+
+
+class Theorem5(Frequency):
+    """||G^(l)/m - K^(l)||_F <= n (2 sqrt2 sigma_w)^l with probability at least 1 - n^2 exp(-Omega(m
+    (8 sigma_w^2)^l) + O(l^2)), judged as 1 - n^2 exp(-c m (8 sigma_w^2)^l + C l^2).
+    """
+
+    id = "ling2022/thm5"
+    title = "Gram matrix of l layers against the population kernel"
+    cite = cite("Theorem 5")
+    models = MODELS
+    dynamics = (STATIC,)
+    constants = {
+        **SEEDS,
+        "l": "number of layers (default 2)",
+        "c": "constant of Omega(m (8 sigma_w^2)^l) (default 0.1)",
+        "C": "constant of O(l^2) (default 0)",
+    }
+
+    positive = Check("sigma_w is positive", "sigma_w2 > 0", "Assumption 1")
+
+    def faults(self) -> Iterable[str]:
+        yield from super().faults()
+        layers = self.fixed.get("l", DEFAULTS["l"])
+        if not (1 <= layers <= MOST_LAYERS and float(layers).is_integer()):
+            yield f"{self.id} has l = {layers:g}; expected an integer from 1 to {MOST_LAYERS}"
+
+    def chosen(self, p: Problem) -> dict[str, float]:
+        return {name: self.fixed.get(name, value) for name, value in DEFAULTS.items()}
+
+    @property
+    def layers(self) -> int:
+        return int(self.fixed.get("l", DEFAULTS["l"]))
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from population(p)
+        if p.model.kernel is not None:
+            yield self.positive(sigma_w2=p.model.sigma_w2)
+
+    def probability(self, p: Problem) -> Measured:
+        m, n, s2, v = len(p.theta0["W"]), p.model.n, measured(p.model.sigma_w2), self.chosen(p)
+        exponent = -measured(v["c"]) * m * (8 * s2) ** v["l"] + measured(v["C"]) * v["l"] ** 2
+        return 1 - n**2 * exp(exponent)
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        theta, X, kernel = draw(p, seed, self.id), p.model.X, p.model.kernel
+        W, C = theta["W"], theta["U"] @ X
+        Z = np.zeros_like(C)
+        for _ in range(self.layers):
+            Z = relu(W @ Z + C)
+        m, n = Z.shape
+        error = Z.T @ Z / m - kernel.layers(self.layers)[-1]
+        # Each layer rounds once, and q < 1 passes it on; ||Z||^2/m is the trace of G/m.
+        size = float(np.vdot(Z, Z)) / m
+        radius = errors.rounding(m, size * (self.layers + 1)) + n * kernel.entry_radius
+        bound = n * (2 * sqrt(2 * measured(p.model.sigma_w2))) ** self.layers
+        return happened(errors.frobenius(error, radius), "<=", bound)

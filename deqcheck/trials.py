@@ -1,0 +1,126 @@
+"""Trials over many seeds: in this process or in several, and kept for the next run if wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import get_context
+from typing import Any
+
+from deqcheck import __version__
+from deqcheck.models.problem import Problem
+from deqcheck.store import Store
+from deqcheck.theorems.frequency import Frequency
+
+# Seeds that are tried, kept and handed to a process together.
+BATCH = 20
+# Further processes pay off when this many seconds of work remain.
+WORTHWHILE = 5.0
+THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+# The fields of a case that a trial depends on.
+FIELDS = ("seed", "data", "model", "init", "rescale")
+
+Results = list[bool | None]
+Done = Callable[[int, int], None]
+
+
+def tally(
+    s: Frequency,
+    p: Problem,
+    resolved: Mapping[str, Any],
+    store: Store | None = None,
+    done: Done = lambda finished, total: None,
+) -> Results:
+    """The result of every seed, in order."""
+    batches = [range(i, min(i + BATCH, s.seeds)) for i in range(0, s.seeds, BATCH)]
+    keys = [_key(s, resolved, batch) for batch in batches]
+    found: dict[int, Results] = {}
+    for i, name in enumerate(keys):
+        kept = store.get(name) if store else None
+        if kept is not None:
+            found[i] = kept["results"]
+    missing = [i for i in range(len(batches)) if i not in found]
+    for i, results in _computed(s, p, batches, missing):
+        found[i] = results
+        if store:
+            store.put(keys[i], {"results": results})
+        done(sum(map(len, found.values())), s.seeds)
+    return [result for i in range(len(batches)) for result in found[i]]
+
+
+def _key(s: Frequency, resolved: Mapping[str, Any], batch: range) -> str:
+    """Everything that the results depend on."""
+    parts = {
+        "deqcheck": __version__,
+        "statement": [s.id, s.edition],
+        "constants": {name: value for name, value in s.fixed.items() if name != "seeds"},
+        "case": {field: resolved.get(field) for field in FIELDS},
+        "seeds": [batch.start, batch.stop],
+    }
+    return json.dumps(parts, sort_keys=True)
+
+
+def _computed(
+    s: Frequency, p: Problem, batches: Sequence[range], missing: Sequence[int]
+) -> Iterator[tuple[int, Results]]:
+    started = time.perf_counter()
+    for position, i in enumerate(missing):
+        spent = time.perf_counter() - started
+        rest = missing[position:]
+        if position and spent / position * len(rest) > WORTHWHILE and (os.cpu_count() or 1) > 1:
+            yield from _in_processes(s, p, batches, rest)
+            return
+        yield i, _batch(s, p, batches[i])
+
+
+def _batch(s: Frequency, p: Problem, batch: range) -> Results:
+    return [s.trial(p, seed) for seed in batch]
+
+
+def _in_processes(
+    s: Frequency, p: Problem, batches: Sequence[range], missing: Sequence[int]
+) -> Iterator[tuple[int, Results]]:
+    """Fresh processes: a fork would copy the locks of the parent's threads in whatever state."""
+    workers = min(os.cpu_count() or 1, len(missing))
+    with (
+        _single_threaded(),
+        # A copy of the problem: what was computed lazily stays here.
+        ProcessPoolExecutor(workers, get_context("spawn"), _remember, (s, replace(p))) as pool,
+    ):
+        futures = {pool.submit(_remembered, batches[i]): i for i in missing}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Each process computes on one core."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+_TASK: list[tuple[Frequency, Problem]] = []
+
+
+def _remember(s: Frequency, p: Problem) -> None:
+    _TASK.append((s, p))
+
+
+def _remembered(batch: range) -> Results:
+    return _batch(*_TASK[0], batch)

@@ -1,0 +1,223 @@
+"""Statements over seeds: exact intervals, processes, resumption, and that they can say no."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from deqcheck import engine, trials
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Decision
+from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Outcome
+from deqcheck.store import Store
+from deqcheck.theorems.base import STATIC
+from deqcheck.theorems.frequency import MISSED, Frequency, lower_end, upper_end
+from deqcheck.theorems.ling2022.common import MODELS, cite
+from deqcheck.theorems.ling2022.condition1 import Condition1
+from deqcheck.theorems.ling2022.lem1 import Lemma1
+from deqcheck.theorems.ling2022.thm2 import Theorem2
+from deqcheck.theorems.ling2022.thm5 import Theorem5
+from deqcheck.trials import tally
+from tests.theorems.breaking import broken, judge
+from tests.theorems.ling2022_problems import relu_deq
+
+
+class Coin(Frequency):
+    id, title, cite, models, dynamics = "test/coin", "", cite("none"), MODELS, (STATIC,)
+    results: Any = ()
+    claimed = 0.5
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        return self.results[seed]
+
+    def probability(self, p: Problem) -> Measured:
+        return Measured(self.claimed)
+
+
+def tossed(yes: int, no: int, open_: int = 0, claimed: float = 0.5) -> Outcome | None:
+    class Tossed(Coin):
+        pass
+
+    Tossed.results = [True] * yes + [False] * no + [None] * open_
+    Tossed.claimed = claimed
+    fixed = {Coin.id: {"seeds": yes + no + open_}}
+    return judge(Tossed, relu_deq(), constants=fixed).outcome
+
+
+@pytest.mark.parametrize(("yes", "total"), [(0, 10), (3, 10), (10, 10), (70, 100), (1, 1)])
+def test_the_interval_is_exact(yes: int, total: int) -> None:
+    """At each end the data are just as improbable as allowed."""
+    low, high = lower_end(yes, total), upper_end(yes, total)
+    if yes < total:
+        assert binom.cdf(yes, total, high) == pytest.approx(MISSED / 2, rel=1e-6)
+    if yes:
+        assert binom.sf(yes - 1, total, low) == pytest.approx(MISSED / 2, rel=1e-6)
+    assert 0 <= low <= yes / total <= high <= 1
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "open_", "claimed", "outcome"),
+    [
+        (90, 10, 0, 0.5, Outcome.CONSISTENT),
+        (50, 50, 0, 0.5, Outcome.CONSISTENT),
+        (45, 55, 0, 0.5, Outcome.CONSISTENT),
+        (20, 80, 0, 0.5, Outcome.INCONSISTENT),
+        (99, 1, 0, 0.999999, Outcome.INCONSISTENT),
+        (100, 0, 0, 0.999999, Outcome.CONSISTENT),
+        (3, 0, 0, 0.5, Outcome.UNDECIDED),
+        (100, 0, 0, -2.0, Outcome.UNDECIDED),
+        (20, 40, 40, 0.5, Outcome.UNDECIDED),
+        (10, 80, 10, 0.5, Outcome.INCONSISTENT),
+        (60, 20, 20, 0.5, Outcome.CONSISTENT),
+    ],
+)
+def test_outcomes(yes: int, no: int, open_: int, claimed: float, outcome: Outcome) -> None:
+    assert tossed(yes, no, open_, claimed) is outcome
+
+
+@pytest.fixture
+def population() -> Problem:
+    return relu_deq(40, 2, 5, 0.5, sphere=True, sigma_w2=0.02, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("statement", "edition", "constants", "outcome"),
+    [
+        (Lemma1, "printed", {"c": 0.5, "seeds": 200}, Outcome.INCONSISTENT),
+        (Lemma1, "corrected", {"seeds": 100}, Outcome.CONSISTENT),
+        (Theorem2, "corrected", {"C": 0.01, "seeds": 60}, Outcome.CONSISTENT),
+        (Theorem2, "corrected", {"C": 100, "seeds": 60}, Outcome.NOT_APPLICABLE),
+        (Theorem5, "corrected", {"l": 1, "c": 0.5, "seeds": 60}, Outcome.CONSISTENT),
+        (Theorem5, "corrected", {"l": 3, "c": 1, "seeds": 60}, Outcome.UNDECIDED),
+        (Condition1, "printed", {"C": 0.01, "seeds": 40}, Outcome.INCONSISTENT),
+    ],
+)
+def test_statements_about_probabilities(
+    population: Problem, statement: type, edition: str, constants: dict, outcome: Outcome
+) -> None:
+    verdict = judge(statement, population, edition, constants={statement.id: constants})
+    assert verdict.outcome is outcome
+
+
+def test_too_small_an_excess_is_caught(population: Problem) -> None:
+    """A tail bound that decays too fast in the excess is refuted by the seeds."""
+
+    class TooFast(Lemma1):
+        def probability(self, p: Problem) -> Measured:
+            return 1 - (1 - super().probability(p)) ** 4000
+
+    fixed = {Lemma1.id: {"eps": 0.01, "seeds": 200}}
+    assert judge(Lemma1, population, constants=fixed).outcome is not Outcome.INCONSISTENT
+    assert judge(TooFast, population, constants=fixed).outcome is Outcome.INCONSISTENT
+
+
+def test_a_broken_eigenvalue_bound_is_caught(population: Problem) -> None:
+    class TooHigh(Theorem2):
+        def trial(self, p: Problem, seed: int) -> bool | None:
+            from deqcheck.theorems.ling2022.draws import draw
+
+            state = p.model.at(draw(p, seed, self.id))
+            return bool(state.lambda_0.value >= 1.2 * len(p.theta0["W"]) * state.measure(
+                "lambda_star"
+            ).value)  # fmt: skip
+
+    fixed = {Theorem2.id: {"C": 0.01, "seeds": 60}}
+    assert judge(TooHigh, population, constants=fixed).outcome is Outcome.INCONSISTENT
+
+
+def test_a_claim_for_too_many_layers_is_caught(population: Problem) -> None:
+    """At l = 3 and this width the event of Theorem 5 is rare."""
+    fixed = {Theorem5.id: {"l": 3, "c": 100, "seeds": 60}}
+    assert judge(Theorem5, population, constants=fixed).outcome is Outcome.INCONSISTENT
+
+
+def test_the_check_itself_can_be_broken(population: Problem) -> None:
+    wrong = broken(Theorem2, "agrees", "upper_end >=", "upper_end/2 >=")
+    fixed = {Theorem2.id: {"C": 0.01, "seeds": 60}}
+    assert judge(wrong, population, constants=fixed).outcome is Outcome.INCONSISTENT
+
+
+def test_the_exceedance_of_lemma1_grows_towards_its_limit() -> None:
+    """0.046 at m = 1 (exactly 2 (1 - Phi(2))), 0.10 at m = 10."""
+    for m, expected, wide in ((1, 0.0455, 0.02), (10, 0.102, 0.03)):
+        p = relu_deq(m, 1, 1, 0.5, sigma_w2=0.08)
+        results = [Lemma1("printed").trial(p, seed) for seed in range(1500)]
+        assert results.count(False) / 1500 == pytest.approx(expected, abs=wide)
+
+
+def test_trials_depend_on_the_seed_alone(population: Problem) -> None:
+    s = Lemma1("printed", {"seeds": 45})
+    together = tally(s, population, {})
+    assert together == [s.trial(population, seed) for seed in range(45)]
+    assert len(set(together)) == 2
+
+
+def test_processes_give_the_same_results(
+    population: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = Lemma1("printed", {"seeds": 3 * trials.BATCH})
+    _ = population.start.Z
+    here = tally(s, population, {})
+    monkeypatch.setattr(trials, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(trials.os, "cpu_count", lambda: 2)
+    assert tally(s, population, {}) == here
+
+
+class Stopping(Lemma1):
+    """Counts its trials, and may be stopped like a killed run."""
+
+    calls = 0
+    last = 10**9
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        if Stopping.calls == Stopping.last:
+            raise KeyboardInterrupt
+        Stopping.calls += 1
+        return super().trial(p, seed)
+
+
+def test_a_stopped_run_goes_on_from_the_store(population: Problem, tmp_path: Path) -> None:
+    fixed = {"seeds": 3 * trials.BATCH}
+    s, store, resolved = Stopping("printed", fixed), Store(tmp_path), {"seed": 0}
+    Stopping.calls, Stopping.last = 0, 2 * trials.BATCH + 3
+    with pytest.raises(KeyboardInterrupt):
+        tally(s, population, resolved, store)
+    Stopping.calls, Stopping.last = 0, 10**9
+    results = tally(s, population, resolved, store)
+    assert Stopping.calls == trials.BATCH
+    assert results == tally(Lemma1("printed", fixed), population, {})
+    # A damaged entry is computed again, another case finds nothing, more seeds reuse the old ones.
+    victim = next(tmp_path.rglob("*.json"))
+    victim.write_text(victim.read_text().replace("true", "null", 1))
+    Stopping.calls = 0
+    assert tally(s, population, resolved, store) == results
+    assert Stopping.calls == trials.BATCH
+    Stopping.calls = 0
+    tally(s, population, {"seed": 1}, store)
+    assert Stopping.calls == 3 * trials.BATCH
+    Stopping.calls = 0
+    tally(Stopping("printed", {"seeds": 4 * trials.BATCH}), population, resolved, store)
+    assert Stopping.calls == trials.BATCH
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 2.5, 1e9])
+def test_a_senseless_number_of_seeds_is_refused(population: Problem, seeds: float) -> None:
+    case = SimpleNamespace(
+        theorems=[Lemma1.id], constants={Lemma1.id: {"seeds": seeds}}, edition="corrected"
+    )
+    with pytest.raises(engine.UsageError, match=r"seeds = .*; expected an integer from 1"):
+        engine.chosen(case, population, None, ())
+
+
+def test_without_sigma_w2_there_is_nothing_to_draw() -> None:
+    for statement in (Lemma1, Theorem2, Theorem5):
+        verdict = judge(statement, relu_deq())
+        assert verdict.outcome is Outcome.NOT_APPLICABLE
+        assert verdict.hypotheses[0].decision is Decision.VIOLATED
+    assert np.isfinite(upper_end(0, 5))

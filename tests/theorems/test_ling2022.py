@@ -1,0 +1,339 @@
+"""The statements of Ling et al.: judged right, and a broken version of each bound is caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Decision
+from deqcheck.records.verdict import Outcome
+from deqcheck.theorems.ling2022 import lem4
+from deqcheck.theorems.ling2022.condition1 import Condition1
+from deqcheck.theorems.ling2022.lem2 import Lemma2
+from deqcheck.theorems.ling2022.lem3 import Lemma3
+from deqcheck.theorems.ling2022.lem4 import Lemma4
+from deqcheck.theorems.ling2022.pl import PolyakLojasiewicz
+from deqcheck.theorems.ling2022.thm1 import Theorem1, Theorem1Flow, Theorem1Plus
+from deqcheck.theorems.ling2022.thm3 import Theorem3
+from deqcheck.theorems.ling2022.thm4 import Theorem4
+from tests import make_ling2022_arrays
+from tests.theorems.breaking import broken, judge
+from tests.theorems.ling2022_problems import F1, relu_deq
+
+DESCENT = GradientDescent(step=1.489e-5, steps=60)
+SKEWED = {"X": [[2, 1], [1, 2]], "y": [2, 4], "W": np.zeros((2, 2)), "U": np.eye(2)}
+
+
+def f1(train: Any = DESCENT, **arrays: Any) -> Problem:
+    return relu_deq(2, 2, 2, train=train, **{**F1, **arrays})
+
+
+def paired() -> Problem:
+    """Two copies of each unit with opposite output weights: yhat(0) = 0 with |a(0)| = 1."""
+    W1, U1 = np.array([[0.1, -0.2], [0.05, 0.15]]), np.array([[1, 0.2], [-0.1, 1]])
+    X = np.array([[1, 0.3], [0.2, 1]])
+    return relu_deq(
+        4, 2, 2, W=np.tile(W1, (2, 2)) / 2, U=1000 * np.vstack([U1, U1]),
+        a=[0.5, 0.5, -0.5, -0.5], X=np.sqrt(2) * X / np.linalg.norm(X, axis=0), y=[1, -0.5],
+        train=GradientFlow(horizon=2e-7),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def population() -> Problem:
+    p = relu_deq(8, 3, 5, 0.5, sphere=True, seed=3)
+    p.model.sigma_w2 = 0.08
+    return p
+
+
+def test_f1_is_confirmed_with_the_published_tightness() -> None:
+    fixed = {Theorem1.id: {"delta": 3 / 16}}
+    p = f1(replace(DESCENT, steps=200))
+    verdict = judge(Theorem1, p, constants=fixed)
+    assert verdict.outcome is Outcome.CONFIRMED
+    rate = verdict.conclusions[-1].curve
+    assert rate is not None
+    assert rate.rate_tightness == pytest.approx(0.247, abs=0.002)
+    ratios = [h.ratio for h in verdict.hypotheses if h.equation in ("(7)", "(8)", "(9)")]
+    assert ratios == pytest.approx([1.0235, 2.342, 1.0233], abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "old", "new"),
+    [
+        (Theorem1, "bounded", "norm_W < 1", "norm_W < 0.0884"),
+        (Theorem1, "eigenvalue", "lambda_0/2", "1.01*lambda_0"),
+        (Theorem1, "gradient", "lambda_0*loss", "2.1*lambda_0*loss"),
+        (Theorem1, "decay", "step*lambda_0/2", "2.2*step*lambda_0"),
+        (Theorem1Plus, "eigenvalue", "0.667", "1.01"),
+        (Theorem1Plus, "moved_w", "0.625*delta", "0.0005*delta"),
+        (Theorem1Plus, "moved_u", "0.625*delta", "0.00001*delta"),
+        (Theorem1Plus, "moved_a", "0.625*delta", "0.05*delta"),
+        (Theorem1Plus, "decay", "0.4", "1.1"),
+    ],
+)
+def test_a_broken_bound_of_descent_is_refuted(
+    statement: type, name: str, old: str, new: str
+) -> None:
+    p = f1()
+    assert judge(statement, p).outcome is Outcome.CONFIRMED
+    assert judge(broken(statement, name, old, new), p).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [("eigenvalue", "lambda_0/2", "1.001*lambda_0"), ("decay", "lambda_0*t", "4.5*lambda_0*t")],
+)
+def test_a_broken_bound_of_the_flow_is_refuted(name: str, old: str, new: str) -> None:
+    p = paired()
+    verdict = judge(Theorem1Flow, p)
+    assert verdict.outcome is Outcome.CONFIRMED
+    assert all(h.ratio >= 7 for h in verdict.hypotheses if h.equation in ("(7)", "(8)"))
+    assert np.exp(p.start.condition.log_ratios(verdict.constants["delta"])[2]) < 0.05
+    assert judge(broken(Theorem1Flow, name, old, new), p).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(("statement", "limit"), [(Theorem1, 1.491e-5), (Theorem1Plus, 1.265e-4)])
+def test_steps_from_both_sides_of_the_limit(statement: type, limit: float) -> None:
+    fixed = {statement.id: {"delta": 3 / 16}}
+    for factor, outcome in ((0.999, Outcome.CONFIRMED), (1.001, Outcome.NOT_APPLICABLE)):
+        p = f1(GradientDescent(step=factor * limit, steps=10))
+        assert judge(statement, p, constants=fixed).outcome is outcome
+
+
+def test_delta_is_chosen_for_the_condition_and_the_step_together() -> None:
+    """With small labels the window is wide: the best delta for the condition allows only tiny
+    steps, and another one allows this step."""
+    p = f1(GradientDescent(step=1.3e-5, steps=5), y=1e-3 * F1["y"])
+    condition = p.start.condition
+    assert condition.step_10(condition.best).high < 1.3e-5
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.CONFIRMED
+    low, high = condition.window()
+    assert low < verdict.constants["delta"] < high
+    limit = Theorem1().admissible_step(p)
+    assert limit is not None
+    beyond = f1(GradientDescent(step=1.01 * limit.high, steps=5), y=1e-3 * F1["y"])
+    assert judge(Theorem1, beyond).outcome is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("statement", [Theorem1, Theorem1Plus])
+def test_just_below_the_admissible_step_some_delta_is_found(statement: type) -> None:
+    for seed in range(3):
+        p = relu_deq(12, 2, 3, 0.2, seed=seed, scale=(300.0, 1e-3))
+        assert p.start.condition.window() is not None
+        limit = statement().admissible_step(p)
+        for factor, outcome in ((0.99, Outcome.CONFIRMED), (1.01, Outcome.NOT_APPLICABLE)):
+            train = GradientDescent(step=factor * limit.value, steps=5)
+            assert judge(statement, replace(p, train=train)).outcome is outcome
+
+
+@pytest.mark.parametrize("delta", [0.1816, 0.1890, 0.0, -0.1, 0.95])
+def test_a_delta_outside_the_window_is_not_covered(delta: float) -> None:
+    verdict = judge(Theorem1, f1(), constants={Theorem1.id: {"delta": delta}})
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+
+
+def test_output_weights_beyond_proposition_f_are_named_as_the_obstacle() -> None:
+    p = f1(a=np.array([0.6, 0.8]))
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    named = next(h for h in verdict.hypotheses if h.name.startswith("a(0)"))
+    assert named.decision is Decision.VIOLATED
+    assert named.right.value == pytest.approx((1 - np.sqrt(2) / 16) / (2 * np.sqrt(2)))
+    assert "Proposition F" in Theorem1().obstacle(p)
+    assert Theorem1().obstacle(f1()) == ""
+    assert any("holds for no delta" in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"W": (1 + 1e-9) * np.eye(2), "U": -np.eye(2)},
+        {"W": 2 * np.array([[0.0, 1.0], [-1.0, 0.0]])},
+        {"U": np.array([[32.0, 0.0], [0.0, -32.0]]), "X": np.sqrt(2) * np.ones((2, 2))},
+    ],
+    ids=["just above 1", "norm 2", "lambda_0 = 0"],
+)
+@pytest.mark.parametrize("statement", [Theorem1, Theorem1Plus])
+def test_instances_outside_the_theory_are_not_covered(arrays: dict, statement: type) -> None:
+    assert judge(statement, f1(**arrays)).outcome is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "old", "new"),
+    [
+        (Lemma2, "derivative", "formula ==", "1.0001*formula =="),
+        (Lemma2, "length", "formula ==", "1.0001*formula =="),
+        (PolyakLojasiewicz, "identity", "gradient^2", "1.0001*gradient^2"),
+        (PolyakLojasiewicz, "by_h", "2*lambda_min_H", "40*lambda_min_H"),
+        (PolyakLojasiewicz, "ordered", "sigma_min_Z^2", "10000*sigma_min_Z^2"),
+        (PolyakLojasiewicz, "by_gram", "2*sigma_min_Z^2", "10000*sigma_min_Z^2"),
+        (PolyakLojasiewicz, "schur", "shortest^2", "40*shortest^2"),
+        (Lemma3, "by_kernel", "K_formula ==", "1.0001*K_formula =="),
+        (Lemma3, "by_cosine", "K_formula ==", "1.0001*K_formula =="),
+        (Theorem3, "diagonal", "sigma_w2^l", "sigma_w2^(l+1)"),
+        (Theorem3, "below", "sigma_w2^l", "sigma_w2^(2*l)"),
+        (Theorem3, "rising", "> 0", "> sigma_w2^(l-1)"),
+        (Theorem3, "upper", "sigma_w2^l", "sigma_w2^(2*l)"),
+        (Theorem3, "lower", "sigma_w2^l", "sigma_w2^(l-1)"),
+        (Theorem3, "definite", "> 0", "> 2"),
+        (Lemma4, "reproduced", "G_formula ==", "1.0001*G_formula =="),
+        (Lemma4, "columns", "2*l", "3*l"),
+    ],
+)
+def test_a_broken_lemma_is_refuted(
+    population: Problem, statement: type, name: str, old: str, new: str
+) -> None:
+    assert judge(statement, population).outcome is Outcome.CONFIRMED
+    assert judge(broken(statement, name, old, new), population).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "old", "new"),
+    [
+        (Theorem3, "loose", "sqrt(sigma_w2^l)", "sigma_w2^(3*l)"),
+        (Theorem4, "printed_bound", "(2*sqrt(2*sigma_w2))^l", "(2*sqrt(2*sigma_w2))^(40*l)"),
+    ],
+)
+def test_a_broken_printed_bound_is_refuted(
+    population: Problem, statement: type, name: str, old: str, new: str
+) -> None:
+    assert judge(statement, population, "printed").outcome is Outcome.CONFIRMED
+    wrong = broken(statement, name, old, new)
+    assert judge(wrong, population, "printed").outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("statement", "printed", "corrected"),
+    [
+        (Lemma2, Outcome.REFUTED, Outcome.CONFIRMED),
+        (PolyakLojasiewicz, Outcome.REFUTED, Outcome.CONFIRMED),
+        (Lemma3, Outcome.REFUTED, Outcome.CONFIRMED),
+        (Lemma4, Outcome.REFUTED, Outcome.CONFIRMED),
+    ],
+)
+def test_editions(
+    population: Problem, statement: type, printed: Outcome, corrected: Outcome
+) -> None:
+    assert judge(statement, population, "printed").outcome is printed
+    assert judge(statement, population).outcome is corrected
+
+
+def test_a_kink_beside_the_start_does_not_refute_the_gradient() -> None:
+    """Differences that cross the kink would see half of the jump of the slope."""
+    for margin in (1e-4, 1e-6, 1e-8, 1e-10, 1e-13):
+        p = relu_deq(1, 1, 1, W=[[0]], U=[[margin]], X=[[1]], a=[1], y=[1])
+        assert judge(Lemma2, p).outcome in (Outcome.CONFIRMED, Outcome.UNDECIDED)
+        assert judge(Lemma2, relu_deq(1, 1, 1, W=[[0]], U=[[0.5]])).outcome is Outcome.CONFIRMED
+
+
+def test_a_start_at_the_optimum_has_nothing_to_fall() -> None:
+    p = f1(y=np.zeros(2))
+    assert judge(Theorem1, p).outcome is Outcome.UNDECIDED
+
+
+def test_uniqueness_beyond_contraction_is_noted() -> None:
+    train = GradientDescent(step=0.01, steps=3)
+    p = relu_deq(1, 1, 1, W=[[-2]], U=[[1]], X=[[1]], a=[1], train=train)
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert "unique nevertheless: the largest eigenvalue" in verdict.notes[0]
+
+
+def test_pl_counterexample_has_the_published_numbers() -> None:
+    verdict = judge(PolyakLojasiewicz, relu_deq(2, 2, 2, **SKEWED, a=[1, 1]), "printed")
+    assert verdict.outcome is Outcome.REFUTED
+    claim = next(c for c in verdict.conclusions if c.name == "PL inequality with H")
+    assert (claim.left.value, claim.right.value) == pytest.approx((10, 74))
+
+
+def test_lemma3_counterexample_has_the_published_numbers() -> None:
+    p = relu_deq(3, 3, 3, X=np.sqrt(3) * np.eye(3), sigma_w2=0.08)
+    kernel, statement = p.model.kernel, Lemma3("printed")
+    assert statement._by_kernel(kernel)[1][0, 1] == pytest.approx(0.3572901933983, abs=1e-12)
+    assert statement._by_cosine(kernel)[1][0, 1] == pytest.approx(0.3437746770785, abs=1e-12)
+    # The printed (13) lags behind but has the right limit; the printed denominator has not.
+    assert statement._by_cosine(kernel)[-1][0, 1] == pytest.approx(kernel.K[0, 1], abs=1e-5)
+    assert abs(statement._by_kernel(kernel)[-1][0, 1] - kernel.K[0, 1]) > 5e-4
+
+
+def test_the_deterministic_bound_is_an_equality_for_one_unit() -> None:
+    p = relu_deq(1, 1, 1, W=[[0.5]], U=[[1]], X=[[1]])
+    verdict = judge(Theorem4, p)
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.conclusions[0].ratio == pytest.approx(1, abs=1e-9)
+    wrong = broken(Theorem4, "deterministic", "norm_W^l*(2", "norm_W^(1.01*l)*(2")
+    assert judge(wrong, p).outcome is Outcome.REFUTED
+
+
+def test_without_memory_one_layer_is_the_equilibrium() -> None:
+    p = relu_deq(4, 2, 3, W=np.zeros((4, 4)))
+    verdict = judge(Theorem4, p)
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.conclusions[0].left.value == 0
+
+
+def test_the_deterministic_bound_holds_on_many_instances() -> None:
+    for seed in range(40):
+        p = relu_deq(5, 3, 2, 0.1 + 0.02 * seed, seed=seed)
+        assert judge(Theorem4, p).outcome is Outcome.CONFIRMED
+
+
+def test_proposition_f_is_nearly_tight_and_a_stronger_cap_is_refuted() -> None:
+    p = relu_deq(1, 1, 1, W=[[0]], U=[[50]], X=[[1]], a=[1])
+    verdict = judge(Condition1, p)
+    assert verdict.outcome is Outcome.CONFIRMED
+    assert 1 <= verdict.conclusions[0].ratio < 1.1
+    wrong = broken(Condition1, "cap", "4*n*c_u^2", "5*n*c_u^2")
+    assert judge(wrong, p).outcome is Outcome.REFUTED
+
+
+def test_lemma4_gives_entries_of_variance_two() -> None:
+    """Over draws the entries of M are N(0, 2), whatever the layer."""
+    entries = []
+    r = np.random.default_rng(0)
+    X = np.sqrt(3) * np.eye(3)
+    for _ in range(300):
+        W, U = np.sqrt(2 * 0.08 / 12) * r.normal(size=(12, 12)), r.normal(size=(12, 3))
+        p = relu_deq(12, 3, 3, W=W, U=np.sqrt(2 / 3) * U, X=X, sigma_w2=0.08)
+        parts = lem4.representation(p, 2, 0, 1, printed=False)
+        if parts is not None:
+            entries.append(parts.M)
+    assert len(entries) > 250
+    M = np.array(entries)
+    assert M.shape[2] == 2 * 2 + 3
+    # 3600 entries in each column: the variance has standard deviation 2 sqrt(2/3600) = 0.05.
+    assert M.var(axis=(0, 1)) == pytest.approx(np.full(7, 2.0), abs=0.25)
+    assert abs(M.mean()) < 0.05
+
+
+def test_the_shipped_arrays_are_those_of_the_script() -> None:
+    for name, content in make_ling2022_arrays.arrays().items():
+        with np.load(make_ling2022_arrays.FOLDER / f"{name}.npz") as shipped:
+            assert set(shipped) == set(content)
+            for key, array in content.items():
+                assert np.allclose(shipped[key], array, rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize("statement", [Lemma3, Theorem3])
+def test_population_statements_need_their_assumptions(statement: type) -> None:
+    for p, name in (
+        (relu_deq(3, 2, 2, sphere=True), "the case gives sigma_w2"),
+        (relu_deq(3, 2, 2, sigma_w2=0.05), "the samples have norm sqrt(d)"),
+        (
+            relu_deq(3, 2, 2, X=np.sqrt(2) * np.array([[1, 1], [0, 0]]), sigma_w2=0.05),
+            "no two samples agree",
+        ),
+    ):
+        verdict = judge(statement, p)
+        assert verdict.outcome is Outcome.NOT_APPLICABLE
+        failing = [h.name for h in verdict.hypotheses if h.decision is Decision.VIOLATED]
+        assert failing == [name]
+    assert "samples 1 and 2" in verdict.hypotheses[-2 if statement is Theorem3 else -1].note
