@@ -53,9 +53,8 @@ class ImplicitRelu:
 class ImplicitReluModel(ReluModel):
     """The model with its data."""
 
-    kind = ImplicitRelu.kind
-
     def __init__(self, gamma: float, X: np.ndarray, y: np.ndarray):
+        self.kind = ImplicitRelu.kind
         self.gamma, self.X, self.y = gamma, X, y
         self.N, self.d = X.shape
         self.X_size = float(np.linalg.norm(X))

@@ -24,8 +24,34 @@ def patterns(state: ImplicitReluState) -> np.ndarray:
 
 def blocks(state: ImplicitReluState) -> Iterator[np.ndarray]:
     """I - gamma D_i A^T for each distinct activation pattern."""
+    for DA in masked(state):
+        yield np.eye(state.m) - state.gamma * DA
+
+
+def masked(state: ImplicitReluState) -> Iterator[np.ndarray]:
+    """D_i A^T for each distinct activation pattern."""
     for D in patterns(state).T:
-        yield np.eye(state.m) - state.gamma * D[:, None] * state.A.T
+        yield D[:, None] * state.A.T
+
+
+def eigenvalue_radius(a: np.ndarray, radius: float = 0.0) -> float:
+    """Bauer-Fike: no eigenvalue moves further than cond(V) |da|; inf for a defective matrix."""
+    _, V = np.linalg.eig(a)
+    s = np.linalg.svd(V, compute_uv=False)
+    if s[-1] <= len(a) * EPS * s[0]:
+        return float(np.inf)
+    rounding = 4 * len(a) * EPS * float(np.linalg.norm(a))
+    return float(s[0] / s[-1]) * (radius + rounding)
+
+
+def largest_real_part(a: np.ndarray) -> Measured:
+    """Of the eigenvalues; never above the largest eigenvalue of the symmetric part."""
+    found = float(np.linalg.eigvals(a).real.max())
+    radius = eigenvalue_radius(a)
+    top = errors.symmetric_eigenvalues((a + a.T) / 2, EPS * float(np.linalg.norm(a)))[-1].high
+    low = max(found - radius, -float(np.linalg.norm(a)))
+    high = max(min(found + radius, float(top)), low)
+    return Measured((low + high) / 2, (high - low) / 2, "Bauer-Fike")
 
 
 def block_radius(state: ImplicitReluState) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import Any, ClassVar
 
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.claim import Claim, Curve, Decision, Judged
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import Check, Cite, Search, Statement
 from deqcheck.theorems.gao2022 import constants
@@ -27,6 +28,16 @@ def cite(number: str, equations: str = "") -> Cite:
     return Cite(PAPER, number, equations)
 
 
+def worst(claims: Iterable[Claim]) -> list[Claim]:
+    """Of several claims the one with the least room; a violated one before all others."""
+    ranked = sorted(((c.judge(), c) for c in claims), key=lambda judged: _rank(judged[0]))
+    return [claim for _, claim in ranked[:1]]
+
+
+def _rank(judged: Judged) -> tuple[bool, float]:
+    return judged.decision is not Decision.VIOLATED, judged.ratio or inf
+
+
 class TrainedNetwork(Statement):
     """lambda1 = |W(0)| + C1, lambda2 = |A(0)| + C2, lambda3 = |b(0)| + C3, gamma0 = gamma lambda2,
     alpha0 the N-th singular value of Z(0) (0 if m < N), r0 = |yhat(0) - y|.
@@ -35,14 +46,14 @@ class TrainedNetwork(Statement):
     models = (MODEL,)
     constants = constants.MEANING
     strength: ClassVar[Strength]
-    searches = (
+    searches: ClassVar[tuple[Search, ...]] = (
         Search("smallest scale of W", ("W",), smaller_is_easier=False),
         Search("largest scale of y", ("y",), smaller_is_easier=True),
     )
 
-    C1_positive = Check("C1 is positive", "C1 > 0", "setting")
-    C2_positive = Check("C2 is positive", "C2 > 0", "setting")
-    C3_positive = Check("C3 is positive", "C3 > 0", "setting")
+    positive_c1 = Check("C1 is positive", "C1 > 0", "setting")
+    positive_c2 = Check("C2 is positive", "C2 > 0", "setting")
+    positive_c3 = Check("C3 is positive", "C3 > 0", "setting")
     well_posed = Check("well-posed while |A| <= lambda2", "gamma0 < 1", "setting")
     certifiable = Check("alpha0 can be certified", "alpha0 > 0", "setting")
 
@@ -85,7 +96,7 @@ class TrainedNetwork(Statement):
         return check(note, **{name: known[name] for name in check.formula.names})
 
     def common_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        for check in (self.C1_positive, self.C2_positive, self.C3_positive, self.well_posed):
+        for check in (self.positive_c1, self.positive_c2, self.positive_c3, self.well_posed):
             yield self.judged(p, check)
         yield self.judged(p, self.certifiable, _certificate_note(p))
 
@@ -93,9 +104,10 @@ class TrainedNetwork(Statement):
         searched = [name for name in NAMES if name not in self.fixed]
         if not searched:
             return ""
+        best = self.choice(p)
         return (
-            f"no {', '.join(searched)} leave a smaller worst right/left than "
-            f"{self.choice(p).ratio:.6g}"
+            f"no {', '.join(searched)} leave a smaller worst right/left than {best.ratio:.6g}"
+            f"{best.counted}"
         )
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
@@ -113,22 +125,22 @@ class StaysClose(TrainedNetwork):
     tracks = TRACKS
     infima = ("sigma_min_Z",)
 
-    W_bounded = Check("|W| stays bounded", "norm_W <= lambda1", "(i)")
-    A_bounded = Check("|A| stays bounded", "norm_A <= lambda2", "(i)")
-    b_bounded = Check("|b| stays bounded", "norm_b <= lambda3", "(i)")
-    Z_regular = Check("the features stay independent", "sigma_min_Z >= alpha0/2", "(ii)")
+    bounded_w = Check("|W| stays bounded", "norm_W <= lambda1", "(i)")
+    bounded_a = Check("|A| stays bounded", "norm_A <= lambda2", "(i)")
+    bounded_b = Check("|b| stays bounded", "norm_b <= lambda3", "(i)")
+    regular = Check("the features stay independent", "sigma_min_Z >= alpha0/2", "(ii)")
 
     def stays_close(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         v = self.values(p)
         for name, check, radius in (
-            ("W", self.W_bounded, "lambda1"),
-            ("A", self.A_bounded, "lambda2"),
-            ("b", self.b_bounded, "lambda3"),
+            ("W", self.bounded_w, "lambda1"),
+            ("A", self.bounded_a, "lambda2"),
+            ("b", self.bounded_b, "lambda3"),
         ):
             s = run.series[f"norm2.{name}"]
             yield check.sampled(s.k, s.t, **{f"norm_{name}": s.value, radius: v[radius]})
         s = run.series["sigma_min_Z"]
-        yield self.Z_regular.sampled(s.k, s.t, sigma_min_Z=s.value, alpha0=v["alpha0"])
+        yield self.regular.sampled(s.k, s.t, sigma_min_Z=s.value, alpha0=v["alpha0"])
 
 
 def _certificate_note(p: Problem) -> str:

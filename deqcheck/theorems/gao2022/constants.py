@@ -51,10 +51,10 @@ class Start:
     @classmethod
     def of(cls, p: Problem) -> Start:
         s = p.start
-        norms = (float(s.measure(f"norm2.{name}").high) for name in ("W", "A", "b"))
+        W, A, b = (float(s.measure(f"norm2.{name}").high) for name in ("W", "A", "b"))
         alpha0 = max(float(s.sigma_min_Z.low), SMALLEST)
         r0 = max(float(s.residual.high), SMALLEST)
-        return cls(s.gamma, *norms, alpha0, float(s.X_fro.high), r0)
+        return cls(s.gamma, W, A, b, alpha0, float(s.X_fro.high), r0)
 
     def logs(self, C: Mapping[str, float], strength: Strength, step: float = 0.0) -> list[float]:
         """log(right/left) of each condition, smooth: one for each entry of a maximum on the
@@ -80,10 +80,11 @@ class Start:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The constants, and the worst ratio right/left that they leave (log)."""
+    """The constants, and the worst ratio right/left that they leave (log), of which conditions."""
 
     C: Mapping[str, float]
     worst: float
+    counted: str = ""
 
     @property
     def ratio(self) -> float:
@@ -104,10 +105,10 @@ def choose(
         return np.array(start.logs(constants(x), strength, step))
 
     if not free:
-        return Chosen(constants(np.zeros(0)), max(start.logs(fixed, strength, step)))
+        return Chosen(dict(fixed), max(start.logs(fixed, strength, step)))
     guess = _guess(start)
     found: Optimum = minimise_largest(logs, np.array([guess[name] for name in free]), BOX)
-    return Chosen(constants(found.x), found.value)
+    return Chosen(constants(found.x), found.value, ", the step counted in" if step else "")
 
 
 def _guess(start: Start) -> dict[str, float]:

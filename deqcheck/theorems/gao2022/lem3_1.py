@@ -1,0 +1,162 @@
+"""Lemma 3.1: the equilibrium exists, is unique and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.relu_equilibrium import relu
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, measured
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
+
+SWEEPS, PAIRS = 20, 20
+# Section 7 stops the forward iteration here.
+TOLERANCE, CAP = 1e-2, 100
+
+
+class Lemma31(Statement):
+    """If |A| <= M and gamma0 = gamma M < 1, the equation has exactly one solution Z, the limit of
+    Z^(l+1) = relu(gamma Z^l A + Phi) from Z^0 = 0, and no iterate exceeds |Phi|_F/(1 - gamma0).
+
+    Sharper: |Z^l|_F <= |Phi|_F (1 - gamma0^l)/(1 - gamma0) and
+    |Z - Z^l|_F <= |Phi|_F gamma0^l/(1 - gamma0), so the forward iteration of Section 7 (Table 1)
+    takes at most 1 + ceil(log(tol/|Phi|_F)/log(gamma0)) sweeps, and exactly so many at A = a I.
+    """
+
+    id = "gao2022/lem3.1"
+    title = "Well-posedness and bounded equilibria"
+    cite = cite("Lemma 3.1", "(4), Table 1")
+    models = (MODEL,)
+    dynamics = (STATIC,)
+    constants = {"M": "bound on |A|; default: |A| itself"}
+
+    bounded = Check("|A| is bounded by M", "norm_A <= M", "Lemma 3.1")
+    contracts = Check("gamma M is below 1", "gamma*M < 1", "Lemma 3.1")
+    state = Check("Z is bounded", "norm_Z <= norm_Phi/(1-gamma*M)", "Lemma 3.1")
+    iterates = Check(
+        f"the iterates are bounded (worst of {SWEEPS})",
+        "norm_Zl <= norm_Phi*(1-(gamma*M)^l)/(1-gamma*M)",
+        "Lemma 3.1, sharper",
+    )
+    distance = Check(
+        f"the iterates converge (worst of {SWEEPS})",
+        "norm_Z_minus_Zl <= norm_Phi*(gamma*M)^l/(1-gamma*M)",
+        "Lemma 3.1, sharper",
+    )
+    unique = Check(
+        f"the map contracts (worst of {PAIRS} random pairs)",
+        "norm_T_minus_T <= gamma*M*norm_Z_minus_Z",
+        "Lemma 3.1",
+    )
+    forward = Check(
+        "forward iterations until 1e-2",
+        "iterations - 2 < log(0.01/norm_Phi)/log(gamma*M)",
+        "Table 1",
+    )
+    forward_exact = Check(
+        "forward iterations at A = a I",
+        "iterations - 1 >= log(0.01/norm_Phi)/log(gamma*M)",
+        "Table 1",
+    )
+
+    def M(self, p: Problem) -> Measured:
+        return measured(self.fixed["M"]) if "M" in self.fixed else p.start.norm_A
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if "M" in self.fixed:
+            yield self.bounded(norm_A=p.start.norm_A, M=self.M(p))
+        yield self.contracts(gamma=p.model.gamma, M=self.M(p))
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        count = Iterates(p.start).count()
+        return {} if count is None else {"forward_iterations": measured(float(count))}
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        known = {"gamma": state.gamma, "M": self.M(p)}
+        Phi = errors.frobenius(state.Phi, state.Phi_radius)
+        iterates = Iterates(state)
+        Z = errors.frobenius(state.Z, state.equilibrium.error)
+        yield self.state(norm_Z=Z, norm_Phi=Phi, **known)
+        # At l = 1 the first is the equality |Phi| <= |Phi|.
+        yield from worst(
+            self.iterates(norm_Zl=norm, l=sweep, norm_Phi=Phi, **known)
+            for sweep, norm, _ in iterates.norms()
+            if sweep > 1
+        )
+        yield from worst(
+            self.distance(norm_Z_minus_Zl=away, l=sweep, norm_Phi=Phi, **known)
+            for sweep, _, away in iterates.norms()
+        )
+        yield from worst(
+            self.unique(norm_T_minus_T=moved, norm_Z_minus_Z=apart, **known)
+            for moved, apart in _pairs(p, state)
+        )
+        yield from self._forward(state, iterates, norm_Phi=Phi, **known)
+
+    def _forward(self, state: Any, iterates: Iterates, **known: Any) -> Iterable[Claim]:
+        count = iterates.count()
+        # Where the first sweep is below the tolerance already, there is nothing to count.
+        if count is None or known["norm_Phi"].low <= TOLERANCE or not state.A.any():
+            return
+        yield self.forward(iterations=count, **known)
+        if "M" not in self.fixed and np.array_equal(state.A, state.A[0, 0] * np.eye(state.m)):
+            yield self.forward_exact(iterations=count, **known)
+
+
+class Iterates:
+    """The forward iteration from 0, with the rounding of each sweep carried along."""
+
+    def __init__(self, state: Any):
+        self.state = state
+        self.q = float(state.gamma0.high)
+
+    def _sweeps(self) -> Iterable[tuple[int, np.ndarray, float]]:
+        s = self.state
+        scale, Z = s.gamma * s.A, s.Phi
+        # One sweep multiplies the error by at most q and adds its own rounding.
+        size = float(np.linalg.norm(scale)) * float(np.linalg.norm(s.Z))
+        noise = errors.rounding(1, np.sqrt(s.m) * (size + float(np.linalg.norm(s.Phi))))
+        radius = s.Phi_radius
+        for sweep in range(1, CAP + 1):
+            yield sweep, Z, radius
+            Z = relu(Z @ scale + s.Phi)
+            radius = self.q * radius + s.Phi_radius + noise
+
+    def norms(self) -> Iterable[tuple[int, Measured, Measured]]:
+        """l, |Z^l|_F and |Z - Z^l|_F, as long as the latter can be told from rounding."""
+        s = self.state
+        for sweep, Z, radius in self._sweeps():
+            away = errors.frobenius(s.Z.T - Z, radius + s.equilibrium.error)
+            if sweep > SWEEPS or (sweep > 1 and away.error > 1e-6 * away.value):
+                return
+            yield sweep, errors.frobenius(Z, radius), away
+
+    def count(self) -> int | None:
+        """Sweeps until |Z^(l+1) - Z^l|_F <= 1e-2, where Z^0 = 0; None if it is not certain."""
+        last, radius_last = np.zeros_like(self.state.Phi), 0.0
+        for sweep, Z, radius in self._sweeps():
+            moved = errors.frobenius(Z - last, radius + radius_last)
+            if moved.low <= TOLERANCE:
+                return sweep if moved.high <= TOLERANCE else None
+            last, radius_last = Z, radius
+        return None
+
+
+def _pairs(p: Problem, state: Any) -> Iterable[tuple[Measured, Measured]]:
+    stream = rng(p.seed, "gao2022/lem3.1.pairs")
+    size = float(np.abs(state.Z).max(initial=0.0)) or 1.0
+    scale = state.gamma * state.A
+    for _ in range(PAIRS):
+        one, other = size * np.abs(stream.standard_normal((2, state.N, state.m)))
+        moved = relu(one @ scale + state.Phi) - relu(other @ scale + state.Phi)
+        products = float(np.linalg.norm(scale) * (np.linalg.norm(one) + np.linalg.norm(other)))
+        total = np.sqrt(state.m) * (products + 2 * float(np.linalg.norm(state.Phi)))
+        apart = errors.frobenius(one - other)
+        yield errors.frobenius(moved, errors.rounding(1, total)), apart
