@@ -7,6 +7,8 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
-from deqcheck.records.claim import Judged
+from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
 from deqcheck.theorems.base import STATIC, Statement
@@ -44,7 +46,7 @@ def run(
     try:
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
-        return _no_equilibrium(case, stop, started)
+        return _no_equilibrium(case, problem, asked, stop, started)
     trajectory = _trained(problem, asked, progress or silent) if problem.train else None
     verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
     return Report(
@@ -67,7 +69,7 @@ def bounds(
     try:
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
-        return _no_equilibrium(case, stop, started)
+        return _no_equilibrium(case, problem, asked, stop, started)
     verdicts = [_verdict(s, case, problem, tuple(_before_training(s, problem))) for s in asked]
     return Report(
         **_labels(case),
@@ -89,15 +91,32 @@ def _trained(
     return run
 
 
-def _no_equilibrium(case: Any, stop: NoEquilibrium, started: float) -> Report:
+def _no_equilibrium(
+    case: Any, p: Problem, asked: Sequence[Statement], stop: NoEquilibrium, started: float
+) -> Report:
+    """Without an equilibrium a hypothesis can still be known to fail."""
+    judged = [(s, _until_equilibrium(s, p)) for s in asked]
     return Report(
         **_labels(case),
         quantities={},
-        verdicts=(),
-        status=Status.NO_EQUILIBRIUM,
+        verdicts=tuple(
+            _verdict(s, case, p, hypotheses, outcome=outcome_of(hypotheses, (), complete=False))
+            for s, hypotheses in judged
+            if any(h.decision is Decision.VIOLATED for h in hypotheses)
+        ),
+        status=stop.status,
         notes=(str(stop),),
         seconds=time.perf_counter() - started,
     )
+
+
+def _until_equilibrium(s: Statement, p: Problem) -> tuple[Judged, ...]:
+    """The hypotheses that come before the first one which needs the equilibrium."""
+    judged: list[Judged] = []
+    with suppress(NoEquilibrium):
+        for claim in chain(s.setting(p), s.hypotheses(p)):
+            judged.append(claim.judge())
+    return tuple(judged)
 
 
 def _before_training(s: Statement, p: Problem) -> list[Judged]:
@@ -129,6 +148,7 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
         constants=s.chosen(p),
         quantities=s.quantities(p),
         erratum=s.erratum,
+        notes=tuple(s.notes(p)),
         expected=_expected(case.expect.get(s.id), s.edition),
     )
 

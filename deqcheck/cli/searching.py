@@ -28,7 +28,8 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
             found = search(statement, wanted, lambda scales: build_problem(case, scales))
             label = f"{statement.id} ({statement.edition}), {wanted.name}"
             if found is None:
-                yield f"# {label}: none was found\n"
+                why = statement.obstacle(task.problem)
+                yield f"# {label}: none was found{f' ({why})' if why else ''}\n"
             else:
                 comment = f"# {label}: {found.scale:.6g}\n"
                 yield comment + ready_case(case, _changes(case, wanted, found))

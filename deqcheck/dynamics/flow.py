@@ -187,7 +187,7 @@ class Integration:
         except Starving:
             return self._stiffer(x, first, last)
         except NoEquilibrium as stop:
-            self.status = Status.NO_EQUILIBRIUM
+            self.status = stop.status
             self.notes.append(f"after t = {span[0]:g}: {stop}")
             return None
         if not piece.success or not np.isfinite(piece.y).all():

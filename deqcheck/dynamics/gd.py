@@ -64,7 +64,7 @@ class GradientDescent:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         except NoEquilibrium as stop:
-            return recorder.finish(theta, Status.NO_EQUILIBRIUM, [f"at k = {k}: {stop}"], 2 * k)
+            return recorder.finish(theta, stop.status, [f"at k = {k}: {stop}"], 2 * k)
         return recorder.finish(theta, status, [], 2 * (k + 1))
 
     def _next(self, theta: Params, gradient: Params) -> Params:

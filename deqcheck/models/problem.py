@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Status
 
 Params = dict[str, np.ndarray]
 
@@ -57,6 +58,14 @@ class Kinks(NamedTuple):
 
 class NoEquilibrium(Exception):
     """The equilibrium equation could not be solved to a certified accuracy."""
+
+    status: ClassVar[Status] = Status.NO_EQUILIBRIUM
+
+
+class NotCertified(NoEquilibrium):
+    """Equilibria may exist, but none is known to be the only one; the text tells what is known."""
+
+    status = Status.NOT_CERTIFIED
 
 
 @dataclass(frozen=True)

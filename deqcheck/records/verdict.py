@@ -39,6 +39,9 @@ class Status(Enum):
     NO_EQUILIBRIUM = (
         "No equilibrium was found at some step: check the well-posedness conditions of the model."
     )
+    NOT_CERTIFIED = (
+        "At some step no equilibrium is known to be the only one: the notes tell what is known."
+    )
 
     @property
     def word(self) -> str:

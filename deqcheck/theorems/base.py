@@ -128,8 +128,21 @@ class Statement:
         """The values of the free constants that the claims use."""
         return self.fixed
 
+    def faults(self) -> Iterable[str]:
+        """Sentences about constants of the case that make no sense."""
+        return ()
+
+    def notes(self, p: Problem) -> Iterable[str]:
+        """What else there is to say about the statement on this problem."""
+        return ()
+
+    def obstacle(self, p: Problem) -> str:
+        """Why no scale may make the hypotheses hold; empty where nothing is known."""
+        return ""
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        """What must hold before training."""
+        """What must hold before training. Where the equilibrium of the start is not certified, the
+        claims that come before the first use of it are judged."""
         return ()
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
