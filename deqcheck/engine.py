@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
 from deqcheck.theorems.base import STATIC, Statement
+
+
+T = TypeVar("T")
 
 
 class UsageError(Exception):
@@ -145,12 +148,20 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
         title=s.title,
         edition=s.edition,
         hypotheses=hypotheses,
-        constants=s.chosen(p),
-        quantities=s.quantities(p),
+        constants=_if_known(lambda: s.chosen(p), s.fixed),
+        quantities=_if_known(lambda: s.quantities(p), {}),
         erratum=s.erratum,
-        notes=tuple(s.notes(p)),
+        notes=_if_known(lambda: tuple(s.notes(p)), ()),
         expected=_expected(case.expect.get(s.id), s.edition),
     )
+
+
+def _if_known(make: Callable[[], T], otherwise: T) -> T:
+    """What a statement says, or less where that needs an equilibrium that there is not."""
+    try:
+        return make()
+    except NoEquilibrium:
+        return otherwise
 
 
 def _expected(entry: Any, edition: str) -> str | None:

@@ -43,6 +43,8 @@ def norm2(a: np.ndarray, radius: float = 0.0) -> Measured:
     """Operator 2-norm of a matrix, Euclidean norm of a vector."""
     if a.ndim == 1:
         return frobenius(a, radius)
+    if a.size == 1:
+        return Measured(abs(float(a[0, 0])), radius)
     return singular_values(a, radius)[0]
 
 
