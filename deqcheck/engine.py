@@ -23,7 +23,6 @@ from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
 from deqcheck.theorems.base import STATIC, Statement
 
-
 T = TypeVar("T")
 
 

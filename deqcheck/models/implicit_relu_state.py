@@ -12,7 +12,7 @@ import numpy as np
 from deqcheck.linalg import arccos, errors
 from deqcheck.linalg.relu_equilibrium import Contraction, Equilibrium, picard, relu
 from deqcheck.models import implicit_relu_spectrum as spectrum
-from deqcheck.models.problem import Kinks, NoEquilibrium, Params
+from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
 from deqcheck.records.measured import EPS, Measured, measured
 
@@ -66,12 +66,13 @@ class ImplicitReluState(ReluState):
     def solve(self) -> Equilibrium:
         q = self.gamma0.high
         if not q < 1:
-            raise NoEquilibrium(
-                f"gamma |A| = {self.gamma0.value:.6g} is not below 1, and beyond that the theory "
-                "knows of no equilibrium: take a smaller gamma or a smaller A"
+            raise NotCertified(
+                f"gamma |A| = {self.gamma0.value:.6g} is not below 1, and beyond that this theory "
+                "does not know whether there is an equilibrium: take a smaller gamma or A"
             )
-        found = picard(self.gamma * self.A.T, self.Phi.T, Contraction(float(q)))
-        return replace(found, C_radius=self.Phi_radius)
+        scaled = self.gamma * self.A.T
+        found = picard(scaled, self.Phi.T, Contraction(float(q)))
+        return replace(found, C_radius=self.Phi_radius, W_radius=EPS * _size(scaled))
 
     @cached_property
     def kinks(self) -> Kinks:

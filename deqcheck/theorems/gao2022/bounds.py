@@ -51,11 +51,14 @@ class TrainedNetwork(Statement):
         Search("largest scale of y", ("y",), smaller_is_easier=True),
     )
 
-    positive_c1 = Check("C1 is positive", "C1 > 0", "setting")
-    positive_c2 = Check("C2 is positive", "C2 > 0", "setting")
-    positive_c3 = Check("C3 is positive", "C3 > 0", "setting")
+    starts_well = Check("well-posed at the start", "gamma*norm_A < 1", "setting")
     well_posed = Check("well-posed while |A| <= lambda2", "gamma0 < 1", "setting")
     certifiable = Check("alpha0 can be certified", "alpha0 > 0", "setting")
+
+    def faults(self) -> Iterable[str]:
+        for name, value in self.fixed.items():
+            if value <= 0:
+                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
 
     def chosen(self, p: Problem) -> dict[str, float]:
         return dict(self.choice(p).C)
@@ -96,8 +99,9 @@ class TrainedNetwork(Statement):
         return check(note, **{name: known[name] for name in check.formula.names})
 
     def common_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        for check in (self.positive_c1, self.positive_c2, self.positive_c3, self.well_posed):
-            yield self.judged(p, check)
+        # First what is known without an equilibrium.
+        yield self.starts_well(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.judged(p, self.well_posed)
         yield self.judged(p, self.certifiable, _certificate_note(p))
 
     def ratio_note(self, p: Problem) -> str:

@@ -31,7 +31,7 @@ class StepClaim(DescentConditions):
         "samples, labels +-1 and b = 0, every admissible step is below 1.3e-13, not 1e-3."
     )
 
-    one_over_N = Check("the step 1/N is admissible", "1/N < eta2", "Section 5")
+    one_over_n = Check("the step 1/N is admissible", "1/N < eta2", "Section 5")
     F1 = Check(
         "alpha0 is at most its share of |Z|_F",
         "alpha0 <= lambda1*X_fro/((1-gamma0)*sqrt(N))",
@@ -58,7 +58,7 @@ class StepClaim(DescentConditions):
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         eta2 = self.largest_step(p)
         if self.printed:
-            yield self.judged(p, self.one_over_N, eta2=eta2)
+            yield self.judged(p, self.one_over_n, eta2=eta2)
             return
         for check in (self.F1, self.F2, self.F3_balance, self.F3_rate, self.F4):
             yield self.judged(p, check, eta2=eta2)

@@ -50,6 +50,17 @@ class Lemma31(Statement):
         "norm_Z_minus_Zl <= norm_Phi*(gamma*M)^l/(1-gamma*M)",
         "Lemma 3.1, sharper",
     )
+    state_equal = Check("Z at A = a I", "norm_Z == norm_Phi/(1-gamma*M)", "Lemma 3.1")
+    iterates_equal = Check(
+        f"the iterates at A = a I (worst of {SWEEPS})",
+        "norm_Zl == norm_Phi*(1-(gamma*M)^l)/(1-gamma*M)",
+        "Lemma 3.1, sharper",
+    )
+    distance_equal = Check(
+        f"their convergence at A = a I (worst of {SWEEPS})",
+        "norm_Z_minus_Zl == norm_Phi*(gamma*M)^l/(1-gamma*M)",
+        "Lemma 3.1, sharper",
+    )
     unique = Check(
         f"the map contracts (worst of {PAIRS} random pairs)",
         "norm_T_minus_T <= gamma*M*norm_Z_minus_Z",
@@ -79,35 +90,49 @@ class Lemma31(Statement):
         return {} if count is None else {"forward_iterations": measured(float(count))}
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        known = {"gamma": state.gamma, "M": self.M(p)}
-        Phi = errors.frobenius(state.Phi, state.Phi_radius)
-        iterates = Iterates(state)
-        Z = errors.frobenius(state.Z, state.equilibrium.error)
-        yield self.state(norm_Z=Z, norm_Phi=Phi, **known)
-        # At l = 1 the first is the equality |Phi| <= |Phi|.
+        known = {
+            "gamma": state.gamma,
+            "M": self.M(p),
+            "norm_Phi": errors.frobenius(state.Phi, state.Phi_radius),
+        }
+        # Z = Phi/(1 - gamma a) at A = a I, where every bound is an equality.
+        equal = "M" not in self.fixed and _multiple_of_identity(state.A)
+        bounds = (self.state, self.iterates, self.distance)
+        equalities = (self.state_equal, self.iterates_equal, self.distance_equal)
+        bounded, iterates, distance = equalities if equal else bounds
+        sweeps = Iterates(state)
+        yield bounded(norm_Z=errors.frobenius(state.Z, state.equilibrium.error), **known)
+        # At l = 1 the first is |Phi| <= |Phi|.
         yield from worst(
-            self.iterates(norm_Zl=norm, l=sweep, norm_Phi=Phi, **known)
-            for sweep, norm, _ in iterates.norms()
+            iterates(norm_Zl=norm, l=sweep, **known)
+            for sweep, norm, _ in sweeps.norms()
             if sweep > 1
         )
         yield from worst(
-            self.distance(norm_Z_minus_Zl=away, l=sweep, norm_Phi=Phi, **known)
-            for sweep, _, away in iterates.norms()
+            distance(norm_Z_minus_Zl=away, l=sweep, **known) for sweep, _, away in sweeps.norms()
         )
         yield from worst(
-            self.unique(norm_T_minus_T=moved, norm_Z_minus_Z=apart, **known)
+            self.unique(
+                norm_T_minus_T=moved, norm_Z_minus_Z=apart, gamma=known["gamma"], M=known["M"]
+            )
             for moved, apart in _pairs(p, state)
         )
-        yield from self._forward(state, iterates, norm_Phi=Phi, **known)
+        yield from self._forward(state, sweeps, equal, **known)
 
-    def _forward(self, state: Any, iterates: Iterates, **known: Any) -> Iterable[Claim]:
+    def _forward(
+        self, state: Any, iterates: Iterates, equal: bool, **known: Any
+    ) -> Iterable[Claim]:
         count = iterates.count()
         # Where the first sweep is below the tolerance already, there is nothing to count.
         if count is None or known["norm_Phi"].low <= TOLERANCE or not state.A.any():
             return
         yield self.forward(iterations=count, **known)
-        if "M" not in self.fixed and np.array_equal(state.A, state.A[0, 0] * np.eye(state.m)):
+        if equal:
             yield self.forward_exact(iterations=count, **known)
+
+
+def _multiple_of_identity(A: np.ndarray) -> bool:
+    return bool(A[0, 0] >= 0 and np.array_equal(A, A[0, 0] * np.eye(len(A))))
 
 
 class Iterates:
@@ -154,7 +179,7 @@ def _pairs(p: Problem, state: Any) -> Iterable[tuple[Measured, Measured]]:
     size = float(np.abs(state.Z).max(initial=0.0)) or 1.0
     scale = state.gamma * state.A
     for _ in range(PAIRS):
-        one, other = size * np.abs(stream.standard_normal((2, state.N, state.m)))
+        one, other = size * stream.standard_normal((2, state.N, state.m))
         moved = relu(one @ scale + state.Phi) - relu(other @ scale + state.Phi)
         products = float(np.linalg.norm(scale) * (np.linalg.norm(one) + np.linalg.norm(other)))
         total = np.sqrt(state.m) * (products + 2 * float(np.linalg.norm(state.Phi)))

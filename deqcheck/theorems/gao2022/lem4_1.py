@@ -122,6 +122,12 @@ class SigmaMin(Statement):
     schur_m = Check("sigma_N(M), Schur", "sigma_M >= gamma*p_min*sigma_Z", "Schur product")
     schur_p = Check("the shortest p_i", "p_min >= Db_min/(1+gamma0)", "p = D b + gamma D A p")
     schur_pi = Check("sigma_N(Pi), Schur", "sigma_Pi >= Ep_min*sigma_X", "Schur product")
+    schur_m_equal = Check(
+        "sigma_N(M), every unit active", "sigma_M == gamma*p_min*sigma_Z", "Schur product"
+    )
+    schur_pi_equal = Check(
+        "sigma_N(Pi), every unit active", "sigma_Pi == Ep_min*sigma_X", "Schur product"
+    )
     small = Check("small enough for the dense form", f"N*m <= {DENSE}", "setting")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
@@ -144,10 +150,16 @@ class SigmaMin(Statement):
             "Ep_min": _shortest(state.on * state.P, state.V_radius),
             "Db_min": _shortest(active * state.b, 0.0),
         }
-        printed = (self.printed_m, self.printed_pi)
-        corrected = (self.plain_m, self.plain_pi, self.schur_m, self.schur_p, self.schur_pi)
-        for check in printed if self.printed else corrected:
+        for check in self._asked(bool(known["D_min"]), bool(known["DE_min"])):
             yield check(**{name: known[name] for name in check.formula.names})
+
+    def _asked(self, all_active: bool, both_active: bool) -> tuple[Check, ...]:
+        """Where every unit is active, all p_i are the same, and Schur's bounds are equalities."""
+        if self.printed:
+            return self.printed_m, self.printed_pi
+        schur_m = self.schur_m_equal if all_active else self.schur_m
+        schur_pi = self.schur_pi_equal if both_active else self.schur_pi
+        return self.plain_m, self.plain_pi, schur_m, self.schur_p, schur_pi
 
     def _sigmas(self, state: Any) -> dict[str, Measured]:
         """M and Pi are exact linear images of P, Z and X, in the order of Khatri-Rao products."""
