@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.claim import Claim, Curve, Decision
 from deqcheck.records.measured import Measured, log, minimum
 from deqcheck.theorems.base import DESCENT, Check
 from deqcheck.theorems.gao2022 import constants
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
-from deqcheck.theorems.gao2022.constants import Chosen, Start, Strength
+from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
 
 STEP = f"2*(1-gamma0)^2*{C}*lambda3^2/(({C}*lambda3^2 + lambda1^2)^2*X_fro^2)"
 
@@ -45,6 +45,24 @@ class DescentConditions(TrainedNetwork):
         spread = (moved + v["lambda1"] ** 2) ** 2 * v["X_fro"] ** 2
         return 2 * (1 - v["gamma0"]) ** 2 * moved / spread
 
+    def any_step(self, p: Problem) -> Measured:
+        """The supremum of eta2 over all constants that meet (17)-(19): between its value for those
+        at hand and what (19) leaves of it.
+
+        (19) says c lambda3^2 <= alpha0^2 (1 - gamma0)^2/(16 X^2), and eta2 is at most
+        2 (1 - gamma0)^2 c lambda3^2/(lambda1^4 X^2); lambda1 > |W| and gamma0 > gamma |A|.
+        """
+        s = p.start
+        shrunk = (1 - s.gamma0) ** 4 / s.measure("norm2.W") ** 4
+        high = s.sigma_min_Z**2 * shrunk / (8 * s.X_fro**4)
+        return between(self.largest_step(p), high)
+
+
+def between(low: Measured, high: Measured) -> Measured:
+    """A number of which only these two bounds are known."""
+    ends = float(low.low), max(float(high.high), float(low.high))
+    return Measured((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, "bracket")
+
 
 class Theorem44(DescentConditions, StaysClose):
     """If alpha0 is large against lambda0, |X|_F, r0 and lambda3, and the step is small enough,
@@ -61,6 +79,9 @@ class Theorem44(DescentConditions, StaysClose):
     dynamics = (DESCENT,)
 
     small_step = Check("the step is small enough", f"step < min(4/alpha0^2, {STEP})", "(20)")
+    some_step = Check(
+        "the step is small enough for some constants", "step < eta_sup", "(20), any C1, C2, C3"
+    )
     rate = Check("the loss decays", "gap/gap_0 <= (1 - step*alpha0^2/4)^k", "(iii)", decays=True)
 
     def choose(self, p: Problem) -> Chosen:
@@ -77,7 +98,11 @@ class Theorem44(DescentConditions, StaysClose):
         return self.conditions(p)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.judged(p, self.small_step, step=p.step)
+        claim = self.judged(p, self.small_step, step=p.step)
+        if len(self.fixed) < len(NAMES) and claim.judge().decision is not Decision.HOLDS:
+            # The constants were not chosen for this step: no others may allow it either.
+            claim = self.some_step(step=p.step, eta_sup=self.any_step(p))
+        yield claim
 
     def admissible_step(self, p: Problem) -> Measured:
         return minimum(4 / p.start.sigma_min_Z**2, self.largest_step(p))
