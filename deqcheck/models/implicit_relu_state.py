@@ -50,9 +50,10 @@ class ImplicitReluState(ReluState):
 
     @cached_property
     def Phi_radius(self) -> float:
-        """Rounding of X W, which the ReLU does not enlarge."""
-        size = self.model.X_size * float(np.linalg.norm(self.W))
-        return errors.rounding(1, np.sqrt(self.model.d) * size)
+        """Rounding of X W, which the ReLU does not enlarge, and which dead units do not pass on."""
+        size = self.model.X_size * _size(self.W)
+        radius = errors.rounding(1, np.sqrt(self.model.d) * size)
+        return radius if self.XW.max() >= -radius else 0.0
 
     @cached_property
     def norm_A(self) -> Measured:
@@ -76,10 +77,17 @@ class ImplicitReluState(ReluState):
 
     @cached_property
     def kinks(self) -> Kinks:
-        """Both layers of pre-activations; Z >= 0, so U = 0 matters wherever Z is not zero."""
+        """Zeros of both layers of pre-activations, but for samples on which nothing can change
+        them: U = gamma z A stays 0 where z = 0, and x W where x = 0."""
         pattern = np.vstack([self.equilibrium.mask.T, self.on])
-        zeros = self.equilibrium.kink_count + int(np.sum(self.XW == 0))
-        return Kinks(pattern, zeros)
+        U_zero = (self.equilibrium.H.T == 0)[self.Z.any(axis=0)]
+        XW_zero = (self.XW == 0)[self.X.any(axis=1)]
+        return Kinks(pattern, int(U_zero.sum() + XW_zero.sum()))
+
+    @property
+    def kink_count(self) -> int:
+        """All pre-activations that are exactly zero."""
+        return self.equilibrium.kink_count + int(np.sum(self.XW == 0))
 
     @property
     def P(self) -> np.ndarray:
@@ -147,7 +155,7 @@ class ImplicitReluState(ReluState):
         "lambda_min_H": lambda s: s.lambda_min_H,
         "sigma_min_Q": lambda s: spectrum.sigma_min_Q(s),
         "gamma0": lambda s: s.gamma0,
-        "kink_count": lambda s: measured(float(s.kinks.zeros)),
+        "kink_count": lambda s: measured(float(s.kink_count)),
         "X_fro": lambda s: s.X_fro,
         "lambda_star_G": lambda s: s.lambda_star_G,
     }

@@ -142,7 +142,7 @@ class Gradients(Statement):
     models = (MODEL,)
     dynamics = (STATIC,)
 
-    smooth = Check("no pre-activation is zero", "kink_count == 0", "Lemma 3.2")
+    smooth = Check("not on a kink", "kinks == 0", "Lemma 3.2")
     along_w = Check(f"dL/dW along a direction (worst of {DIRECTIONS})", "inner_W == slope_W", "(7)")
     along_a = Check(f"dL/dA along a direction (worst of {DIRECTIONS})", "inner_A == slope_A", "(8)")
     along_b = Check(f"dL/db along a direction (worst of {DIRECTIONS})", "inner_b == slope_b", "(9)")
@@ -151,7 +151,7 @@ class Gradients(Statement):
     fast_b = Check("the fast dL/db is (9)", "distance_b <= radius_b", "(9)")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kink_count=float(p.start.kinks.zeros))
+        yield self.smooth(kinks=float(p.start.kinks.zeros))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         if state.kinks.zeros:

@@ -34,7 +34,7 @@ class Lemma41(Statement):
     models = (MODEL,)
     dynamics = (STATIC,)
 
-    smooth = Check("no pre-activation is zero", "kink_count == 0", "Lemma 4.1")
+    smooth = Check("not on a kink", "kinks == 0", "Lemma 4.1")
     moves = Check(
         f"d yhat/dt = -H r, projected (worst of {PROJECTIONS})", "minus_uHr == u_dyhat", "(10)"
     )
@@ -44,7 +44,7 @@ class Lemma41(Statement):
     remark = Check("the remark, twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "Lemma 4.1")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kink_count=float(p.start.kinks.zeros))
+        yield self.smooth(kinks=float(p.start.kinks.zeros))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         H, radius = state.H_with_radius
