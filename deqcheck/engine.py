@@ -184,11 +184,15 @@ def chosen(
             models = " and ".join(known[id_].models)
             raise UsageError(f"{id_} speaks of {models}, the case's model is {p.model.kind}")
     wanted_editions = editions or _case_editions(case)
-    return [
+    found = [
         known[id_](edition, case.constants.get(id_))
         for id_ in ids
         for edition in _editions_of(known[id_], wanted_editions)
     ]
+    faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
+    if faults:
+        raise UsageError("; ".join(faults))
+    return found
 
 
 def _speaks_of(s: type[Statement], p: Problem) -> bool:
