@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
@@ -17,48 +18,25 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
 from deqcheck.models import implicit_relu_oracle, implicit_relu_spectrum
-from deqcheck.models.implicit_relu import ImplicitRelu
 from deqcheck.models.problem import NotCertified, Problem
 from deqcheck.records.verdict import Outcome, Status
-from tests.conftest import bare_case
 
+Builder = Callable[..., Problem]
+Cases = Callable[..., SimpleNamespace]
 SHAPES = [(1, 1, 1), (1, 3, 2), (3, 2, 5), (4, 6, 3), (3, 4, 8)]
-
-
-def network(
-    N: int = 3,
-    d: int = 4,
-    m: int = 6,
-    q: float = 0.8,
-    seed: int = 0,
-    train: Any = None,
-    gamma: float = 0.3,
-    **arrays: Any,
-) -> Problem:
-    """Random arrays, A scaled so that gamma |A| = q, unless they are given."""
-    r = np.random.default_rng(seed)
-    drawn = {
-        "X": r.normal(size=(N, d)),
-        "y": r.normal(size=N),
-        "W": r.normal(size=(d, m)),
-        "A": r.normal(size=(m, m)),
-        "b": r.normal(size=m),
-    }
-    drawn["A"] *= q / gamma / np.linalg.norm(drawn["A"], 2)
-    every = {name: np.asarray(arrays.get(name, a), dtype=float) for name, a in drawn.items()}
-    model = ImplicitRelu(gamma=gamma).build({n: every[n] for n in ("X", "y")}, None)
-    return Problem(model, {n: every[n] for n in ("W", "A", "b")}, train)
 
 
 @pytest.mark.parametrize(("N", "d", "m"), SHAPES)
 @pytest.mark.parametrize("q", [0.1, 0.8, 0.99])
-def test_gradients_agree_three_ways(N: int, d: int, m: int, q: float) -> None:
-    for agreement in gradcheck(network(N, d, m, q)):
+def test_gradients_agree_three_ways(implicit: Builder, N: int, d: int, m: int, q: float) -> None:
+    for agreement in gradcheck(implicit(N, d, m, q)):
         assert agreement.agrees, agreement
 
 
-def test_gradcheck_catches_a_wrong_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    p = network()
+def test_gradcheck_catches_a_wrong_gradient(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = implicit()
     right = p.model.objective
 
     def wrong(theta: dict[str, np.ndarray]) -> object:
@@ -95,9 +73,9 @@ def exact_equilibrium(p: Problem) -> mp.matrix:
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("q", [0.3, 0.9, 0.999])
-def test_fifty_digits_lie_inside_the_error_bars(seed: int, q: float) -> None:
+def test_fifty_digits_lie_inside_the_error_bars(implicit: Builder, seed: int, q: float) -> None:
     with mp.workdps(50):
-        p = network(3, 3, 5, q, seed)
+        p = implicit(3, 3, 5, q, seed)
         Z = exact_equilibrium(p)
         s = p.start
         away = mp.sqrt(sum((Z[i, j] - mp.mpf(s.Z[j, i])) ** 2 for i in range(3) for j in range(5)))
@@ -116,9 +94,11 @@ def test_fifty_digits_lie_inside_the_error_bars(seed: int, q: float) -> None:
 
 
 @pytest.mark.parametrize(("N", "d", "m"), SHAPES)
-def test_structured_forms_agree_with_the_dense_ones(N: int, d: int, m: int) -> None:
+def test_structured_forms_agree_with_the_dense_ones(
+    implicit: Builder, N: int, d: int, m: int
+) -> None:
     for seed in range(4):
-        s = network(N, d, m, seed=seed).start
+        s = implicit(N, d, m, seed=seed).start
         dense = implicit_relu_oracle.dense(s)
         H, radius = s.H_with_radius
         assert np.linalg.norm(dense.H - H) <= 100 * radius
@@ -133,25 +113,27 @@ def test_structured_forms_agree_with_the_dense_ones(N: int, d: int, m: int) -> N
         assert abs(found.value - sigma) <= found.error + 1e-14 * N * m
 
 
-def test_an_unaffordable_spectrum_is_bracketed(monkeypatch: pytest.MonkeyPatch) -> None:
-    s = network(8, 4, 6).start
+def test_an_unaffordable_spectrum_is_bracketed(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = implicit(8, 4, 6).start
     exact = s.measure("sigma_min_Q").value
     monkeypatch.setattr(implicit_relu_spectrum, "BUDGET", 0.0)
     bracket = s.measure("sigma_min_Q")
     assert bracket.low <= exact <= bracket.high and bracket.error > 0.01
 
 
-def test_alpha0_is_zero_with_fewer_units_than_samples() -> None:
-    s = network(5, 6, 4).start
+def test_alpha0_is_zero_with_fewer_units_than_samples(implicit: Builder) -> None:
+    s = implicit(5, 6, 4).start
     alpha0 = s.measure("sigma_min_Z")
     assert (alpha0.value, alpha0.error) == (0.0, 0.0)
 
 
-def test_a_map_that_need_not_contract_is_not_iterated() -> None:
-    p = network(q=1.0)
+def test_a_map_that_need_not_contract_is_not_iterated(implicit: Builder, case: Cases) -> None:
+    p = implicit(q=1.0)
     with pytest.raises(NotCertified, match="is not below 1"):
         p.start.measure("loss")
-    report = engine.run(bare_case(), network(q=1.5))
+    report = engine.run(case(), implicit(q=1.5))
     assert report.status is Status.NOT_CERTIFIED and "gamma |A| = 1.5" in report.notes[0]
     verdicts = {v.id: v.outcome for v in report.verdicts}
     assert verdicts["gao2022/thm4.2"] is verdicts["gao2022/lem3.1"] is Outcome.NOT_APPLICABLE
@@ -161,42 +143,42 @@ def test_a_map_that_need_not_contract_is_not_iterated() -> None:
 IDENTITY_START = {"W": [[1.0, -1.0]], "A": np.eye(2), "X": [[1.0]], "y": [1.0], "b": [0.0, 1.0]}
 
 
-def test_kinks_are_counted_and_a_flow_on_them_is_refused() -> None:
-    p = network(gamma=0.5, train=GradientFlow(horizon=1.0), **IDENTITY_START)
+def test_kinks_are_counted_and_a_flow_on_them_is_refused(implicit: Builder, case: Cases) -> None:
+    p = implicit(gamma=0.5, train=GradientFlow(horizon=1.0), **IDENTITY_START)
     assert p.start.measure("kink_count").value == 1
     with pytest.raises(engine.UsageError, match=r"1 pre-activations are exactly zero.*perturb"):
-        engine.run(bare_case(), p)
-    zero = network(gamma=0.5, **{**IDENTITY_START, "W": [[1.0, 0.0]]})
+        engine.run(case(), p)
+    zero = implicit(gamma=0.5, **{**IDENTITY_START, "W": [[1.0, 0.0]]})
     assert zero.start.measure("kink_count").value == 2
-    descent = network(gamma=0.5, train=GradientDescent(step=0.1, steps=5), **IDENTITY_START)
-    assert engine.run(bare_case(theorems=["gao2022/thm4.4"]), descent).status is Status.COMPLETED
+    descent = implicit(gamma=0.5, train=GradientDescent(step=0.1, steps=5), **IDENTITY_START)
+    assert engine.run(case(theorems=["gao2022/thm4.4"]), descent).status is Status.COMPLETED
 
 
-def test_kinks_hidden_by_a_zero_read_out_are_seen() -> None:
+def test_kinks_hidden_by_a_zero_read_out_are_seen(implicit: Builder, case: Cases) -> None:
     start = {**IDENTITY_START, "b": [0.0, 0.0]}
-    p = network(gamma=0.5, train=GradientFlow(horizon=1.0), **start)
+    p = implicit(gamma=0.5, train=GradientFlow(horizon=1.0), **start)
     with pytest.raises(engine.UsageError, match="exactly zero"):
-        engine.run(bare_case(), p)
+        engine.run(case(), p)
 
 
-def test_zeros_of_a_dead_sample_are_no_kinks() -> None:
+def test_zeros_of_a_dead_sample_are_no_kinks(implicit: Builder) -> None:
     """The first sample activates nothing, so z = 0 and U = 0 whatever A does."""
     arrays = {"X": [[-1.0, -1.0], [1.0, 1.0]], "W": [[1.0, 2.0], [1.0, 1.0]], "y": [1.0, 1.0]}
-    p = network(2, 2, 2, **arrays)
+    p = implicit(2, 2, 2, **arrays)
     assert (p.start.measure("kink_count").value, p.start.kinks.zeros) == (2, 0)
     assert all(agreement.agrees for agreement in gradcheck(p))
 
 
-def test_pattern_changes_along_a_flow_are_told() -> None:
-    p = network(3, 3, 5, q=0.5, train=GradientFlow(horizon=0.5, rtol=1e-6))
+def test_pattern_changes_along_a_flow_are_told(implicit: Builder, case: Cases) -> None:
+    p = implicit(3, 3, 5, q=0.5, train=GradientFlow(horizon=0.5, rtol=1e-6))
     short = Problem(p.model, p.theta0, p.train, record_points=20)
-    report = engine.run(bare_case(theorems=["gao2022/thm4.2"]), short)
+    report = engine.run(case(theorems=["gao2022/thm4.2"]), short)
     assert any("activation pattern changed" in note for note in report.notes)
 
 
-def test_one_sided_slopes_at_a_kink() -> None:
+def test_one_sided_slopes_at_a_kink(implicit: Builder) -> None:
     """dL/dA_12 is -2 from the right and 0 from the left."""
-    p = network(gamma=0.5, **IDENTITY_START)
+    p = implicit(gamma=0.5, **IDENTITY_START)
 
     def loss(h: float) -> float:
         A = np.array([[1.0, h], [0.0, 1.0]])
@@ -206,23 +188,23 @@ def test_one_sided_slopes_at_a_kink() -> None:
     assert loss(-1e-6) == loss(0)
 
 
-def test_lambda_star_against_sampling_and_a_known_value() -> None:
+def test_lambda_star_against_sampling_and_a_known_value(implicit: Builder) -> None:
     X = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
-    known = network(4, 2, 3, X=X).start.measure("lambda_star_G")
+    known = implicit(4, 2, 3, X=X).start.measure("lambda_star_G")
     assert known.value == pytest.approx(0.18169, abs=1e-5)
-    p = network(3, 4, 5)
+    p = implicit(3, 4, 5)
     Phi = np.maximum(p.model.X @ np.random.default_rng(1).normal(size=(4, 400_000)), 0)
     sampled = np.linalg.eigvalsh(Phi @ Phi.T / 400_000)[0]
     assert p.start.measure("lambda_star_G").value == pytest.approx(sampled, abs=0.02)
-    zero = network(2, 2, 3, X=[[1.0, 2.0], [0.0, 0.0]]).start.measure("lambda_star_G")
+    zero = implicit(2, 2, 3, X=[[1.0, 2.0], [0.0, 0.0]]).start.measure("lambda_star_G")
     assert (zero.value, zero.error) == (0.0, 0.0)
 
 
-def test_quantities_do_not_depend_on_the_order_of_samples_and_units() -> None:
-    p = network(4, 3, 6)
+def test_quantities_do_not_depend_on_the_order_of_samples_and_units(implicit: Builder) -> None:
+    p = implicit(4, 3, 6)
     r = np.random.default_rng(1)
     samples, units = r.permutation(4), r.permutation(6)
-    q = network(
+    q = implicit(
         4, 3, 6,
         X=p.model.X[samples], y=p.model.y[samples], W=p.theta0["W"][:, units],
         A=p.theta0["A"][np.ix_(units, units)], b=p.theta0["b"][units],

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, cite
@@ -45,7 +44,3 @@ class Theorem42(StaysClose):
     def quantities(self, p: Problem) -> dict[str, Measured]:
         rate = p.start.sigma_min_Z**2 / 2
         return {**super().quantities(p), "rate": rate, "time_to_1e-6": 13.815510557964274 / rate}
-
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        yield from self.stays_close(p, run)
-        yield self.rate.along(run, gap=run.gap, gap_0=run.gap[0], alpha0=p.start.sigma_min_Z)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import Measured, log, minimum
 from deqcheck.theorems.base import DESCENT, Check
 from deqcheck.theorems.gao2022 import constants
@@ -116,9 +115,3 @@ class Theorem44(DescentConditions, StaysClose):
             "rate_per_step": rate,
             "steps_to_1e-6": -13.815510557964274 / log(1 - rate),
         }
-
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        yield from self.stays_close(p, run)
-        yield self.rate.along(
-            run, gap=run.gap, gap_0=run.gap[0], step=p.step, alpha0=p.start.sigma_min_Z
-        )
