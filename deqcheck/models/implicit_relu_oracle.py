@@ -13,6 +13,14 @@ from deqcheck.models.problem import Params
 if TYPE_CHECKING:
     from deqcheck.models.implicit_relu_state import ImplicitReluState
 
+# Entries of the state up to which Q, with its (N m)^2 numbers, is formed without being asked for.
+LARGEST = 1500
+TOO_LARGE = f"the dense form is compared only up to N m = {LARGEST}"
+
+
+def affordable(state: ImplicitReluState) -> bool:
+    return state.N * state.m <= LARGEST
+
 
 @dataclass(frozen=True)
 class Dense:

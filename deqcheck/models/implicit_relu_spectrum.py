@@ -70,5 +70,10 @@ def sigma_min_Q(state: ImplicitReluState) -> Measured:
     return seen
 
 
+def affordable(state: ImplicitReluState) -> bool:
+    """Whether every block can be factorised."""
+    return patterns(state).shape[1] <= _affordable(state)
+
+
 def _affordable(state: ImplicitReluState) -> int:
     return max(1, int(BUDGET / (8 * state.m**3)))

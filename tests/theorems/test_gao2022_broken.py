@@ -134,7 +134,7 @@ def test_every_claim_has_its_broken_twin() -> None:
         (StepClaim, "one_over_n"), (RandomStart, "root"),
     }  # fmt: skip
     hypotheses = {
-        "bounded", "contracts", "smooth", "small", "well_posed", "nonnegative", "starts_well",
+        "bounded", "contracts", "smooth", "well_posed", "nonnegative", "starts_well",
         "certifiable", "first", "second", "third", "b_zero", "same_norm", "gamma_rule", "features",
         "scale_24", "scale_25", "scale_26", "half_normal", "no_zero", "apart", "independent",
     }  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models import implicit_relu_oracle as oracle
 from deqcheck.models import implicit_relu_spectrum as spectrum
 from deqcheck.models.problem import Params, Problem
 from deqcheck.records.claim import Claim
@@ -67,11 +68,19 @@ class Lemma32(Statement):
             yield self.bounded(norm_A=p.start.norm_A, M=self.M(p))
         yield self.contracts(gamma=p.model.gamma, M=self.M(p))
 
+    def notes(self, p: Problem) -> Iterable[str]:
+        if not spectrum.affordable(p.start):
+            yield "too many activation patterns of too many units: the spectrum was not computed"
+
     def quantities(self, p: Problem) -> dict[str, Measured]:
+        if not spectrum.affordable(p.start):
+            return {}
         eigenvalues = [np.linalg.eigvals(block) for block in spectrum.blocks(p.start)]
         return {"imaginary_part_max": Measured(max(float(e.imag.max()) for e in eigenvalues))}
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        if not spectrum.affordable(state):
+            return
         if self.printed:
             yield self.strict(lambda_max_DA=self._largest_real_part(state), M=self.M(p))
             return
@@ -150,13 +159,18 @@ class Gradients(Statement):
     fast_a = Check("the fast dL/dA is (8)", "distance_A <= radius_A", "(8)")
     fast_b = Check("the fast dL/db is (9)", "distance_b <= radius_b", "(9)")
 
+    def notes(self, p: Problem) -> Iterable[str]:
+        if not oracle.affordable(p.start):
+            yield oracle.TOO_LARGE
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.smooth(kinks=float(p.start.kinks.zeros))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         if state.kinks.zeros:
             return
-        explicit = p.model.explicit_gradient(p.theta0)
+        dense = oracle.affordable(state)
+        explicit = p.model.explicit_gradient(p.theta0) if dense else state.gradient
         radii = state.gradient_radii()
         for name, along, fast in (
             ("W", self.along_w, self.fast_w),
@@ -167,6 +181,8 @@ class Gradients(Statement):
                 along(**{f"inner_{name}": inner, f"slope_{name}": slope})
                 for inner, slope in self._slopes(p, name, explicit[name], radii[name])
             )
+            if not dense:
+                continue
             distance = float(np.linalg.norm(explicit[name] - state.gradient[name]))
             # The dense inverse loses up to |Q| |Q^-1| <= (1 + gamma0)/(1 - gamma0) more.
             condition = (1 + state.gamma0.high) / (1 - state.gamma0.high)

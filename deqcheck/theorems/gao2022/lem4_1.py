@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models import implicit_relu_oracle
+from deqcheck.models import implicit_relu_oracle as oracle
 from deqcheck.models.problem import Problem, gradient_norm
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
@@ -18,8 +18,6 @@ from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
 from deqcheck.theorems.gao2022.lem3_2 import central_difference
 
 PROJECTIONS = 5
-# The dense form needs (N m)^2 numbers.
-DENSE = 1500
 
 
 class Lemma41(Statement):
@@ -43,6 +41,10 @@ class Lemma41(Statement):
     speed = Check("the loss falls with r^T H r", "gradient^2 == rHr", "Lemma 4.1")
     remark = Check("the remark, twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "Lemma 4.1")
 
+    def notes(self, p: Problem) -> Iterable[str]:
+        if not oracle.affordable(p.start):
+            yield oracle.TOO_LARGE
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.smooth(kinks=float(p.start.kinks.zeros))
 
@@ -50,8 +52,8 @@ class Lemma41(Statement):
         H, radius = state.H_with_radius
         if not state.kinks.zeros:
             yield from worst(self._projections(p, state, H, radius))
-        if state.N * state.m <= DENSE:
-            distance = float(np.linalg.norm(implicit_relu_oracle.dense(state).H - H))
+        if oracle.affordable(state):
+            distance = float(np.linalg.norm(oracle.dense(state).H - H))
             condition = ((1 + state.gamma0.high) / (1 - state.gamma0.high)) ** 2
             yield self.dense(distance_H=distance, radius_H=radius * (1 + condition))
         yield self.semidefinite(lambda_min_H=state.lambda_min_H)
@@ -128,13 +130,13 @@ class SigmaMin(Statement):
     schur_pi_equal = Check(
         "sigma_N(Pi), every unit active", "sigma_Pi == Ep_min*sigma_X", "Schur product"
     )
-    small = Check("small enough for the dense form", f"N*m <= {DENSE}", "setting")
 
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.small(N=p.start.N, m=p.start.m)
+    def notes(self, p: Problem) -> Iterable[str]:
+        if not oracle.affordable(p.start):
+            yield oracle.TOO_LARGE
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        if state.N * state.m > DENSE:
+        if not oracle.affordable(state):
             return
         active = state.equilibrium.mask.T
         known = {

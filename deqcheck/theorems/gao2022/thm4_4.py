@@ -98,8 +98,10 @@ class Theorem44(DescentConditions, StaysClose):
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         claim = self.judged(p, self.small_step, step=p.step)
-        if len(self.fixed) < len(NAMES) and claim.judge().decision is not Decision.HOLDS:
-            # The constants were not chosen for this step: no others may allow it either.
+        feasible = self.choice(p).worst <= 0
+        searched = len(self.fixed) < len(NAMES)
+        if feasible and searched and claim.judge().decision is not Decision.HOLDS:
+            # These constants meet (17)-(19), and others that do might allow the step.
             claim = self.some_step(step=p.step, eta_sup=self.any_step(p))
         yield claim
 
