@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # Entries of the state up to which Q, with its (N m)^2 numbers, is formed without being asked for.
 LARGEST = 1500
-TOO_LARGE = f"the dense form is compared only up to N m = {LARGEST}"
 
 
 def affordable(state: ImplicitReluState) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -85,6 +86,15 @@ def test_the_conditions_have_the_known_sides(name: str, sides: list[tuple[float,
     assert [(h.left.value, h.right.value) for h in found] == [
         pytest.approx(pair, rel=5e-4) for pair in sides
     ]
+
+
+def test_the_shipped_arrays_are_those_of_their_script() -> None:
+    made = runpy.run_path(str(FOLDER.parents[1] / "tests" / "make_gao2022_arrays.py"))
+    for name, instance in made["INSTANCES"].items():
+        expected = made["arrays"](*instance)
+        shipped = {**np.load(FOLDER / f"{name}-data.npz"), **np.load(FOLDER / f"{name}-init.npz")}
+        assert shipped.keys() == expected.keys()
+        assert all(np.allclose(shipped[k], expected[k], rtol=1e-14) for k in expected)
 
 
 def start(implicit: Builder, scale: float, **changes: Any) -> Problem:

@@ -104,9 +104,12 @@ class TrainedNetwork(Statement):
         yield self.judged(p, self.well_posed)
         yield self.judged(p, self.certifiable, _certificate_note(p))
 
+    def obstacle(self, p: Problem) -> str:
+        return _certificate_note(p)
+
     def ratio_note(self, p: Problem) -> str:
         searched = [name for name in NAMES if name not in self.fixed]
-        if not searched:
+        if not searched or p.start.sigma_min_Z.low <= 0:
             return ""
         best = self.choice(p)
         return (

@@ -15,15 +15,16 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite
+from deqcheck.theorems.gao2022.static import Pointwise
 
 DRAWS = 50
 # Numbers in Phi up to which the frequency over random W is measured.
 LARGEST = 20_000
 
 
-class LimitGram(Statement):
+class LimitGram(Pointwise):
     """G = E[relu(X w) relu(X w)^T] over normal w has the smallest eigenvalue lambda_*.
 
     It is positive if (and only if) no sample is zero, no two are positively parallel, and the axes
@@ -34,8 +35,6 @@ class LimitGram(Statement):
     id = "gao2022/gstar"
     title = "The limit Gram matrix is positive definite"
     cite = cite("Section 5.2", "G, lambda_*")
-    models = (MODEL,)
-    dynamics = (STATIC,)
 
     no_zero = Check("no sample is zero", "shortest > 0", "Section 5.2")
     apart = Check("no two samples are positively parallel", "angle_min > 0", "Section 5.2")

@@ -13,15 +13,16 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.static import BoundedA
 
 SWEEPS, PAIRS = 20, 20
 # Section 7 stops the forward iteration here.
 TOLERANCE, CAP = 1e-2, 100
 
 
-class Lemma31(Statement):
+class Lemma31(BoundedA):
     """If |A| <= M and gamma0 = gamma M < 1, the equation has exactly one solution Z, the limit of
     Z^(l+1) = relu(gamma Z^l A + Phi) from Z^0 = 0, and no iterate exceeds |Phi|_F/(1 - gamma0).
 
@@ -33,12 +34,7 @@ class Lemma31(Statement):
     id = "gao2022/lem3.1"
     title = "Well-posedness and bounded equilibria"
     cite = cite("Lemma 3.1", "(4), Table 1")
-    models = (MODEL,)
-    dynamics = (STATIC,)
-    constants = {"M": "bound on |A|; default: |A| itself"}
 
-    bounded = Check("|A| is bounded by M", "norm_A <= M", "Lemma 3.1")
-    contracts = Check("gamma M is below 1", "gamma*M < 1", "Lemma 3.1")
     state = Check("Z is bounded", "norm_Z <= norm_Phi/(1-gamma*M)", "Lemma 3.1")
     iterates = Check(
         f"the iterates are bounded (worst of {SWEEPS})",
@@ -76,14 +72,6 @@ class Lemma31(Statement):
         "iterations - 1 >= log(0.01/norm_Phi)/log(gamma*M)",
         "Table 1",
     )
-
-    def M(self, p: Problem) -> Measured:
-        return measured(self.fixed["M"]) if "M" in self.fixed else p.start.norm_A
-
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if "M" in self.fixed:
-            yield self.bounded(norm_A=p.start.norm_A, M=self.M(p))
-        yield self.contracts(gamma=p.model.gamma, M=self.M(p))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         count = Iterates(p.start).count()

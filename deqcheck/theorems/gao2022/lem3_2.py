@@ -13,16 +13,17 @@ from deqcheck.models import implicit_relu_oracle as oracle
 from deqcheck.models import implicit_relu_spectrum as spectrum
 from deqcheck.models.problem import Params, Problem
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, maximum, measured, minimum
+from deqcheck.records.measured import EPS, Measured, maximum, minimum
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.static import BoundedA, OffKinks
 
 # Up to this width a double root can be told by exact rational arithmetic.
 RATIONAL_WIDTH = 8
 
 
-class Lemma32(Statement):
+class Lemma32(BoundedA):
     """Q = I - gamma D (A^T kron I) is invertible if |A| <= M and gamma0 = gamma M < 1.
 
     Printed: lambda_min(Q) > 1 - gamma0, read as the smallest real part of an eigenvalue; with
@@ -34,11 +35,8 @@ class Lemma32(Statement):
     id = "gao2022/lem3.2"
     title = "The linearised equation is invertible"
     cite = cite("Lemma 3.2", "(6)")
-    models = (MODEL,)
-    dynamics = (STATIC,)
     status = "false"
     editions = (PRINTED, CORRECTED)
-    constants = {"M": "bound on |A|; default: |A| itself"}
     erratum = (
         "The inequality is not strict: N = d = m = 1, X = W = A = M = 1, gamma = 1/2 gives "
         "Q = 1/2 = 1 - gamma0. Nor need the eigenvalues be real: A = [[0, 1], [-1, 0]], X = 1, "
@@ -46,8 +44,6 @@ class Lemma32(Statement):
         "is right."
     )
 
-    bounded = Check("|A| is bounded by M", "norm_A <= M", "Lemma 3.2")
-    contracts = Check("gamma M is below 1", "gamma*M < 1", "Lemma 3.2")
     strict = Check(
         "real parts of the eigenvalues of D A^T below M", "lambda_max_DA < M", "(6) over gamma"
     )
@@ -59,14 +55,6 @@ class Lemma32(Statement):
     modulus = Check("smallest modulus of an eigenvalue", "modulus_min >= 1-gamma*norm_A", "(6)")
     norm = Check("largest singular value of Q", "norm_Q <= 1+gamma*norm_A", "(6)")
     inverse = Check("the inverse is bounded", "norm_Q_inverse <= 1/(1-gamma*M)", "Lemma 3.2")
-
-    def M(self, p: Problem) -> Measured:
-        return measured(self.fixed["M"]) if "M" in self.fixed else p.start.norm_A
-
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if "M" in self.fixed:
-            yield self.bounded(norm_A=p.start.norm_A, M=self.M(p))
-        yield self.contracts(gamma=p.model.gamma, M=self.M(p))
 
     def notes(self, p: Problem) -> Iterable[str]:
         if not spectrum.affordable(p.start):
@@ -139,7 +127,7 @@ DIRECTIONS = 5
 FLAT = 1e-2
 
 
-class Gradients(Statement):
+class Gradients(OffKinks):
     """The gradients (7)-(9) in Kronecker form, where no entry of U or of X W is zero: compared with
     central differences of the loss along random directions, and with the fast form
     dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r.
@@ -148,23 +136,13 @@ class Gradients(Statement):
     id = "gao2022/gradient"
     title = "The gradients of the loss"
     cite = cite("Lemma 3.2", "(7)-(9)")
-    models = (MODEL,)
-    dynamics = (STATIC,)
 
-    smooth = Check("not on a kink", "kinks == 0", "Lemma 3.2")
     along_w = Check(f"dL/dW along a direction (worst of {DIRECTIONS})", "inner_W == slope_W", "(7)")
     along_a = Check(f"dL/dA along a direction (worst of {DIRECTIONS})", "inner_A == slope_A", "(8)")
     along_b = Check(f"dL/db along a direction (worst of {DIRECTIONS})", "inner_b == slope_b", "(9)")
     fast_w = Check("the fast dL/dW is (7)", "distance_W <= radius_W", "(7)")
     fast_a = Check("the fast dL/dA is (8)", "distance_A <= radius_A", "(8)")
     fast_b = Check("the fast dL/db is (9)", "distance_b <= radius_b", "(9)")
-
-    def notes(self, p: Problem) -> Iterable[str]:
-        if not oracle.affordable(p.start):
-            yield oracle.TOO_LARGE
-
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kinks=float(p.start.kinks.zeros))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         if state.kinks.zeros:

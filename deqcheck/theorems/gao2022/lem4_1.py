@@ -13,14 +13,15 @@ from deqcheck.models.problem import Problem, gradient_norm
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.lem3_2 import central_difference
+from deqcheck.theorems.gao2022.static import Dense, OffKinks
 
 PROJECTIONS = 5
 
 
-class Lemma41(Statement):
+class Lemma41(OffKinks):
     """Along the gradient flow d yhat/dt = -H r with H = Z Z^T + M M^T + Pi Pi^T, which is positive
     semi-definite. So dL/dt = -r^T H r = -|grad L|^2 <= -2 lambda_min(H) L: twice the rate of the
     remark after the lemma.
@@ -29,10 +30,7 @@ class Lemma41(Statement):
     id = "gao2022/lem4.1"
     title = "The predictions follow the Gram matrix H"
     cite = cite("Lemma 4.1", "(10)-(13)")
-    models = (MODEL,)
-    dynamics = (STATIC,)
 
-    smooth = Check("not on a kink", "kinks == 0", "Lemma 4.1")
     moves = Check(
         f"d yhat/dt = -H r, projected (worst of {PROJECTIONS})", "minus_uHr == u_dyhat", "(10)"
     )
@@ -40,13 +38,6 @@ class Lemma41(Statement):
     semidefinite = Check("H is positive semi-definite", "lambda_min_H >= 0", "Lemma 4.1")
     speed = Check("the loss falls with r^T H r", "gradient^2 == rHr", "Lemma 4.1")
     remark = Check("the remark, twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "Lemma 4.1")
-
-    def notes(self, p: Problem) -> Iterable[str]:
-        if not oracle.affordable(p.start):
-            yield oracle.TOO_LARGE
-
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kinks=float(p.start.kinks.zeros))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         H, radius = state.H_with_radius
@@ -87,7 +78,7 @@ class Lemma41(Statement):
             )
 
 
-class SigmaMin(Statement):
+class SigmaMin(Dense):
     """Lower bounds on the N-th singular values of M and Pi of Lemma 4.1.
 
     Printed: with the factor 1/(1 - gamma0), as if sigma_min(Q^-1) were its largest singular value.
@@ -100,8 +91,6 @@ class SigmaMin(Statement):
     id = "gao2022/sigma-min"
     title = "Smallest singular values of M and Pi"
     cite = cite("Section 4.1", "after Lemma 4.1")
-    models = (MODEL,)
-    dynamics = (STATIC,)
     status = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -130,10 +119,6 @@ class SigmaMin(Statement):
     schur_pi_equal = Check(
         "sigma_N(Pi), every unit active", "sigma_Pi == Ep_min*sigma_X", "Schur product"
     )
-
-    def notes(self, p: Problem) -> Iterable[str]:
-        if not oracle.affordable(p.start):
-            yield oracle.TOO_LARGE
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         if not oracle.affordable(state):

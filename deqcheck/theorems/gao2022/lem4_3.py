@@ -12,14 +12,15 @@ from deqcheck.models.problem import Params, Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import maximum
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.static import Pointwise
 
 PAIRS = 20
 RIGHT = "X_fro/(1-gamma*lambda2)*(gamma*lambda1*norm_A_minus_A/(1-gamma*lambda2) + norm_W_minus_W)"
 
 
-class Lemma43(Statement):
+class Lemma43(Pointwise):
     """|Z_a - Z_b|_F <= |X|_F u (gamma u lambda1 |A_a - A_b| + |W_a - W_b|) with u = 1/(1 - gamma
     lambda2), lambda1 and lambda2 the larger norms of the two: also with the Frobenius norm on the
     left. Judged between the initial parameters and random ones around them.
@@ -28,8 +29,6 @@ class Lemma43(Statement):
     id = "gao2022/lem4.3"
     title = "The equilibrium is Lipschitz in the parameters"
     cite = cite("Lemma 4.3", "(16)")
-    models = (MODEL,)
-    dynamics = (STATIC,)
 
     well_posed = Check("well-posed", "gamma*norm_A < 1", "Lemma 4.3")
     w_moves = Check(f"W moves (worst of {PAIRS})", f"norm_Z_minus_Z <= {RIGHT}", "(16)")

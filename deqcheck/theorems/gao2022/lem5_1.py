@@ -11,13 +11,14 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite, worst
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.static import Pointwise
 
 PROJECTIONS = 10
 
 
-class Lemma51(Statement):
+class Lemma51(Pointwise):
     """If no entry of A is negative and gamma |A| < 1, then Z = Phi (I - gamma A)^-1 and
     alpha0 >= sigma_N(Phi)/(1 + gamma |A|).
     """
@@ -25,8 +26,6 @@ class Lemma51(Statement):
     id = "gao2022/lem5.1"
     title = "Equilibria for a nonnegative A"
     cite = cite("Lemma 5.1")
-    models = (MODEL,)
-    dynamics = (STATIC,)
 
     nonnegative = Check("no entry of A is negative", "smallest_A >= 0", "Lemma 5.1")
     well_posed = Check("well-posed", "gamma*norm_A < 1", "Lemma 5.1")

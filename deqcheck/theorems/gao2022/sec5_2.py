@@ -9,13 +9,14 @@ from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, sqrt
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
-from deqcheck.theorems.gao2022.bounds import MODEL, cite
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.gao2022.bounds import cite
+from deqcheck.theorems.gao2022.static import Pointwise
 
 MEAN = "sqrt(2/3.141592653589793)"
 
 
-class RandomStart(Statement):
+class RandomStart(Pointwise):
     """A with half-normal entries, recognised by its sign and its mean.
 
     Printed: |A| = O(sqrt m), from a theorem for entries of mean zero, which gives |A| <= 3 sqrt m
@@ -29,8 +30,6 @@ class RandomStart(Statement):
     id = "gao2022/sec5.2"
     title = "The norm of a random nonnegative A"
     cite = cite("Section 5.2")
-    models = (MODEL,)
-    dynamics = (STATIC,)
     status = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
