@@ -94,6 +94,8 @@ class Statement:
     title: ClassVar[str]
     cite: ClassVar[Cite]
     models: ClassVar[tuple[str, ...]]
+    # The losses that it speaks of; empty for any.
+    losses: ClassVar[tuple[str, ...]] = ()
     # FLOW, DESCENT, or STATIC for what holds at any parameters.
     dynamics: ClassVar[tuple[str, ...]]
     # sound, typo, false (as printed) or vacuous.
