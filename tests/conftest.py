@@ -11,6 +11,7 @@ import pytest
 
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm
+from deqcheck.models.implicit_relu import ImplicitRelu
 from deqcheck.models.problem import Problem
 
 
@@ -34,6 +35,31 @@ def delm_problem(
     return Problem(Delm(gamma=gamma).build(data, loss or Square()), theta, train)
 
 
+def implicit_problem(
+    N: int = 3,
+    d: int = 4,
+    m: int = 6,
+    q: float = 0.8,
+    seed: int = 0,
+    train: Any = None,
+    gamma: float = 0.3,
+    **arrays: Any,
+) -> Problem:
+    """A ReLU implicit network; A is scaled so that gamma |A| = q, unless it is given."""
+    r = np.random.default_rng(seed)
+    drawn = {
+        "X": r.normal(size=(N, d)),
+        "y": r.normal(size=N),
+        "W": r.normal(size=(d, m)),
+        "A": r.normal(size=(m, m)),
+        "b": r.normal(size=m),
+    }
+    drawn["A"] *= q / gamma / np.linalg.norm(drawn["A"], 2)
+    every = {name: np.asarray(arrays.get(name, a), dtype=float) for name, a in drawn.items()}
+    model = ImplicitRelu(gamma=gamma).build({n: every[n] for n in ("X", "y")}, None)
+    return Problem(model, {n: every[n] for n in ("W", "A", "b")}, train)
+
+
 def bare_case(**more: Any) -> SimpleNamespace:
     """A case without a file, for problems built in a test."""
     fields = {
@@ -52,6 +78,11 @@ def bare_case(**more: Any) -> SimpleNamespace:
 @pytest.fixture
 def delm() -> Callable[..., Problem]:
     return delm_problem
+
+
+@pytest.fixture
+def implicit() -> Callable[..., Problem]:
+    return implicit_problem
 
 
 @pytest.fixture

@@ -141,6 +141,7 @@ class Integration:
         self.notes: list[str] = []
         self.evaluations = 0
         self._budget = STARVED
+        self._left: NoEquilibrium | None = None
         self.pieces: list[Any] = []
 
     def samples(self) -> Iterator[tuple[int, Params]]:
@@ -171,7 +172,7 @@ class Integration:
         from scipy.integrate import solve_ivp
 
         span = self.times[first : last + 1]
-        self._budget = STARVED
+        self._budget, self._left = STARVED, None
         try:
             with np.errstate(all="ignore"):
                 piece = solve_ivp(
@@ -187,15 +188,19 @@ class Integration:
         except Starving:
             return self._stiffer(x, first, last)
         except NoEquilibrium as stop:
-            self.status = stop.status
-            self.notes.append(f"after t = {span[0]:g}: {stop}")
-            return None
+            return self._lost(float(span[0]), stop)
+        if not piece.success and self._left is not None:
+            return self._lost(float(span[0]), self._left)
         if not piece.success or not np.isfinite(piece.y).all():
             self.status = Status.INTEGRATOR_FAILED
             self.notes.append(f"{self.method} stopped after t = {span[0]:g}: {piece.message}")
             return None
         self.pieces.append(piece.sol)
         return piece
+
+    def _lost(self, t: float, stop: NoEquilibrium) -> None:
+        self.status = stop.status
+        self.notes.append(f"after t = {t:g}: {stop}")
 
     def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
         """An explicit method that starves is replaced for the rest, and the notes say so."""
@@ -218,7 +223,15 @@ class Integration:
         self._budget -= 1
         if self._budget < 0:
             raise Starving
-        return -pack(self.problem.model.objective(unpack(x, self.problem.shapes)).gradient)
+        try:
+            found = self.problem.model.objective(unpack(x, self.problem.shapes))
+        except NoEquilibrium as stop:
+            if self.method not in EXPLICIT:
+                raise
+            # Perhaps a trial step only: an explicit method takes nan for too large a step.
+            self._left = stop
+            return np.full_like(x, np.nan)
+        return -pack(found.gradient)
 
     def theta(self, t: float) -> Params:
         """Dense output at any time of the run."""

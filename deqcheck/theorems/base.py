@@ -134,6 +134,10 @@ class Statement:
         """Sentences about constants of the case that make no sense."""
         return ()
 
+    def notes(self, p: Problem) -> Iterable[str]:
+        """What else there is to say about the statement on this problem."""
+        return ()
+
     def obstacle(self, p: Problem) -> str:
         """Why no scale may make the hypotheses hold; empty where nothing is known."""
         return ""
@@ -150,10 +154,6 @@ class Statement:
     def admissible_step(self, p: Problem) -> Measured | None:
         """The supremum of the step sizes that the statement allows, if it restricts them."""
         return None
-
-    def notes(self, p: Problem) -> Iterable[str]:
-        """What a reader of the verdict should know besides."""
-        return ()
 
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         """What must hold along the run."""

@@ -10,7 +10,7 @@ import pytest
 from deqcheck.dynamics import flow
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import NoEquilibrium, Problem
 from deqcheck.records.verdict import Status
 
 Builder = Callable[..., Problem]
@@ -94,3 +94,35 @@ def test_an_interruption_keeps_what_is_known(delm: Builder) -> None:
     assert run.status is Status.INTERRUPTED
     assert 1 < len(run.k) < 198
     assert len(run.series["lambda_min_D"].t) == len(run.k)
+
+
+@pytest.mark.parametrize(
+    ("lost", "status"),
+    [(lambda call: call == 40, Status.COMPLETED), (lambda call: call > 40, Status.NO_EQUILIBRIUM)],
+)
+def test_only_a_flow_that_cannot_go_on_without_equilibrium_ends(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, lost: Callable[[int], bool], status: Status
+) -> None:
+    """A trial step may leave the domain: it is rejected like any that is too long."""
+    train = GradientFlow(horizon=0.1, rtol=1e-6)
+    p = delm(3, 8, 1, train=train)
+    objective, calls = p.model.objective, 0
+
+    def sometimes(theta: dict[str, np.ndarray]) -> object:
+        nonlocal calls
+        calls += 1
+        if lost(calls):
+            raise NoEquilibrium("gone")
+        return objective(theta)
+
+    velocity = flow.Integration._velocity
+
+    def counted(self: flow.Integration, t: float, x: np.ndarray) -> np.ndarray:
+        with monkeypatch.context() as patch:
+            patch.setattr(p.model, "objective", sometimes)
+            return velocity(self, t, x)
+
+    monkeypatch.setattr(flow.Integration, "_velocity", counted)
+    run = train.run(p)
+    assert run.status is status
+    assert any("gone" in note for note in run.notes) is (status is Status.NO_EQUILIBRIUM)

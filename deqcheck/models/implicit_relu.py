@@ -1,0 +1,69 @@
+"""Scaled ReLU implicit network (Gao and Gao 2022).
+
+Z = relu(gamma Z A + relu(X W)) (N x m, one sample for each row), yhat = Z b, L = |yhat - y|^2/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.fields import Refusal, integer, number
+from deqcheck.models import implicit_relu_oracle
+from deqcheck.models.implicit_relu_state import ImplicitReluState
+from deqcheck.models.problem import Kinks, Params
+from deqcheck.models.relu_state import ReluModel
+
+
+@dataclass(frozen=True)
+class ImplicitRelu:
+    """ReLU implicit network: Z = relu(gamma Z A + relu(X W)), prediction Z b, half square loss."""
+
+    kind: ClassVar[str] = "implicit-relu"
+    data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("N", "d"), "y": ("N",)}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {
+        "W": ("d", "m"),
+        "A": ("m", "m"),
+        "b": ("m",),
+    }
+    default_loss: ClassVar[str] = "half-square"
+    losses: ClassVar[tuple[str, ...]] = ("half-square",)
+
+    gamma: float = number(above=0, doc="scale of the implicit layer; gamma |A| must stay below 1")
+    width: int | None = integer(
+        at_least=1, default=None, doc="hidden units m, where the initialisation leaves them open"
+    )
+
+    def sizes(self) -> dict[str, int]:
+        return {} if self.width is None else {"m": self.width}
+
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
+        if len(targets) != 1:
+            raise ValueError(f"{len(targets)} outputs for each sample; the model has one")
+        return {"X": inputs.T, "y": targets[0]}
+
+    def build(self, arrays: Params, loss: Any) -> ImplicitReluModel:
+        if not arrays["X"].any():
+            raise Refusal("data", "every sample is zero (X = 0); expected a non-zero X")
+        return ImplicitReluModel(self.gamma, arrays["X"], arrays["y"])
+
+
+class ImplicitReluModel(ReluModel):
+    """The model with its data."""
+
+    def __init__(self, gamma: float, X: np.ndarray, y: np.ndarray):
+        self.kind = ImplicitRelu.kind
+        self.gamma, self.X, self.y = gamma, X, y
+        self.N, self.d = X.shape
+        self.X_size = float(np.linalg.norm(X))
+
+    def at(self, theta: Params) -> ImplicitReluState:
+        return ImplicitReluState(self, theta)
+
+    def kinks(self, theta: Params) -> Kinks:
+        return self.at(theta).kinks
+
+    def explicit_gradient(self, theta: Params) -> Params:
+        return implicit_relu_oracle.gradient(self.at(theta))

@@ -1,0 +1,2 @@
+"""Gao and Gao, Gradient descent optimizes infinite-depth ReLU implicit networks with linear
+widths."""

@@ -1,0 +1,177 @@
+"""What Theorems 4.2 and 4.4 share: constants, norms that stay bounded, alpha0 that stays large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Any, ClassVar
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve, Decision, Judged
+from deqcheck.records.measured import Measured, measured
+from deqcheck.theorems.base import Check, Cite, Search, Statement
+from deqcheck.theorems.gao2022 import constants
+from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
+
+PAPER = "Gao and Gao 2022"
+MODEL = "implicit-relu"
+TRACKS = ("norm2.W", "norm2.A", "norm2.b", "sigma_min_Z")
+
+# lambda0 = max{lambda1/C3, gamma u lambda1 lambda3/C2, lambda3/C1}, u = 1/(1 - gamma0), and
+# c = 1 + (gamma lambda1 u)^2, as they stand in the conditions.
+LAMBDA0 = "max(lambda1/C3, gamma*lambda1*lambda3/(C2*(1-gamma0)), lambda3/C1)"
+C = "(1 + (gamma*lambda1/(1-gamma0))^2)"
+
+
+def cite(number: str, equations: str = "") -> Cite:
+    return Cite(PAPER, number, equations)
+
+
+def worst(claims: Iterable[Claim]) -> list[Claim]:
+    """Of several claims the one with the least room; a violated one before all others."""
+    ranked = sorted(((c.judge(), c) for c in claims), key=lambda judged: _rank(judged[0]))
+    return [claim for _, claim in ranked[:1]]
+
+
+def _rank(judged: Judged) -> tuple[bool, float]:
+    return judged.decision is not Decision.VIOLATED, judged.ratio or inf
+
+
+class TrainedNetwork(Statement):
+    """lambda1 = |W(0)| + C1, lambda2 = |A(0)| + C2, lambda3 = |b(0)| + C3, gamma0 = gamma lambda2,
+    alpha0 the N-th singular value of Z(0) (0 if m < N), r0 = |yhat(0) - y|.
+    """
+
+    models = (MODEL,)
+    constants = constants.MEANING
+    strength: ClassVar[Strength]
+    searches: ClassVar[tuple[Search, ...]] = (
+        Search("smallest scale of W", ("W",), smaller_is_easier=False),
+        Search("largest scale of y", ("y",), smaller_is_easier=True),
+    )
+
+    starts_well = Check("well-posed at the start", "gamma*norm_A < 1", "setting")
+    well_posed = Check("well-posed while |A| <= lambda2", "gamma0 < 1", "setting")
+    certifiable = Check("alpha0 can be certified", "alpha0 > 0", "setting")
+
+    def faults(self) -> Iterable[str]:
+        for name, value in self.fixed.items():
+            if value <= 0:
+                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+
+    def chosen(self, p: Problem) -> dict[str, float]:
+        return dict(self.choice(p).C)
+
+    def choice(self, p: Problem) -> Chosen:
+        """Kept for the problem at hand: one search serves all claims."""
+        last: tuple[Problem, Chosen] | None = getattr(self, "_last", None)
+        if last is None or last[0] is not p:
+            last = (p, self.choose(p))
+            self._last = last
+        return last[1]
+
+    def choose(self, p: Problem) -> Chosen:
+        return constants.choose(Start.of(p), self.fixed, self.strength)
+
+    def values(self, p: Problem) -> dict[str, Any]:
+        """What the formulas speak of, as far as it is known before training."""
+        s, C = p.start, self.choice(p).C
+        lambda1, lambda2, lambda3 = (
+            s.measure(f"norm2.{name}") + C[constant]
+            for name, constant in zip(("W", "A", "b"), NAMES, strict=True)
+        )
+        return {
+            **C,
+            "lambda1": lambda1,
+            "lambda2": lambda2,
+            "lambda3": lambda3,
+            "gamma": s.gamma,
+            "gamma0": s.gamma * lambda2,
+            "alpha0": s.sigma_min_Z,
+            "X_fro": s.X_fro,
+            "r0": s.residual,
+        }
+
+    def judged(self, p: Problem, check: Check, note: str = "", **more: Any) -> Claim:
+        """A formula with the values that it names."""
+        known = {**self.values(p), **more}
+        return check(note, **{name: known[name] for name in check.formula.names})
+
+    def common_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        # First what is known without an equilibrium.
+        yield self.starts_well(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.judged(p, self.well_posed)
+        yield self.judged(p, self.certifiable, _certificate_note(p))
+
+    def obstacle(self, p: Problem) -> str:
+        return _certificate_note(p)
+
+    def ratio_note(self, p: Problem) -> str:
+        searched = [name for name in NAMES if name not in self.fixed]
+        if not searched or p.start.sigma_min_Z.low <= 0:
+            return ""
+        best = self.choice(p)
+        return (
+            f"no {', '.join(searched)} leave a smaller worst right/left than {best.ratio:.6g}"
+            f"{best.counted}"
+        )
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        v = self.values(p)
+        names = ("lambda1", "lambda2", "lambda3", "gamma0", "alpha0")
+        return {
+            **{name: v[name] for name in names},
+            "worst_ratio": measured(self.choice(p).ratio, how="smallest over the free constants"),
+        }
+
+
+class StaysClose(TrainedNetwork):
+    """The conclusions that both theorems draw besides their rate."""
+
+    tracks = TRACKS
+    infima = ("sigma_min_Z",)
+
+    bounded_w = Check("|W| stays bounded", "norm_W <= lambda1", "(i)")
+    bounded_a = Check("|A| stays bounded", "norm_A <= lambda2", "(i)")
+    bounded_b = Check("|b| stays bounded", "norm_b <= lambda3", "(i)")
+    regular = Check("the features stay independent", "sigma_min_Z >= alpha0/2", "(ii)")
+    optimal = Check("the loss stays zero (up to underflow)", "gap <= 1e-300", "(iii)")
+    rate: ClassVar[Check]
+
+    def notes(self, p: Problem) -> Iterable[str]:
+        if p.start.residual.high == 0:
+            yield "the start is already optimal (r0 = 0): all that is claimed is that it stays so"
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        yield from self.stays_close(p, run)
+        if p.start.residual.high == 0:
+            yield self.optimal.along(run, gap=run.gap)
+            return
+        known = {"alpha0": p.start.sigma_min_Z, "step": p.step, "gap": run.gap}
+        asked = {name: known[name] for name in self.rate.formula.names & known.keys()}
+        yield self.rate.along(run, gap_0=run.gap[0], **asked)
+
+    def stays_close(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        v = self.values(p)
+        for name, check, radius in (
+            ("W", self.bounded_w, "lambda1"),
+            ("A", self.bounded_a, "lambda2"),
+            ("b", self.bounded_b, "lambda3"),
+        ):
+            s = run.series[f"norm2.{name}"]
+            yield check.sampled(s.k, s.t, **{f"norm_{name}": s.value, radius: v[radius]})
+        s = run.series["sigma_min_Z"]
+        yield self.regular.sampled(s.k, s.t, sigma_min_Z=s.value, alpha0=v["alpha0"])
+
+
+def _certificate_note(p: Problem) -> str:
+    alpha0 = p.start.sigma_min_Z
+    if alpha0.low > 0:
+        return ""
+    if p.start.m < p.start.N:
+        return f"not certifiable: {p.start.m} units for {p.start.N} samples, so alpha0 = 0"
+    return (
+        "not certifiable: alpha0 lies within its error bar of zero (parallel or zero samples, "
+        "or too few units that are alive)"
+    )

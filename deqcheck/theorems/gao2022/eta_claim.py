@@ -1,0 +1,76 @@
+"""Sections 5 and 7: "Theorem 4.4 allows the step 1/N", and what it allows at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.gao2022 import constants
+from deqcheck.theorems.gao2022.bounds import C, cite
+from deqcheck.theorems.gao2022.constants import Chosen, Start
+from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
+
+
+class StepClaim(DescentConditions):
+    """Printed: under the conditions of Theorem 4.4 the step may be as large as 1/N.
+    Corrected: the conditions themselves force the largest admissible step eta2 of (20) to be tiny,
+    by sigma_N(Z)^2 <= |Z|_F^2/N and Lemma 3.1.
+    """
+
+    id = "gao2022/eta-claim"
+    title = "How large a step Theorem 4.4 allows"
+    cite = cite("Sections 5 and 7", "step = 1/N, (20)")
+    dynamics = (STATIC,)
+    searches = ()
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "(17) and (19) force eta2 <= (1 - gamma0)/(256 sqrt(c) N^2.5 |X|_F r0): for N = 1000 unit "
+        "samples, labels +-1 and b = 0, every admissible step is below 1.3e-13, not 1e-3."
+    )
+
+    one_over_n = Check(
+        "some constants admit the step 1/N", "1/N < eta_sup", "Section 5, any C1, C2, C3"
+    )
+    F1 = Check(
+        "alpha0 is at most its share of |Z|_F",
+        "alpha0 <= lambda1*X_fro/((1-gamma0)*sqrt(N))",
+        "(14), Lemma 3.1",
+    )
+    F2 = Check("the first entry of (20) never counts", "eta2 <= 4/alpha0^2/(8*N)", "(20)")
+    F3_balance = Check("lambda1 dominates", f"lambda1 >= 4*sqrt({C}*N)*lambda3", "(19)")
+    F3_rate = Check("no step gains much", "eta2*alpha0^2/4 <= 1/(32*N^2)", "(19), (20)")
+    F4 = Check(
+        "the largest step",
+        f"eta2 <= (1-gamma0)/(256*sqrt({C})*N^2.5*X_fro*r0)",
+        "(17), (19), (20)",
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return self.conditions(p)
+
+    def values(self, p: Problem) -> dict[str, Any]:
+        return {**super().values(p), "N": p.model.N}
+
+    def choose(self, p: Problem) -> Chosen:
+        """Printed: the claim is about some constants, so those that suit the step 1/N best."""
+        best = super().choose(p)
+        if not self.printed or best.worst > 0:
+            return best
+        suited = constants.choose(Start.of(p), self.fixed, self.strength, 1 / p.model.N)
+        return suited if suited.worst <= 0 else best
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        return {**super().quantities(p), "largest_step": self.largest_step(p)}
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        if self.printed:
+            yield self.judged(p, self.one_over_n, eta_sup=self.any_step(p))
+            return
+        eta2 = self.largest_step(p)
+        for check in (self.F1, self.F2, self.F3_balance, self.F3_rate, self.F4):
+            yield self.judged(p, check, eta2=eta2)

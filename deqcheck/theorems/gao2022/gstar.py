@@ -1,0 +1,112 @@
+"""The Gram matrix of the features in the limit of infinite width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from deqcheck.linalg import arccos, errors
+from deqcheck.linalg.relu_equilibrium import relu
+from deqcheck.linalg.spectra import Factored
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite
+from deqcheck.theorems.gao2022.static import Pointwise
+
+DRAWS = 50
+# Numbers in Phi up to which the frequency over random W is measured.
+LARGEST = 20_000
+
+
+class LimitGram(Pointwise):
+    """G = E[relu(X w) relu(X w)^T] over normal w has the smallest eigenvalue lambda_*.
+
+    It is positive if (and only if) no sample is zero, no two are positively parallel, and the axes
+    of the antiparallel pairs are linearly independent: the paper's "no two parallel" is more than
+    needed, and must include antiparallel. It is at most |X|_F^2/(2 N), 1/2 for unit samples.
+    """
+
+    id = "gao2022/gstar"
+    title = "The limit Gram matrix is positive definite"
+    cite = cite("Section 5.2", "G, lambda_*")
+
+    no_zero = Check("no sample is zero", "shortest > 0", "Section 5.2")
+    apart = Check("no two samples are positively parallel", "angle_min > 0", "Section 5.2")
+    independent = Check(
+        "the axes of antiparallel pairs are independent", "rank_axes >= pairs", "Section 5.2"
+    )
+    positive = Check("lambda_* is positive", "lambda_star > 0", "Section 5.2")
+    trace = Check(
+        "lambda_* is below the mean of the trace", "lambda_star <= X_fro^2/(2*N)", "tr G/N"
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        samples = Samples(p.model.X)
+        yield self.no_zero(shortest=samples.shortest)
+        if samples.shortest > 0 and p.model.N > 1:
+            yield self.apart(angle_min=samples.smallest_angle)
+            pairs, rank = samples.antiparallel
+            yield self.independent(rank_axes=rank, pairs=pairs)
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        """How often sigma_N(Phi)^2 >= m lambda_*/4 at this width, over normal W."""
+        s = p.start
+        if s.N * s.m > LARGEST:
+            return {}
+        stream = rng(p.seed, "gao2022/gstar.W")
+        wanted = s.m * s.lambda_star_G.value / 4
+        hits = 0
+        for _ in range(DRAWS):
+            Phi = relu(s.X @ stream.standard_normal((p.model.d, s.m)))
+            hits += errors.nth_singular_value(Phi, s.N).value ** 2 >= wanted
+        return {"frequency_alpha1": measured(hits / DRAWS)}
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        yield self.positive(lambda_star=state.lambda_star_G)
+        # A single sample makes it an equality.
+        if state.N > 1:
+            yield self.trace(lambda_star=state.lambda_star_G, X_fro=state.X_fro, N=state.N)
+
+
+class Samples:
+    """Angles between the rows of X, none of them zero."""
+
+    def __init__(self, X: np.ndarray):
+        self.X = X
+        self.radius = (X.shape[1] + 8) * EPS
+
+    @property
+    def shortest(self) -> float:
+        return float(np.linalg.norm(self.X, axis=1).min())
+
+    @cached_property
+    def _angles(self) -> np.ndarray:
+        """Of the pairs i < j; the others are nan."""
+        angles = arccos.angles(self.X.T)
+        angles[np.tril_indices(len(angles))] = np.nan
+        return angles
+
+    @property
+    def smallest_angle(self) -> Measured:
+        i, j = np.unravel_index(np.nanargmin(self._angles), self._angles.shape)
+        if np.array_equal(self.X[i], self.X[j]):
+            return Measured(0.0)
+        return Measured(float(self._angles[i, j]), self.radius)
+
+    @property
+    def antiparallel(self) -> tuple[int, Measured]:
+        """How many pairs, and the rank of their axes; a pair that is antiparallel up to rounding
+        alone makes the rank uncertain."""
+        with np.errstate(invalid="ignore"):
+            i, j = np.nonzero(np.pi - self._angles <= 4 * self.radius)
+        if not len(i):
+            return 0, measured(0.0)
+        unit = self.X[i] / np.linalg.norm(self.X[i], axis=1, keepdims=True)
+        doubtful = sum(not np.array_equal(self.X[a], -self.X[b]) for a, b in zip(i, j, strict=True))
+        return len(i), Factored(unit).measured_rank.widened(float(doubtful))

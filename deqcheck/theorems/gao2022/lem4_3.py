@@ -1,0 +1,77 @@
+"""Lemma 4.3: the equilibrium is a Lipschitz function of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.models.problem import Params, Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import maximum
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.static import Pointwise
+
+PAIRS = 20
+RIGHT = "X_fro/(1-gamma*lambda2)*(gamma*lambda1*norm_A_minus_A/(1-gamma*lambda2) + norm_W_minus_W)"
+
+
+class Lemma43(Pointwise):
+    """|Z_a - Z_b|_F <= |X|_F u (gamma u lambda1 |A_a - A_b| + |W_a - W_b|) with u = 1/(1 - gamma
+    lambda2), lambda1 and lambda2 the larger norms of the two: also with the Frobenius norm on the
+    left. Judged between the initial parameters and random ones around them.
+    """
+
+    id = "gao2022/lem4.3"
+    title = "The equilibrium is Lipschitz in the parameters"
+    cite = cite("Lemma 4.3", "(16)")
+
+    well_posed = Check("well-posed", "gamma*norm_A < 1", "Lemma 4.3")
+    w_moves = Check(f"W moves (worst of {PAIRS})", f"norm_Z_minus_Z <= {RIGHT}", "(16)")
+    a_moves = Check(f"A moves (worst of {PAIRS})", f"norm_Z_minus_Z <= {RIGHT}", "(16)")
+    both_move = Check(f"both move (worst of {PAIRS})", f"norm_Z_minus_Z <= {RIGHT}", "(16)")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.well_posed(gamma=p.model.gamma, norm_A=p.start.norm_A)
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        for check, names in (
+            (self.w_moves, ("W",)),
+            (self.a_moves, ("A",)),
+            (self.both_move, ("W", "A")),
+        ):
+            yield from worst(self._pair(check, state, other) for other in _around(p, names))
+
+    def _pair(self, check: Check, one: Any, other: Any) -> Claim:
+        radius = one.equilibrium.error + other.equilibrium.error
+        return check(
+            norm_Z_minus_Z=errors.frobenius(one.Z - other.Z, radius),
+            X_fro=one.X_fro,
+            gamma=one.gamma,
+            lambda1=maximum(errors.norm2(one.W), errors.norm2(other.W)),
+            lambda2=maximum(one.norm_A, other.norm_A),
+            norm_A_minus_A=errors.norm2(one.A - other.A),
+            norm_W_minus_W=errors.norm2(one.W - other.W),
+        )
+
+
+def _around(p: Problem, names: tuple[str, ...]) -> Iterable[Any]:
+    """States at distances of 1e-3 to 1 times the room, which is |W|, and for A what is left until
+    gamma |A| = 1."""
+    stream = rng(p.seed, f"gao2022/lem4.3.{''.join(names)}")
+    start: Params = p.theta0
+    room = {
+        "W": float(np.linalg.norm(start["W"], 2)) or 1.0,
+        "A": 0.9 * (1 - float(p.start.gamma0.high)) / p.model.gamma,
+    }
+    for i in range(PAIRS):
+        share = 10.0 ** (-3 * i / (PAIRS - 1))
+        theta = dict(start)
+        for name in names:
+            noise = stream.standard_normal(start[name].shape)
+            theta[name] = start[name] + share * room[name] * noise / np.linalg.norm(noise, 2)
+        yield p.model.at(theta)

@@ -1,0 +1,67 @@
+"""Lemma 5.1: nonnegative A makes the equilibrium linear in the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.static import Pointwise
+
+PROJECTIONS = 10
+
+
+class Lemma51(Pointwise):
+    """If no entry of A is negative and gamma |A| < 1, then Z = Phi (I - gamma A)^-1 and
+    alpha0 >= sigma_N(Phi)/(1 + gamma |A|).
+    """
+
+    id = "gao2022/lem5.1"
+    title = "Equilibria for a nonnegative A"
+    cite = cite("Lemma 5.1")
+
+    nonnegative = Check("no entry of A is negative", "smallest_A >= 0", "Lemma 5.1")
+    well_posed = Check("well-posed", "gamma*norm_A < 1", "Lemma 5.1")
+    linear = Check(
+        f"Z = Phi (I - gamma A)^-1, projected (worst of {PROJECTIONS})", "uZv == uLv", "Lemma 5.1"
+    )
+    regular = Check("alpha0 from Phi", "alpha0 >= sigma_N_Phi/(1+gamma*norm_A)", "Lemma 5.1")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.nonnegative(smallest_A=float(p.start.A.min()))
+        yield self.well_posed(gamma=p.model.gamma, norm_A=p.start.norm_A)
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        yield from worst(self._projections(p, state))
+        yield self.regular(
+            alpha0=state.sigma_min_Z,
+            sigma_N_Phi=state.sigma_min_Phi,
+            gamma=state.gamma,
+            norm_A=state.norm_A,
+        )
+
+    def _projections(self, p: Problem, state: Any) -> Iterable[Claim]:
+        """u^T Z v with positive u, v, so that nothing cancels in either side."""
+        stream = rng(p.seed, "gao2022/lem5.1.projections")
+        resolvent = np.eye(state.m) - state.gamma * state.A
+        linear = np.linalg.solve(resolvent.T, state.Phi.T)
+        size = float(np.linalg.norm(linear))
+        # cond(I - gamma A) <= (1 + gamma0)/(1 - gamma0).
+        condition = (1 + state.gamma0.high) / (1 - state.gamma0.high)
+        radius = float(condition) * 8 * EPS * state.m * size
+        radius += state.Phi_radius / (1 - float(state.gamma0.high))
+        for _ in range(PROJECTIONS):
+            u, v = np.abs(stream.standard_normal(state.N)), np.abs(stream.standard_normal(state.m))
+            weight = float(np.linalg.norm(u) * np.linalg.norm(v))
+            noise = 8 * EPS * (state.N + state.m) * size
+            yield self.linear(
+                uZv=Measured(float(v @ state.Z @ u), weight * (state.equilibrium.error + noise)),
+                uLv=Measured(float(v @ linear @ u), weight * (radius + noise)),
+            )

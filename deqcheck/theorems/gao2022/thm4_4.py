@@ -1,0 +1,119 @@
+"""Theorem 4.4: gradient descent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.measured import Measured, log, minimum
+from deqcheck.theorems.base import DESCENT, Check
+from deqcheck.theorems.gao2022 import constants
+from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
+from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
+
+STEP = f"2*(1-gamma0)^2*{C}*lambda3^2/(({C}*lambda3^2 + lambda1^2)^2*X_fro^2)"
+
+
+class DescentConditions(TrainedNetwork):
+    """(17)-(19), and the supremum of the steps that (20) allows under them."""
+
+    strength = Strength(8.0, 16.0, 16.0)
+
+    first = Check(
+        "alpha0 against the residual", f"alpha0^2 >= 8*{LAMBDA0}*X_fro*r0/(1-gamma0)", "(17)"
+    )
+    second = Check(
+        "alpha0 against its drift", f"alpha0^3 >= 16*{C}*lambda3*X_fro^2*r0/(1-gamma0)^2", "(18)"
+    )
+    third = Check(
+        "alpha0 against one step", f"alpha0^2 >= 16*{C}*lambda3^2*X_fro^2/(1-gamma0)^2", "(19)"
+    )
+
+    def conditions(self, p: Problem) -> Iterable[Claim]:
+        yield from self.common_hypotheses(p)
+        yield self.judged(p, self.first, self.ratio_note(p))
+        yield self.judged(p, self.second)
+        yield self.judged(p, self.third)
+
+    def largest_step(self, p: Problem) -> Measured:
+        """eta2, the second entry of the minimum in (20)."""
+        v = self.values(p)
+        c = 1 + (v["gamma"] * v["lambda1"] / (1 - v["gamma0"])) ** 2
+        moved = c * v["lambda3"] ** 2
+        spread = (moved + v["lambda1"] ** 2) ** 2 * v["X_fro"] ** 2
+        return 2 * (1 - v["gamma0"]) ** 2 * moved / spread
+
+    def any_step(self, p: Problem) -> Measured:
+        """The supremum of eta2 over all constants that meet (17)-(19): between its value for those
+        at hand and what (19) leaves of it.
+
+        (19) says c lambda3^2 <= alpha0^2 (1 - gamma0)^2/(16 X^2), and eta2 is at most
+        2 (1 - gamma0)^2 c lambda3^2/(lambda1^4 X^2); lambda1 > |W| and gamma0 > gamma |A|.
+        """
+        s = p.start
+        shrunk = (1 - s.gamma0) ** 4 / s.measure("norm2.W") ** 4
+        high = s.sigma_min_Z**2 * shrunk / (8 * s.X_fro**4)
+        return between(self.largest_step(p), high)
+
+
+def between(low: Measured, high: Measured) -> Measured:
+    """A number of which only these two bounds are known."""
+    ends = float(low.low), max(float(high.high), float(low.high))
+    return Measured((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2, "bracket")
+
+
+class Theorem44(DescentConditions, StaysClose):
+    """If alpha0 is large against lambda0, |X|_F, r0 and lambda3, and the step is small enough,
+    gradient descent stays where the network is well-posed, and the loss falls at least like
+    (1 - step alpha0^2/4)^k. No differentiability is needed: any derivative of the ReLU at 0 serves.
+
+    lambda1 = |W(0)| + C1, lambda2 = |A(0)| + C2, lambda3 = |b(0)| + C3 with free C1, C2, C3;
+    gamma0 = gamma lambda2; alpha0 is the N-th singular value of Z(0); r0 = |yhat(0) - y|.
+    """
+
+    id = "gao2022/thm4.4"
+    title = "Linear rate of gradient descent"
+    cite = cite("Theorem 4.4", "(17)-(20)")
+    dynamics = (DESCENT,)
+
+    small_step = Check("the step is small enough", f"step < min(4/alpha0^2, {STEP})", "(20)")
+    some_step = Check(
+        "the step is small enough for some constants", "step < eta_sup", "(20), any C1, C2, C3"
+    )
+    rate = Check("the loss decays", "gap/gap_0 <= (1 - step*alpha0^2/4)^k", "(iii)", decays=True)
+
+    def choose(self, p: Problem) -> Chosen:
+        """The best for (17)-(19), unless only others leave room for the step of the case."""
+        start = Start.of(p)
+        best = constants.choose(start, self.fixed, self.strength)
+        if p.step and best.worst <= 0 < max(start.logs(best.C, self.strength, p.step)):
+            with_step = constants.choose(start, self.fixed, self.strength, p.step)
+            if with_step.worst <= 0:
+                return with_step
+        return best
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return self.conditions(p)
+
+    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        claim = self.judged(p, self.small_step, step=p.step)
+        feasible = self.choice(p).worst <= 0
+        searched = len(self.fixed) < len(NAMES)
+        if feasible and searched and claim.judge().decision is not Decision.HOLDS:
+            # These constants meet (17)-(19), and others that do might allow the step.
+            claim = self.some_step(step=p.step, eta_sup=self.any_step(p))
+        yield claim
+
+    def admissible_step(self, p: Problem) -> Measured:
+        return minimum(4 / p.start.sigma_min_Z**2, self.largest_step(p))
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        largest = self.admissible_step(p)
+        rate = (p.step or largest) * p.start.sigma_min_Z**2 / 4
+        return {
+            **super().quantities(p),
+            "largest_step": largest,
+            "rate_per_step": rate,
+            "steps_to_1e-6": -13.815510557964274 / log(1 - rate),
+        }

@@ -1,0 +1,249 @@
+"""The ReLU implicit network against its slow twins and 50-digit arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from deqcheck import engine
+from deqcheck.case import build_problem
+from deqcheck.case.errors import CaseError
+from deqcheck.case.read import read_text
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.gradcheck import gradcheck
+from deqcheck.models import implicit_relu_oracle, implicit_relu_spectrum
+from deqcheck.models.problem import NotCertified, Problem
+from deqcheck.records.verdict import Outcome, Status
+
+Builder = Callable[..., Problem]
+Cases = Callable[..., SimpleNamespace]
+SHAPES = [(1, 1, 1), (1, 3, 2), (3, 2, 5), (4, 6, 3), (3, 4, 8)]
+
+
+@pytest.mark.parametrize(("N", "d", "m"), SHAPES)
+@pytest.mark.parametrize("q", [0.1, 0.8, 0.99])
+def test_gradients_agree_three_ways(implicit: Builder, N: int, d: int, m: int, q: float) -> None:
+    for agreement in gradcheck(implicit(N, d, m, q)):
+        assert agreement.agrees, agreement
+
+
+def test_gradcheck_catches_a_wrong_gradient(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = implicit()
+    right = p.model.objective
+
+    def wrong(theta: dict[str, np.ndarray]) -> object:
+        o = right(theta)
+        return o._replace(gradient={**o.gradient, "A": o.gradient["A"] * (1 + 1e-5)})
+
+    monkeypatch.setattr(p.model, "objective", wrong)
+    assert [a.agrees for a in gradcheck(p)] == [True, False, True]
+
+
+def exact_equilibrium(p: Problem) -> mp.matrix:
+    """Z (N x m) in 50 digits: Newton on the computed pattern, checked to be a fixed point."""
+    s = p.start
+    N, m, gamma = s.N, s.m, mp.mpf(s.gamma)
+    XW = mp.matrix(s.X.tolist()) * mp.matrix(s.W.tolist())
+    A = mp.matrix(s.A.tolist())
+    Z = mp.zeros(N, m)
+    for i in range(N):
+        on = [j for j in range(m) if s.equilibrium.mask[j, i]]
+        phi = mp.matrix([max(XW[i, j], mp.mpf(0)) for j in range(m)])
+        if on:
+            block = mp.matrix(len(on), len(on))
+            for k, j in enumerate(on):
+                for h, g in enumerate(on):
+                    block[k, h] = (k == h) - gamma * A[g, j]
+            z = mp.lu_solve(block, mp.matrix([phi[j] for j in on]))
+            for k, j in enumerate(on):
+                Z[i, j] = z[k]
+        for j in range(m):
+            u = gamma * sum(Z[i, g] * A[g, j] for g in range(m)) + phi[j]
+            assert abs(max(u, mp.mpf(0)) - Z[i, j]) < mp.mpf(10) ** -40
+    return Z
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("q", [0.3, 0.9, 0.999])
+def test_fifty_digits_lie_inside_the_error_bars(implicit: Builder, seed: int, q: float) -> None:
+    with mp.workdps(50):
+        p = implicit(3, 3, 5, q, seed)
+        Z = exact_equilibrium(p)
+        s = p.start
+        away = mp.sqrt(sum((Z[i, j] - mp.mpf(s.Z[j, i])) ** 2 for i in range(3) for j in range(5)))
+        assert away <= s.equilibrium.error < 1e-9
+        r = Z * mp.matrix(s.b.tolist()) - mp.matrix(s.y.tolist())
+        truth = {
+            "loss": sum(x**2 for x in r) / 2,
+            "residual": mp.sqrt(sum(x**2 for x in r)),
+            "sigma_min_Z": min(mp.svd_r(Z, compute_uv=False)),
+            "gamma0": mp.mpf(s.gamma) * max(mp.svd_r(mp.matrix(s.A.tolist()), compute_uv=False)),
+            "gradient.b": mp.sqrt(sum(x**2 for x in Z.T * r)),
+        }
+        for name, value in truth.items():
+            found = s.measure(name)
+            assert abs(value - mp.mpf(found.value)) <= found.error, name
+
+
+@pytest.mark.parametrize(("N", "d", "m"), SHAPES)
+def test_structured_forms_agree_with_the_dense_ones(
+    implicit: Builder, N: int, d: int, m: int
+) -> None:
+    for seed in range(4):
+        s = implicit(N, d, m, seed=seed).start
+        dense = implicit_relu_oracle.dense(s)
+        H, radius = s.H_with_radius
+        assert np.linalg.norm(dense.H - H) <= 100 * radius
+        M = s.gamma * np.einsum("ij,ik->ijk", s.Z.T, s.P).reshape(N, -1)
+        Pi = np.einsum("ij,ik->ijk", s.X, s.on * s.P).reshape(N, -1)
+        # kron orders the columns by unit first.
+        swap = np.arange(m * m).reshape(m, m).T.ravel()
+        assert np.allclose(M[:, swap], dense.M, atol=1e-13)
+        assert np.allclose(Pi[:, np.arange(d * m).reshape(d, m).T.ravel()], dense.Pi, atol=1e-13)
+        sigma = np.linalg.svd(dense.Q, compute_uv=False)[-1]
+        found = s.measure("sigma_min_Q")
+        assert abs(found.value - sigma) <= found.error + 1e-14 * N * m
+
+
+def test_an_unaffordable_spectrum_is_bracketed(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = implicit(8, 4, 6).start
+    exact = s.measure("sigma_min_Q").value
+    monkeypatch.setattr(implicit_relu_spectrum, "BUDGET", 0.0)
+    bracket = s.measure("sigma_min_Q")
+    assert bracket.low <= exact <= bracket.high and bracket.error > 0.01
+
+
+def test_alpha0_is_zero_with_fewer_units_than_samples(implicit: Builder) -> None:
+    s = implicit(5, 6, 4).start
+    alpha0 = s.measure("sigma_min_Z")
+    assert (alpha0.value, alpha0.error) == (0.0, 0.0)
+
+
+def test_a_map_that_need_not_contract_is_not_iterated(implicit: Builder, case: Cases) -> None:
+    p = implicit(q=1.0)
+    with pytest.raises(NotCertified, match="is not below 1"):
+        p.start.measure("loss")
+    report = engine.run(case(), implicit(q=1.5))
+    assert report.status is Status.NOT_CERTIFIED and "gamma |A| = 1.5" in report.notes[0]
+    verdicts = {v.id: v.outcome for v in report.verdicts}
+    assert verdicts["gao2022/thm4.2"] is verdicts["gao2022/lem3.1"] is Outcome.NOT_APPLICABLE
+    assert Outcome.CONFIRMED not in verdicts.values()
+
+
+IDENTITY_START = {"W": [[1.0, -1.0]], "A": np.eye(2), "X": [[1.0]], "y": [1.0], "b": [0.0, 1.0]}
+
+
+def test_kinks_are_counted_and_a_flow_on_them_is_refused(implicit: Builder, case: Cases) -> None:
+    p = implicit(gamma=0.5, train=GradientFlow(horizon=1.0), **IDENTITY_START)
+    assert p.start.measure("kink_count").value == 1
+    with pytest.raises(engine.UsageError, match=r"1 pre-activations are exactly zero.*perturb"):
+        engine.run(case(), p)
+    zero = implicit(gamma=0.5, **{**IDENTITY_START, "W": [[1.0, 0.0]]})
+    assert zero.start.measure("kink_count").value == 2
+    descent = implicit(gamma=0.5, train=GradientDescent(step=0.1, steps=5), **IDENTITY_START)
+    assert engine.run(case(theorems=["gao2022/thm4.4"]), descent).status is Status.COMPLETED
+
+
+def test_kinks_hidden_by_a_zero_read_out_are_seen(implicit: Builder, case: Cases) -> None:
+    start = {**IDENTITY_START, "b": [0.0, 0.0]}
+    p = implicit(gamma=0.5, train=GradientFlow(horizon=1.0), **start)
+    with pytest.raises(engine.UsageError, match="exactly zero"):
+        engine.run(case(), p)
+
+
+def test_zeros_of_a_dead_sample_are_no_kinks(implicit: Builder) -> None:
+    """The first sample activates nothing, so z = 0 and U = 0 whatever A does."""
+    arrays = {"X": [[-1.0, -1.0], [1.0, 1.0]], "W": [[1.0, 2.0], [1.0, 1.0]], "y": [1.0, 1.0]}
+    p = implicit(2, 2, 2, **arrays)
+    assert (p.start.measure("kink_count").value, p.start.kinks.zeros) == (2, 0)
+    assert all(agreement.agrees for agreement in gradcheck(p))
+
+
+def test_pattern_changes_along_a_flow_are_told(implicit: Builder, case: Cases) -> None:
+    p = implicit(3, 3, 5, q=0.5, train=GradientFlow(horizon=0.5, rtol=1e-6))
+    short = Problem(p.model, p.theta0, p.train, record_points=20)
+    report = engine.run(case(theorems=["gao2022/thm4.2"]), short)
+    assert any("activation pattern changed" in note for note in report.notes)
+
+
+def test_one_sided_slopes_at_a_kink(implicit: Builder) -> None:
+    """dL/dA_12 is -2 from the right and 0 from the left."""
+    p = implicit(gamma=0.5, **IDENTITY_START)
+
+    def loss(h: float) -> float:
+        A = np.array([[1.0, h], [0.0, 1.0]])
+        return float(p.model.objective({**p.theta0, "A": A}).gap)
+
+    assert (loss(1e-6) - loss(0)) / 1e-6 == pytest.approx(-2, rel=1e-4)
+    assert loss(-1e-6) == loss(0)
+
+
+def test_lambda_star_against_sampling_and_a_known_value(implicit: Builder) -> None:
+    X = np.array([[1.0, 0], [-1, 0], [0, 1], [0, -1]])
+    known = implicit(4, 2, 3, X=X).start.measure("lambda_star_G")
+    assert known.value == pytest.approx(0.18169, abs=1e-5)
+    p = implicit(3, 4, 5)
+    Phi = np.maximum(p.model.X @ np.random.default_rng(1).normal(size=(4, 400_000)), 0)
+    sampled = np.linalg.eigvalsh(Phi @ Phi.T / 400_000)[0]
+    assert p.start.measure("lambda_star_G").value == pytest.approx(sampled, abs=0.02)
+    zero = implicit(2, 2, 3, X=[[1.0, 2.0], [0.0, 0.0]]).start.measure("lambda_star_G")
+    assert (zero.value, zero.error) == (0.0, 0.0)
+
+
+def test_quantities_do_not_depend_on_the_order_of_samples_and_units(implicit: Builder) -> None:
+    p = implicit(4, 3, 6)
+    r = np.random.default_rng(1)
+    samples, units = r.permutation(4), r.permutation(6)
+    q = implicit(
+        4, 3, 6,
+        X=p.model.X[samples], y=p.model.y[samples], W=p.theta0["W"][:, units],
+        A=p.theta0["A"][np.ix_(units, units)], b=p.theta0["b"][units],
+    )  # fmt: skip
+    for name in set(p.start.names) - {"equilibrium.error", "equilibrium.residual"}:
+        one, other = p.start.measure(name), q.start.measure(name)
+        assert abs(one.value - other.value) <= one.error + other.error, name
+
+
+CASE = """
+deqcheck: 1
+data: {kind: values, X: [[1, 0], [0, 1]], y: [1, -1]}
+model: {kind: implicit-relu, gamma: 0.1, width: 2}
+init: {kind: each, W: gaussian, A: identity, b: zero}
+"""
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("model.gamma=0", "model.gamma: 0 is out of range; expected a number > 0"),
+        ("model.width=0", "model.width: 0 is out of range; expected an integer >= 1"),
+        ("data.X=[[0, 0], [0, 0]]", "every sample is zero (X = 0); expected a non-zero X"),
+        ("data.y=[1, 2, 3]", "y has shape (3,); expected (N,) = (2,)"),
+        ("init.W={kind: values, W: [[1, 2, 3], [4, 5, 6]]}", "W has shape (2, 3); expected (d, m)"),
+        (
+            "data={kind: gaussian, n: 3, dim: 2, target: {kind: gaussian, outputs: 2}}",
+            "2 outputs for each sample; the model has one",
+        ),
+    ],
+)
+def test_bad_input_gets_its_sentence(override: str, sentence: str) -> None:
+    with pytest.raises(CaseError) as error:
+        build_problem(read_text(CASE, "case", Path(), [override]))
+    assert sentence in str(error.value)
+
+
+def test_the_width_may_come_from_the_arrays() -> None:
+    A = [[0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    given = f"init={{kind: values, W: [[1, 2, 3], [4, 5, 6]], A: {A}, b: [0, 0, 0]}}"
+    p = build_problem(read_text(CASE.replace(", width: 2", ""), "case", Path(), [given]))
+    assert p.theta0["b"].shape == (3,)

@@ -1,0 +1,270 @@
+"""Gao and Gao's statements: judged right on the known instances, and able to say no."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck import engine
+from deqcheck.case import build_problem, read_case
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Decision
+from deqcheck.records.verdict import Outcome, Report
+from deqcheck.search import search
+from deqcheck.theorems.gao2022.constants import NAMES, Start, Strength, choose
+from deqcheck.theorems.gao2022.eta_claim import StepClaim
+from deqcheck.theorems.gao2022.lem3_1 import Lemma31
+from deqcheck.theorems.gao2022.sec5_1 import ScaledStart
+from deqcheck.theorems.gao2022.thm4_2 import Theorem42
+from deqcheck.theorems.gao2022.thm4_4 import Theorem44
+
+Builder = Callable[..., Problem]
+Cases = Callable[..., SimpleNamespace]
+FOLDER = Path(__file__).parents[2] / "cases" / "gao2022"
+FLOW, DESCENT = Strength(4, 8), Strength(8, 16, 16)
+# Two orthogonal samples; W is to be scaled.
+F1 = {"X": np.eye(2), "y": [1, -1], "A": np.full((2, 2), 0.5), "b": [0, 0], "gamma": 0.01}
+W1 = np.array([[2.0, 1.0], [1.0, 2.0]])
+
+
+@cache
+def report(name: str, *settings: str) -> Report:
+    case = read_case(FOLDER / f"{name}.yaml", settings)
+    return engine.run(case, build_problem(case))
+
+
+@pytest.mark.parametrize(
+    ("name", "tightness", "guaranteed", "steps"),
+    [
+        ("f1-flow", 0.2500, {"rate": 15.125}, 0),
+        ("f2-flow", 0.2480, {"rate": 36.99}, 0),
+        ("f3-flow", 0.2447, {"rate": 98.09}, 0),
+        ("f4-flow", 0.2449, {"rate": 18.64}, 0),
+        ("f4-flow-implicit", 0.2464, {"rate": 0.5464}, 0),
+        ("f1-descent", 0.1250, {"rate_per_step": 8.502e-5, "alpha0": 20.0}, 0),
+        ("f4-descent", 0.1073, {"rate_per_step": 6.998e-5, "alpha0": 596.5**0.5}, 5150),
+        ("f4-descent-implicit", 0.0390, {"rate_per_step": 1.218e-6}, 4000),
+        ("sec5.1", 0.1250, {"largest_step": 2.76e-12}, 0),
+    ],
+)
+def test_feasible_instances_and_their_rate(
+    name: str, tightness: float, guaranteed: dict[str, float], steps: int
+) -> None:
+    """The rates fall as the fast directions die out, so the longer runs ask for their steps."""
+    settings = [f"train.steps={steps}"] if steps else []
+    verdict = next(v for v in report(name, *settings).verdicts if "thm" in v.id)
+    assert verdict.outcome is Outcome.CONFIRMED
+    for quantity, value in guaranteed.items():
+        assert verdict.quantities[quantity].value == pytest.approx(value, rel=1e-3)
+    curve = verdict.conclusions[-1].curve
+    assert curve is not None and curve.rate_tightness == pytest.approx(tightness, rel=4e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "sides"),
+    [
+        ("f1-flow", [(30.25, 26.996), (166.4, 132.4)]),
+        ("f4-flow", [(37.28, 29.60), (227.6, 133.3)]),
+        ("f1-descent", [(400, 336.3), (8000, 184.6), (400, 378.5)]),
+        ("f4-descent", [(596.5, 395.7), (14568, 215.9), (596.5, 457.9)]),
+    ],
+)
+def test_the_conditions_have_the_known_sides(name: str, sides: list[tuple[float, float]]) -> None:
+    verdict = next(v for v in report(name).verdicts if "thm" in v.id)
+    found = [
+        h for h in verdict.hypotheses if h.equation in ("(14)", "(15)", "(17)", "(18)", "(19)")
+    ]
+    assert [(h.left.value, h.right.value) for h in found] == [
+        pytest.approx(pair, rel=5e-4) for pair in sides
+    ]
+
+
+def test_the_shipped_arrays_are_those_of_their_script() -> None:
+    made = runpy.run_path(str(FOLDER.parents[1] / "tests" / "make_gao2022_arrays.py"))
+    for name, instance in made["INSTANCES"].items():
+        expected = made["arrays"](*instance)
+        shipped = {**np.load(FOLDER / f"{name}-data.npz"), **np.load(FOLDER / f"{name}-init.npz")}
+        assert shipped.keys() == expected.keys()
+        assert all(np.allclose(shipped[k], expected[k], rtol=1e-14) for k in expected)
+
+
+def start(implicit: Builder, scale: float, **changes: Any) -> Problem:
+    return implicit(W=scale * W1, **{**F1, **changes})
+
+
+@pytest.mark.parametrize("strength", [FLOW, DESCENT])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_constants_do_better_than_the_chosen_ones(
+    implicit: Builder, strength: Strength, seed: int
+) -> None:
+    """Random constants never do, and a multiplier certificate proves it: at the optimum of a convex
+    minimax problem 0 lies in the convex hull of the gradients of the active functions."""
+    r = np.random.default_rng(seed)
+    p = implicit(2, 3, 5, q=float(r.uniform(0.05, 0.9)), seed=seed, gamma=float(r.uniform(0.01, 1)))
+    here = Start.of(p)
+    best = choose(here, {}, strength)
+    x = np.log([best.C[name] for name in NAMES])
+
+    def logs(x: np.ndarray) -> np.ndarray:
+        return np.array(here.logs(dict(zip(NAMES, np.exp(x), strict=True)), strength))
+
+    for _ in range(300):
+        assert logs(x + r.normal(size=3) * 10.0 ** r.uniform(-6, 1)).max() >= best.worst - 1e-9
+    h = 1e-6
+    slopes = np.stack([(logs(x + e) - logs(x - e)) / (2 * h) for e in h * np.eye(3)], axis=1)
+    active = slopes[logs(x) > best.worst - 1e-5]
+    from scipy.optimize import nnls
+
+    weights, _ = nnls(np.vstack([active.T, np.ones(len(active))]), np.array([0, 0, 0, 1.0]))
+    assert np.abs(weights @ active).max() < 1e-3 and weights.sum() == pytest.approx(1, abs=1e-3)
+
+
+def test_fixed_constants_stay_and_the_others_are_searched(implicit: Builder) -> None:
+    here = Start.of(start(implicit, 5.5))
+    free = choose(here, {}, FLOW)
+    partly = choose(here, {"C2": 0.4}, FLOW)
+    wholly = choose(here, {"C1": 1.8, "C2": 0.4, "C3": 5.5}, FLOW)
+    assert partly.C["C2"] == 0.4
+    assert free.worst < partly.worst < wholly.worst
+    assert wholly.ratio == pytest.approx(26.996 / 30.25, rel=1e-4)
+
+
+def test_search_brackets_the_smallest_scale_and_the_largest_labels(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deqcheck.search.ACCURACY", 1e-3)
+
+    def build(scales: Any) -> Problem:
+        y = scales.get("y", 1.0) * np.array([1.0, -1.0])
+        return start(implicit, 20.0 * scales.get("W", 1.0), y=y)
+
+    statement = Theorem44()
+    for wanted, harder in zip(statement.searches, (0.998, 1.002), strict=True):
+        found = search(statement, wanted, build)
+        assert found is not None and found.step is not None
+        for factor, decision in ((1.0, True), (harder, False)):
+            p = build(dict.fromkeys(wanted.arrays, factor * found.scale))
+            judged = [h.judge().decision is Decision.HOLDS for h in statement.hypotheses(p)]
+            assert all(judged) is decision
+        p = build(dict.fromkeys(wanted.arrays, found.scale))
+        assert found.step < statement.admissible_step(p).low
+
+
+def test_a_step_is_refused_only_where_no_constants_allow_it(implicit: Builder, case: Cases) -> None:
+    outcomes = []
+    for step in (8.9e-7, 9.2e-7, 9.5e-7):
+        p = start(implicit, 20.0, train=GradientDescent(step=step, steps=2))
+        outcomes.append(engine.run(case(theorems=[Theorem44.id]), p).verdicts[0].outcome)
+    assert outcomes == [Outcome.CONFIRMED, Outcome.UNDECIDED, Outcome.NOT_APPLICABLE]
+
+
+def test_a_step_at_the_bound_is_no_pass(implicit: Builder, case: Cases) -> None:
+    fixed = {"C1": 0.2, "C2": 0.25, "C3": 2.9}
+    edge = Theorem44(fixed=fixed).admissible_step(start(implicit, 20.0)).value
+    p = start(implicit, 20.0, train=GradientDescent(step=edge, steps=2))
+    verdict = engine.run(case(theorems=[Theorem44.id], constants={Theorem44.id: fixed}), p)
+    assert verdict.verdicts[0].outcome is Outcome.UNDECIDED
+
+
+def test_nonpositive_constants_are_refused(implicit: Builder, case: Cases) -> None:
+    bad = case(theorems=[Theorem42.id], constants={Theorem42.id: {"C1": 0.0}})
+    with pytest.raises(engine.UsageError, match="C1 = 0 is not positive"):
+        engine.run(bad, start(implicit, 5.5, train=GradientFlow(horizon=0.1)))
+
+
+def test_alpha0_within_its_error_bar_is_not_certifiable() -> None:
+    verdict = report("duplicate-samples").verdicts[0]
+    claim = next(h for h in verdict.hypotheses if h.name == Theorem44.certifiable.name)
+    assert claim.decision is Decision.UNDECIDED and "not certifiable" in claim.note
+    verdict = report("few-units").verdicts[0]
+    claim = next(h for h in verdict.hypotheses if h.name == Theorem44.certifiable.name)
+    assert claim.decision is Decision.VIOLATED and "1 units for 2 samples" in claim.note
+
+
+def test_an_optimal_start_is_not_judged_by_a_quotient_of_zeros(
+    implicit: Builder, case: Cases
+) -> None:
+    p = start(implicit, 5.5, y=[0, 0], train=GradientFlow(horizon=0.1))
+    p = Problem(p.model, p.theta0, p.train, record_points=10)
+    verdict = engine.run(case(theorems=[Theorem42.id]), p).verdicts[0]
+    assert verdict.outcome is Outcome.CONFIRMED
+    assert any("already optimal" in note for note in verdict.notes)
+
+
+@pytest.mark.parametrize(("gamma", "count"), [(0.1, 5), (0.3, 7), (0.5, 11), (0.8, 32)])
+def test_table_1_counts(gamma: float, count: int) -> None:
+    verdict = report("table1", f"model.gamma={gamma}").verdicts[0]
+    assert verdict.outcome is Outcome.CONFIRMED
+    assert verdict.quantities["forward_iterations"].value == count
+
+
+def test_the_largest_step_falls_quickly_with_the_number_of_samples(implicit: Builder) -> None:
+    """The recipe of Section 5.1 for N = 2, 4, 8, 16 leaves steps far below 1/N."""
+    for N in (2, 4, 8):
+        W = np.eye(N) + 0.1
+        p = implicit(N, N, N, X=np.eye(N), W=W, A=W, b=np.zeros(N), y=np.ones(N), gamma=1e-3)
+        beta = 1.01 * ScaledStart().smallest_scale(p).value
+        gamma = 1 / (2 * (beta * np.linalg.norm(W, 2) + 1))
+        p = implicit(
+            N, N, N, X=np.eye(N), W=beta * W, A=beta * W, b=np.zeros(N), y=np.ones(N), gamma=gamma
+        )
+        verdicts = [h.judge().decision for h in ScaledStart().hypotheses(p)]
+        assert all(d is Decision.HOLDS for d in verdicts)
+        claims = [c.judge().decision for c in ScaledStart().claims(p, p.start)]
+        assert all(d is Decision.HOLDS for d in claims)
+        assert ScaledStart().largest_step(p).value < 1 / (256 * N**3.5)
+        printed = [c.judge().decision for c in StepClaim("printed").claims(p, p.start)]
+        assert printed == [Decision.VIOLATED]
+
+
+def test_section_7_in_small_shows_what_the_paper_saw(implicit: Builder) -> None:
+    """Larger gamma needs more sweeps, larger m trains faster, gamma |A| drifts up."""
+    short = [f"train.steps={n}" for n in (30,)]
+    losses = [report("sec7", f"model.width={m}", *short).track.loss.value[-1] for m in (25, 200)]
+    assert losses[1] < losses[0]
+    case = read_case(FOLDER / "sec7.yaml", short)
+    p = build_problem(case)
+    run = p.train.run(p)
+    assert p.model.at(run.final).gamma0.value > p.start.gamma0.value
+    from deqcheck.theorems.gao2022.lem3_1 import Iterates
+
+    counts = []
+    for gamma in (0.1, 0.3, 0.6):
+        p = build_problem(read_case(FOLDER / "sec7.yaml", [f"model.gamma={gamma}"]))
+        counts.append(Iterates(p.start).count())
+    assert counts == sorted(set(counts))
+
+
+def test_lemmas_hold_at_many_points(implicit: Builder) -> None:
+    """Nothing sound is ever found violated."""
+    sound = [
+        s for s in engine.statements()
+        if s.id.startswith("gao2022/") and "static" in s.dynamics and "eta" not in s.id
+    ]  # fmt: skip
+    for seed in range(10):
+        r = np.random.default_rng(seed)
+        N, d, m = r.integers(1, 5, size=3)
+        p = implicit(N, d, m, q=float(r.uniform(0.05, 0.98)), seed=seed, gamma=0.5)
+        for statement in sound:
+            judge = statement()
+            if any(h.judge().decision is not Decision.HOLDS for h in judge.hypotheses(p)):
+                continue
+            for claim in judge.claims(p, p.start):
+                judged = claim.judge()
+                assert judged.decision is not Decision.VIOLATED, (seed, statement.id, judged)
+
+
+def test_the_sweep_count_never_exceeds_its_bound(implicit: Builder) -> None:
+    for seed in range(10):
+        p = implicit(3, 4, 6, q=0.7, seed=seed)
+        names = {c.name: c.judge().decision for c in Lemma31().claims(p, p.start)}
+        assert names.get(Lemma31.forward.name) is Decision.HOLDS
