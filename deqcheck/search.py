@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import NoEquilibrium, Problem
 from deqcheck.records.claim import Decision
 from deqcheck.theorems.base import DESCENT, Search, Statement
 
@@ -31,14 +31,17 @@ def search(statement: Statement, wanted: Search, build: Builder) -> Found | None
     """The largest scale (or the smallest, if larger is easier) for which the hypotheses hold.
 
     `build` makes the problem with the named arrays scaled. Hypotheses are taken to be monotone in
-    the scale, and one that is undecided counts as not holding.
+    the scale, and one that is undecided, or that has no equilibrium, counts as not holding.
     """
 
     def at(scale: float) -> Problem:
         return build(dict.fromkeys(wanted.arrays, scale))
 
     def holds(scale: float) -> bool:
-        judged = (h.judge() for h in statement.hypotheses(at(scale)))
+        try:
+            judged = [h.judge() for h in statement.hypotheses(at(scale))]
+        except NoEquilibrium:
+            return False
         return all(j.decision is Decision.HOLDS for j in judged)
 
     harder = 2.0 if wanted.smaller_is_easier else 0.5

@@ -19,9 +19,10 @@ def Q_prime(x: np.ndarray) -> np.ndarray:
 def angles(X: np.ndarray) -> np.ndarray:
     """Angles between the columns, as 2 atan2(|u - v|, |u + v|): arccos loses small angles."""
     unit = X / np.linalg.norm(X, axis=0)
-    apart = np.linalg.norm(unit[:, :, None] - unit[:, None, :], axis=0)
-    along = np.linalg.norm(unit[:, :, None] + unit[:, None, :], axis=0)
-    return 2 * np.arctan2(apart, along)
+    apart = np.stack([np.linalg.norm(unit - u[:, None], axis=0) for u in unit.T])
+    along = np.stack([np.linalg.norm(unit + u[:, None], axis=0) for u in unit.T])
+    angles: np.ndarray = 2 * np.arctan2(apart, along)
+    return angles
 
 
 def gram(X: np.ndarray) -> np.ndarray:

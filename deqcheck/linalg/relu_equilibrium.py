@@ -109,6 +109,8 @@ class Equilibrium:
     Z: np.ndarray
     certificate: Certificate
     sweeps: int = 0
+    # How far C itself may be from the true one (Frobenius).
+    C_radius: float = 0.0
 
     @cached_property
     def H(self) -> np.ndarray:
@@ -132,7 +134,8 @@ class Equilibrium:
 
     @cached_property
     def error(self) -> float:
-        return float(self.certificate.radius(self.residual + self.residual_noise))
+        """A change of C changes the residual by no more, so its radius counts like one."""
+        return float(self.certificate.radius(self.residual + self.residual_noise + self.C_radius))
 
     @property
     def measured_residual(self) -> Measured:
@@ -140,7 +143,7 @@ class Equilibrium:
 
     @cached_property
     def H_error(self) -> float:
-        return float(np.linalg.norm(self.W, 2)) * self.error + self.residual_noise
+        return float(np.linalg.norm(self.W, 2)) * self.error + self.residual_noise + self.C_radius
 
     @cached_property
     def kink_margin(self) -> Measured:
