@@ -9,11 +9,12 @@ factorisation gives the sensitivities v_S = (I - W_SS)^-T a_S that every gradien
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg.lapack import dgetrf, dgetrs
 
 from deqcheck.linalg.errors import rounding
 from deqcheck.records.measured import EPS, Measured
@@ -70,34 +71,42 @@ class Patterns:
         self.W, self.mask = W, mask
 
     @cached_property
+    def _columns(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The units and the samples of each distinct pattern that is not empty."""
+        found: dict[bytes, list[int]] = {}
+        for i, column in enumerate(self.mask.T):
+            found.setdefault(column.tobytes(), []).append(i)
+        groups = [(np.flatnonzero(self.mask[:, i[0]]), np.array(i)) for i in found.values()]
+        return [(active, columns) for active, columns in groups if active.size]
+
+    @cached_property
     def _groups(self) -> list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-        packed, inverse = np.unique(self.mask, axis=1, return_inverse=True)
-        inverse = np.asarray(inverse).ravel()
         groups = []
-        for i in range(packed.shape[1]):
-            active = np.flatnonzero(packed[:, i])
-            if active.size:
-                block = np.eye(active.size) - self.W[np.ix_(active, active)]
-                groups.append((active, np.flatnonzero(inverse == i), lu_factor(block)))
+        for active, columns in self._columns:
+            block = -self.W[active[:, None], active]
+            block[np.diag_indices(active.size)] += 1.0
+            # A singular block leaves inf or nan, which no solution with this pattern has.
+            lu, pivots, _ = dgetrf(block, overwrite_a=True)
+            groups.append((active, columns, (lu, pivots)))
         return groups
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
         Z = np.zeros_like(C)
         for active, columns, lu in self._groups:
-            Z[np.ix_(active, columns)] = lu_solve(lu, C[np.ix_(active, columns)])
+            at = (active[:, None], columns)
+            Z[at] = dgetrs(*lu, C[at])[0]
         return Z
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
         V = np.zeros(self.mask.shape)
         for active, columns, lu in self._groups:
-            V[np.ix_(active, columns)] = lu_solve(lu, a[active], trans=1)[:, None]
+            V[active[:, None], columns] = dgetrs(*lu, a[active], trans=1)[0].reshape(-1, 1)
         return V
 
     def cost(self) -> float:
-        sizes = np.unique(self.mask, axis=1).sum(axis=0).astype(float)
-        return float((2 / 3 * sizes**3).sum())
+        return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,10 @@ class Equilibrium:
     sweeps: int = 0
     # How far C itself may be from the true one (Frobenius).
     C_radius: float = 0.0
+    # The same of W.
+    W_radius: float = 0.0
+    # The factorised systems of its own pattern, where the solver left them behind.
+    factored: Patterns | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
@@ -128,9 +141,10 @@ class Equilibrium:
 
     @cached_property
     def residual_noise(self) -> float:
-        """Rounding of the residual's own evaluation."""
-        size = np.linalg.norm(self.W) * np.linalg.norm(self.Z) + np.linalg.norm(self.C)
-        return rounding(1, float(np.sqrt(len(self.W)) * size))
+        """Rounding of the residual's own evaluation, and what W itself is unsure of."""
+        Z_norm = float(np.linalg.norm(self.Z))
+        size = np.linalg.norm(self.W) * Z_norm + np.linalg.norm(self.C)
+        return rounding(1, float(np.sqrt(len(self.W)) * size)) + self.W_radius * Z_norm
 
     @cached_property
     def error(self) -> float:
@@ -157,7 +171,7 @@ class Equilibrium:
 
     def sensitivities(self, a: np.ndarray) -> tuple[np.ndarray, float]:
         """V with columns (I - J W^T)^-1 J a, and its Frobenius radius (on the computed pattern)."""
-        patterns = Patterns(self.W, self.mask)
+        patterns = self.factored or Patterns(self.W, self.mask)
         if patterns.cost() <= POLISH_BUDGET:
             V = patterns.adjoint(a)
         else:
@@ -167,6 +181,7 @@ class Equilibrium:
             1, float(np.sqrt(len(a)) * (1 + np.linalg.norm(self.W)) * np.linalg.norm(V))
         )
         noise += EPS * float(np.linalg.norm(a)) * np.sqrt(V.shape[1])
+        noise += self.W_radius * float(np.linalg.norm(V))
         return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
 
 
@@ -210,6 +225,27 @@ def peaceman_rachford(
     return _settle(W, C, certificate, sweep, np.zeros_like(C))
 
 
+def forward_backward(
+    W: np.ndarray, C: np.ndarray, certificate: Monotone, alpha: float
+) -> Equilibrium:
+    """Z <- relu(Z - alpha ((I - W) Z - C)), a contraction for 0 < alpha < 2 m/||I - W||^2."""
+    step = (1 - alpha) * np.eye(len(W)) + alpha * W
+
+    def sweep(Z: np.ndarray) -> np.ndarray:
+        return relu(step @ Z + alpha * C)
+
+    return _settle(W, C, certificate, sweep, np.zeros_like(C))
+
+
+def on_pattern(
+    W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
+) -> Equilibrium | None:
+    """The equilibrium if it has this very pattern: one solve where the pattern is known."""
+    patterns = Patterns(W, mask)
+    Z = polish(patterns, C)
+    return None if Z is None else Equilibrium(W, C, Z, certificate, factored=patterns)
+
+
 def _settle(
     W: np.ndarray,
     C: np.ndarray,
@@ -228,20 +264,19 @@ def _settle(
         settled = moved <= 4 * EPS * float(np.linalg.norm(Z))
         if (rested >= REST or settled) and not (tried is not None and np.array_equal(tried, mask)):
             tried = mask
-            polished = polish(W, C, mask)
+            polished = on_pattern(W, C, certificate, mask)
             if polished is not None:
-                return Equilibrium(W, C, polished, certificate, count)
+                return replace(polished, sweeps=count)
         if settled or not np.isfinite(moved):
             break
     return Equilibrium(W, C, Z, certificate, count)
 
 
-def polish(W: np.ndarray, C: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
-    """The solution on the pattern `mask`, if it has that very pattern."""
-    patterns = Patterns(W, mask)
+def polish(patterns: Patterns, C: np.ndarray) -> np.ndarray | None:
+    """The solution on these patterns, if it has these very patterns."""
     if patterns.cost() > POLISH_BUDGET:
         return None
     Z = patterns.solve(C)
-    H = W @ Z + C
-    consistent = np.isfinite(Z).all() and (Z >= 0).all() and np.array_equal(H > 0, mask)
+    H = patterns.W @ Z + C
+    consistent = np.isfinite(Z).all() and (Z >= 0).all() and np.array_equal(H > 0, patterns.mask)
     return Z if consistent else None
