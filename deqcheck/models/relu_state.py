@@ -108,6 +108,18 @@ class ReluState(ABC):
         return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
 
     @cached_property
+    def kinks_that_matter(self) -> int:
+        """Pre-activations that are exactly zero where the slope chosen at 0 changes the gradient.
+
+        Where a + W^T V vanishes at such a unit, V solves its equation with every slope there.
+        """
+        at_kink = self.equilibrium.H == 0
+        if not at_kink.any():
+            return 0
+        incoming = self.a[:, None] + self.equilibrium.W.T @ self.V
+        return int(np.sum(at_kink & (incoming != 0)))
+
+    @cached_property
     def sigma_min_Z(self) -> Measured:
         """The n-th singular value of Z (m x n): exactly 0 when m < n."""
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.equilibrium.error)
@@ -166,5 +178,5 @@ class ReluModel(ABC):
         return Objective(state.loss.value, state.loss.error, state.gradient)
 
     def kinks(self, theta: Params) -> Kinks:
-        equilibrium = self.at(theta).equilibrium
-        return Kinks(equilibrium.mask, equilibrium.kink_count)
+        state = self.at(theta)
+        return Kinks(state.equilibrium.mask, state.kinks_that_matter)
