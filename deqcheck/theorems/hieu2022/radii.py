@@ -1,0 +1,159 @@
+"""Conditions with free radii: every parameter stays within its radius of where it starts.
+
+lA = |A(0)| + R_A, lU = |U(0)| + R_U, lu = |u(0)| + R_u (operator norms); lB enters no bound. Every
+right side is a posynomial in R_A, R_U, R_u, so the largest of the ratios right/left is convex in
+their logarithms and its smallest value decides whether any radii will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg.minimax import Optimum, minimise_largest
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import Check, Search
+from deqcheck.theorems.hieu2022.common import PARAMETERS, Training, at_start, moved
+
+RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
+BOX = (-35.0, 35.0)
+# Ratios as near to 1 as this are not told apart from it.
+RESOLUTION = 1e-9
+# Stands for log 0 where a right side vanishes.
+NOTHING = -700.0
+
+
+def row(name: str, right: str, equation: str, power: int = 2) -> Check:
+    return Check(name, f"lambda0^{power} >= {right}", equation)
+
+
+class WithRadii(Training):
+    """Hypotheses in rows lambda0^k >= posynomial of the radii; subclasses list the rows."""
+
+    constants: ClassVar[Mapping[str, str]] = RADII
+    searches = (Search("largest scale of the labels", ("y",), smaller_is_easier=True),)
+
+    positive = Check("positive radii", "min(R_A, R_B, R_U, R_u) > 0", "setting")
+    within_A = Check("A stays within its radius", "distance <= R", "R_A")
+    within_B = Check("B stays within its radius", "distance <= R", "R_B")
+    within_U = Check("U stays within its radius", "distance <= R", "R_U")
+    within_u = Check("u stays within its radius", "distance <= R", "R_u")
+
+    def __init__(self, edition: str = "corrected", fixed: Mapping[str, float] | None = None):
+        super().__init__(edition, fixed)
+        self._solved: tuple[Problem, dict[str, float]] | None = None
+
+    def rows(self) -> Sequence[Check]:
+        """Every row but that of R_B, which occurs in no other."""
+        raise NotImplementedError
+
+    def row_B(self) -> Check:
+        raise NotImplementedError
+
+    def step_rows(self) -> Sequence[Check]:
+        """What restricts the step, written as a row."""
+        return ()
+
+    def radii(self, p: Problem) -> dict[str, float]:
+        if self._solved is None or self._solved[0] is not p:
+            self._solved = (p, self._best(p))
+        return self._solved[1]
+
+    def chosen(self, p: Problem) -> Mapping[str, float]:
+        return {**self.fixed, **self.radii(p)}
+
+    def values(self, p: Problem) -> dict[str, Any]:
+        """What the formulas of the rows speak of."""
+        return {**with_radii(at_start(p), self.radii(p)), "step": p.step}
+
+    def row_claims(self, p: Problem) -> Iterable[Claim]:
+        values = self.values(p)
+        for check in (*self.rows(), self.row_B()):
+            claim = check(**{n: values[n] for n in check.formula.names})
+            yield replace(
+                claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value))
+            )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from self.independence(p)
+        yield self.positive(**self.radii(p))
+        yield from self.row_claims(p)
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        return {"worst_ratio": Measured(self.worst_ratio(p), 0.0)}
+
+    def worst_ratio(self, p: Problem) -> float:
+        """The largest right/left of the rows: at most 1 where the condition holds."""
+        values = numbers(self.values(p))
+        return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.row_B()))))
+
+    def within(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
+        for name in PARAMETERS:
+            k, t, distance = moved(run, name)
+            check: Check = getattr(self, f"within_{name}")
+            yield check.sampled(k, t, distance=distance, R=self.radii(p)[f"R_{name}"])
+
+    def _best(self, p: Problem) -> dict[str, float]:
+        given = {n: float(v) for n, v in self.fixed.items() if n in RADII}
+        if not p.start.sigma_min_Z.value > 0 or min(given.values(), default=1.0) <= 0:
+            return {**dict.fromkeys(RADII, 1.0), **given}
+        found = self._optimum(p, given, self.rows())
+        if p.step:
+            with_step = self._optimum(p, given, (*self.rows(), *self.step_rows()))
+            found = with_step if with_step.value <= 0 else found
+        free = [n for n in ("R_A", "R_U", "R_u") if n not in given]
+        radii = {**given, **dict(zip(free, np.exp(found.x).tolist(), strict=True))}
+        if "R_B" not in radii:
+            # R_B costs nothing: its row is as far from failing as the worst of the others.
+            values = with_radii(numbers(at_start(p)), {**radii, "R_B": 1.0})
+            need = _log_ratio(self.row_B(), {**values, **self.extras()})
+            radii["R_B"] = float(np.exp(np.clip(need - found.value, *BOX)))
+        return {n: radii[n] for n in RADII}
+
+    def extras(self) -> dict[str, float]:
+        """Constants of the rows beside the radii."""
+        return {}
+
+    def _optimum(self, p: Problem, given: Mapping[str, float], rows: Sequence[Check]) -> Optimum:
+        base = {**numbers(at_start(p)), "step": p.step, **self.extras()}
+        free = [n for n in ("R_A", "R_U", "R_u") if n not in given]
+        rows = (*rows, self.row_B()) if "R_B" in given else rows
+
+        def ratios(x: np.ndarray) -> np.ndarray:
+            radii = {"R_B": 1.0, **given, **dict(zip(free, np.exp(x).tolist(), strict=True))}
+            values = with_radii(base, radii)
+            return np.array([_log_ratio(check, values) for check in rows])
+
+        if not free:
+            return Optimum(np.array([]), float(ratios(np.array([])).max()))
+        return minimise_largest(ratios, _start(base, free), BOX)
+
+
+def _start(base: Mapping[str, float], free: Sequence[str]) -> np.ndarray:
+    """R_A = max(|A|, 1), R_U = |U| and the R_u that makes its own row an equality."""
+    need = 8 * base["X"] * base["r0"] * base["norm_U"] / (base["m"] * base["lambda0"] ** 2)
+    first = {"R_A": max(base["norm_A"], 1.0), "R_U": base["norm_U"], "R_u": need}
+    return np.clip(np.log([max(first[n], 1e-15) for n in free]), -30.0, 30.0)
+
+
+def with_radii(values: Mapping[str, Any], radii: Mapping[str, float]) -> dict[str, Any]:
+    reach = {f"l{n}": values[f"norm_{n}"] + radii[f"R_{n}"] for n in ("A", "U", "u")}
+    return {**values, **radii, **reach}
+
+
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {n: v.value if isinstance(v, Measured) else float(v) for n, v in values.items()}
+
+
+def _log_ratio(check: Check, values: Mapping[str, float]) -> float:
+    with np.errstate(all="ignore"):
+        left, right = check.formula.numbers(values)
+        if check.formula.relation == "<=":
+            left, right = right, left
+        return float(max(np.log(right) - np.log(left), NOTHING)) if right > 0 else NOTHING
