@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
+from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm, pack, unpack
@@ -154,6 +155,8 @@ class Integration:
                 return
             for i, column in enumerate(piece.y.T[1:], start=first + 1):
                 yield i, unpack(np.ascontiguousarray(column), shapes)
+            if self.status is not Status.COMPLETED:
+                return
             x = piece.y[:, -1]
             gap = self.problem.model.objective(unpack(x, shapes)).gap
             t = float(self.times[last])
@@ -172,6 +175,7 @@ class Integration:
 
         span = self.times[first : last + 1]
         self._budget = STARVED
+        self._watch = Watch(self.problem.model, float(span[-1] - span[0]))
         try:
             with np.errstate(all="ignore"):
                 piece = solve_ivp(
@@ -186,6 +190,8 @@ class Integration:
                 )
         except Starving:
             return self._stiffer(x, first, last)
+        except Sliding as slide:
+            return self._until_kink(x, first, slide.t)
         except NoEquilibrium as stop:
             self.status = Status.NO_EQUILIBRIUM
             self.notes.append(f"after t = {span[0]:g}: {stop}")
@@ -200,11 +206,6 @@ class Integration:
     def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
         """An explicit method that starves is replaced for the rest, and the notes say so."""
         t = self.times[first]
-        if self.problem.model.kinks(unpack(x, self.problem.shapes)) is not None:
-            # No smooth method gets past a kink along which the flow slides.
-            self.status = Status.KINK_REACHED
-            self.notes.append(f"kink reached after t = {t:g}: {STARVED} evaluations spent there")
-            return None
         if self.method in STIFF:
             self.status = Status.INTEGRATOR_FAILED
             self.notes.append(f"{self.method} needed over {STARVED} evaluations after t = {t:g}")
@@ -213,12 +214,22 @@ class Integration:
         self.method = "Radau"
         return self._advance(x, first, last)
 
+    def _until_kink(self, x: np.ndarray, first: int, t: float) -> Any:
+        """What lies before a kink along which the flow slides is still integrated."""
+        self.status = Status.KINK_REACHED
+        note = f"kink reached at t = {t:.6g}: the flow slides along it"
+        self.notes = [*(n for n in self.notes if not n.startswith("kink")), note]
+        before = int(np.searchsorted(self.times, t)) - 1
+        return self._advance(x, first, before) if before > first else None
+
     def _velocity(self, t: float, x: np.ndarray) -> np.ndarray:
         self.evaluations += 1
         self._budget -= 1
         if self._budget < 0:
             raise Starving
-        return -pack(self.problem.model.objective(unpack(x, self.problem.shapes)).gradient)
+        theta = unpack(x, self.problem.shapes)
+        self._watch.see(t, theta)
+        return -pack(self.problem.model.objective(theta).gradient)
 
     def theta(self, t: float) -> Params:
         """Dense output at any time of the run."""
