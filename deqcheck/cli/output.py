@@ -45,12 +45,20 @@ class Destination:
             if _special(self.path):
                 self.path.write_text(text, encoding="utf-8")
             else:
-                _replace(self.path, text)
+                _replace(self.path, text.encode())
         except OSError as error:
             to_stdout(text)
             raise Complaint(
                 f"cannot write {self.path}: {error.strerror}; the result went to stdout instead"
             ) from None
+
+
+def save(path: Path, content: bytes) -> None:
+    """A file that no terminal can show."""
+    try:
+        _replace(path.resolve(), content)
+    except OSError as error:
+        raise Complaint(f"cannot write {path}: {error.strerror}") from None
 
 
 def to_stdout(text: str) -> None:
@@ -71,11 +79,11 @@ def _special(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(path))

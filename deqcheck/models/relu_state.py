@@ -82,7 +82,9 @@ class ReluState(ABC):
 
     @cached_property
     def loss(self) -> Measured:
-        return errors.sum_of_squares(self.r, self.r_radius) / 2
+        total = errors.sum_of_squares(self.r, self.r_radius)
+        # Halving is exact.
+        return Measured(total.value / 2, total.error / 2)
 
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
