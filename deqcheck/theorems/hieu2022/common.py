@@ -15,7 +15,9 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.base import Check, Cite, Statement
 
 PAPER = "Hieu 2022"
-PARAMETERS = ("A", "B", "U", "u")
+# A makes the symmetric part of W, B the skew part.
+WORDS = {"A": "symmetric", "B": "skew", "U": "inputs", "u": "outputs"}
+PARAMETERS = tuple(WORDS)
 
 
 def cite(number: str, equations: str = "") -> Cite:

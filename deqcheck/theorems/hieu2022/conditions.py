@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,11 +26,12 @@ class Feasible(WithRadii):
 
     dynamics = (STATIC,)
     searches = ()
-    constants: Mapping[str, str] = {}
+    constants: ClassVar[Mapping[str, str]] = {}
 
     no_read_out = Check("u starts at zero", "norm_u == 0", "setting")
     # In the row of R_u: lambda0^2 >= factor X r0 lU/(m R_u).
-    factor: float
+    factor: ClassVar[float]
+    room_for_outputs: Check
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
@@ -39,8 +40,8 @@ class Feasible(WithRadii):
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         return ()
 
-    def admissible_step(self, p: Problem) -> None:
-        return None
+    def admissible_step(self, p: Problem) -> Measured:
+        return Measured(np.inf)
 
     def _best(self, p: Problem) -> dict[str, float]:
         if not p.start.sigma_min_Z.value > 0:
@@ -52,8 +53,8 @@ class Feasible(WithRadii):
         values = with_radii({**base, **self.extras()}, _recipe(base, 1.0, self.factor))
         ratios = [
             right / left
-            for check in (*self.rows(), self.row_B())
-            if check is not self.row_u
+            for check in (*self.rows(), self.room_for_skew)
+            if check is not self.room_for_outputs
             for left, right in [check.formula.numbers(values)]
         ]
         # 0.49: the rows need not stand at their very edge.
@@ -113,9 +114,7 @@ class FeasibleCondition2(Feasible, Condition2):
 
     mean = Check("lambda0 is at most the mean", "lambda0^2 <= Z_fro^2/N", "trace")
     energy = Check("size of the equilibrium", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
-    necessary = Check(
-        "(3.18) with the smallest radii", "lambda0^2 >= 20*X^2*norm_U^2", "(3.18)"
-    )
+    necessary = Check("(3.18) with the smallest radii", "lambda0^2 >= 20*X^2*norm_U^2", "(3.18)")
 
     def chosen(self, p: Problem) -> Mapping[str, float]:
         return {} if self.printed else self.radii(p)

@@ -19,7 +19,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check, Search
-from deqcheck.theorems.hieu2022.common import PARAMETERS, Training, at_start, moved
+from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS, Training, at_start, moved
 
 RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
 BOX = (-35.0, 35.0)
@@ -37,23 +37,25 @@ class WithRadii(Training):
     """Hypotheses in rows lambda0^k >= posynomial of the radii; subclasses list the rows."""
 
     constants: ClassVar[Mapping[str, str]] = RADII
-    searches = (Search("largest scale of the labels", ("y",), smaller_is_easier=True),)
+    searches: ClassVar[tuple[Search, ...]] = (
+        Search("largest scale of the labels", ("y",), smaller_is_easier=True),
+    )
+
+    # The row of R_B, which occurs in no other.
+    room_for_skew: Check
 
     positive = Check("positive radii", "min(R_A, R_B, R_U, R_u) > 0", "setting")
-    within_A = Check("A stays within its radius", "distance <= R", "R_A")
-    within_B = Check("B stays within its radius", "distance <= R", "R_B")
-    within_U = Check("U stays within its radius", "distance <= R", "R_U")
-    within_u = Check("u stays within its radius", "distance <= R", "R_u")
+    within_symmetric = Check("A stays within its radius", "distance <= R", "R_A")
+    within_skew = Check("B stays within its radius", "distance <= R", "R_B")
+    within_inputs = Check("U stays within its radius", "distance <= R", "R_U")
+    within_outputs = Check("u stays within its radius", "distance <= R", "R_u")
 
     def __init__(self, edition: str = "corrected", fixed: Mapping[str, float] | None = None):
         super().__init__(edition, fixed)
         self._solved: tuple[Problem, dict[str, float]] | None = None
 
     def rows(self) -> Sequence[Check]:
-        """Every row but that of R_B, which occurs in no other."""
-        raise NotImplementedError
-
-    def row_B(self) -> Check:
+        """Every row but that of R_B."""
         raise NotImplementedError
 
     def step_rows(self) -> Sequence[Check]:
@@ -74,11 +76,9 @@ class WithRadii(Training):
 
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
-        for check in (*self.rows(), self.row_B()):
+        for check in (*self.rows(), self.room_for_skew):
             claim = check(**{n: values[n] for n in check.formula.names})
-            yield replace(
-                claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value))
-            )
+            yield replace(claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value)))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
@@ -91,12 +91,12 @@ class WithRadii(Training):
     def worst_ratio(self, p: Problem) -> float:
         """The largest right/left of the rows: at most 1 where the condition holds."""
         values = numbers(self.values(p))
-        return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.row_B()))))
+        return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.room_for_skew))))
 
     def within(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
         for name in PARAMETERS:
             k, t, distance = moved(run, name)
-            check: Check = getattr(self, f"within_{name}")
+            check: Check = getattr(self, f"within_{WORDS[name]}")
             yield check.sampled(k, t, distance=distance, R=self.radii(p)[f"R_{name}"])
 
     def _best(self, p: Problem) -> dict[str, float]:
@@ -112,7 +112,7 @@ class WithRadii(Training):
         if "R_B" not in radii:
             # R_B costs nothing: its row is as far from failing as the worst of the others.
             values = with_radii(numbers(at_start(p)), {**radii, "R_B": 1.0})
-            need = _log_ratio(self.row_B(), {**values, **self.extras()})
+            need = _log_ratio(self.room_for_skew, {**values, **self.extras()})
             radii["R_B"] = float(np.exp(np.clip(need - found.value, *BOX)))
         return {n: radii[n] for n in RADII}
 
@@ -123,7 +123,7 @@ class WithRadii(Training):
     def _optimum(self, p: Problem, given: Mapping[str, float], rows: Sequence[Check]) -> Optimum:
         base = {**numbers(at_start(p)), "step": p.step, **self.extras()}
         free = [n for n in ("R_A", "R_U", "R_u") if n not in given]
-        rows = (*rows, self.row_B()) if "R_B" in given else rows
+        rows = (*rows, self.room_for_skew) if "R_B" in given else rows
 
         def ratios(x: np.ndarray) -> np.ndarray:
             radii = {"R_B": 1.0, **given, **dict(zip(free, np.exp(x).tolist(), strict=True))}

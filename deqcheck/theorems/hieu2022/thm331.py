@@ -16,17 +16,19 @@ from deqcheck.theorems.hieu2022.radii import WithRadii, row
 class Condition1(WithRadii):
     """The rows (3.8) and (3.9)."""
 
-    row_A = row("room for A", "8*X*r0*lU*lu*lA/(m^2*R_A)", "(3.8)")
-    row_b = row("room for B", "8*X*r0*lU*lu/(m^2*R_B)", "(3.8)")
-    row_U = row("room for U", "4*X*r0*lu/(m*R_U)", "(3.8)")
-    row_u = row("room for u", "4*X*r0*lU/(m*R_u)", "(3.8)")
-    row_Z = row("room for Z", "8*X^2*r0*lu/m^2*(4*lU^2*(lA^2+1)/m^2 + 1)", "(3.9)", 3)
+    room_for_symmetric = row("room for A", "8*X*r0*lU*lu*lA/(m^2*R_A)", "(3.8)")
+    room_for_skew = row("room for B", "8*X*r0*lU*lu/(m^2*R_B)", "(3.8)")
+    room_for_inputs = row("room for U", "4*X*r0*lu/(m*R_U)", "(3.8)")
+    room_for_outputs = row("room for u", "4*X*r0*lU/(m*R_u)", "(3.8)")
+    room_for_features = row("room for Z", "8*X^2*r0*lu/m^2*(4*lU^2*(lA^2+1)/m^2 + 1)", "(3.9)", 3)
 
     def rows(self) -> Sequence[Check]:
-        return (self.row_A, self.row_U, self.row_u, self.row_Z)
-
-    def row_B(self) -> Check:
-        return self.row_b
+        return (
+            self.room_for_symmetric,
+            self.room_for_inputs,
+            self.room_for_outputs,
+            self.room_for_features,
+        )
 
 
 class Theorem331(Condition1):

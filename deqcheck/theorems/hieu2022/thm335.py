@@ -29,20 +29,22 @@ class Condition2(WithRadii):
         "smaller step",
     }
 
-    row_A = row("room for A", "16*X*r0*lU*lu*lA/(m^2*R_A)", "(3.16)")
-    row_b = row("room for B", "16*X*r0*lU*lu/(m^2*R_B)", "(3.16)")
-    row_U = row("room for U", "8*X*r0*lu/(m*R_U)", "(3.16)")
-    row_u = row("room for u", "8*X*r0*lU/(m*R_u)", "(3.16)")
-    row_Z_printed = row("room for Z", "8*X^2*r0*lu*(1 + 6*lU^2*lA^2 + 4*lU^2)", "(3.17)", 3)
-    row_Z = row(
+    room_for_symmetric = row("room for A", "16*X*r0*lU*lu*lA/(m^2*R_A)", "(3.16)")
+    room_for_skew = row("room for B", "16*X*r0*lU*lu/(m^2*R_B)", "(3.16)")
+    room_for_inputs = row("room for U", "8*X*r0*lu/(m*R_U)", "(3.16)")
+    room_for_outputs = row("room for u", "8*X*r0*lU/(m*R_u)", "(3.16)")
+    room_for_features_printed = row(
+        "room for Z", "8*X^2*r0*lu*(1 + 6*lU^2*lA^2 + 4*lU^2)", "(3.17)", 3
+    )
+    room_for_features = row(
         "room for Z", "16*X^2*r0*lu/m^2*(1 + 4*lU^2*(lA^2+1)/m^2)", "(3.17), repaired", 3
     )
-    row_gap_printed = row(
+    room_for_rest_printed = row(
         "room for the rest",
         "20*X^2*(lu^2 + 4*lu^2*lU^2*lA^2 + 4*lu^2*lU^2 + lU^2)",
         "(3.18)",
     )
-    row_gap = row(
+    room_for_rest = row(
         "room for the rest",
         "kappa*X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)",
         "(3.18), repaired",
@@ -54,12 +56,12 @@ class Condition2(WithRadii):
         "1/(2*X*lambda0*lU*lu*lA), 1/(6*lambda0^2*lu^2*lA^2))",
         "Theorem 3.3.5",
     )
-    step_A = Check(
+    small_step = Check(
         "step size",
         "step <= lambda0^2/(8*(X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2))^2)",
         "repair A",
     )
-    step_B = Check("step size", "step <= m^2/(X^2*lU^2)", "repair B")
+    large_step = Check("step size", "step <= m^2/(X^2*lU^2)", "repair B")
 
     @property
     def kappa(self) -> float:
@@ -69,7 +71,7 @@ class Condition2(WithRadii):
     def step_check(self) -> Check:
         if self.printed:
             return self.step_printed
-        return self.step_A if self.kappa >= SMALL_STEP_KAPPA else self.step_B
+        return self.small_step if self.kappa >= SMALL_STEP_KAPPA else self.large_step
 
     def extras(self) -> dict[str, float]:
         return {"kappa": self.kappa}
@@ -78,16 +80,13 @@ class Condition2(WithRadii):
         return {**super().values(p), **self.extras()}
 
     def rows(self) -> Sequence[Check]:
-        last = (self.row_Z_printed, self.row_gap_printed)
+        last = (self.room_for_features_printed, self.room_for_rest_printed)
         return (
-            self.row_A,
-            self.row_U,
-            self.row_u,
-            *(last if self.printed else (self.row_Z, self.row_gap)),
+            self.room_for_symmetric,
+            self.room_for_inputs,
+            self.room_for_outputs,
+            *(last if self.printed else (self.room_for_features, self.room_for_rest)),
         )
-
-    def row_B(self) -> Check:
-        return self.row_b
 
     def step_rows(self) -> Sequence[Check]:
         return (self.step_check,)
