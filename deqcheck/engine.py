@@ -45,7 +45,7 @@ def run(
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, stop, started)
-    trajectory = _trained(problem, asked, progress or silent) if problem.train else None
+    trajectory = trained(problem, asked, progress or silent) if problem.train else None
     verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
     return Report(
         **_labels(case),
@@ -77,7 +77,7 @@ def bounds(
     )
 
 
-def _trained(
+def trained(
     problem: Problem, asked: Sequence[Statement], progress: Callable[[Progress], None]
 ) -> Trajectory:
     tracks, infima = _union(s.tracks for s in asked), _union(s.infima for s in asked)

@@ -71,7 +71,10 @@ class GradientFlow:
         return recorder.finish(
             theta,
             Status.INTERRUPTED if interrupted else status,
-            [*dict.fromkeys([*loose.notes, *tight.notes]), *pieces.notes()],
+            [
+                *dict.fromkeys([*loose.notes, *tight.notes]),
+                *pieces.notes(min(loose.kink, tight.kink)),
+            ],
             loose.evaluations + tight.evaluations,
             pieces.crossings,
         )
@@ -107,14 +110,18 @@ class Pieces:
             self.crossings.append((self._last[0], t))
         self._last = (t, kinks.pattern)
 
-    def notes(self) -> list[str]:
-        if not self.crossings:
-            return []
-        first = self.crossings[0]
-        return [
-            f"the activation pattern changed in {len(self.crossings)} recorded intervals, first "
-            f"between t = {first[0]:g} and t = {first[1]:g}"
-        ]
+    def notes(self, kink: float) -> list[str]:
+        """`kink` is when the flow began to slide, inf where it did not."""
+        notes = []
+        if np.isfinite(kink):
+            notes.append(f"kink reached at t = {kink:.6g}: the flow slides along it")
+        if self.crossings:
+            first = self.crossings[0]
+            notes.append(
+                f"the activation pattern changed in {len(self.crossings)} recorded intervals, "
+                f"first between t = {first[0]:g} and t = {first[1]:g}"
+            )
+        return notes
 
 
 class Starving(Exception):
@@ -140,6 +147,8 @@ class Integration:
         self.atol = max(flow.atol * factor * (scale or 1.0), 1e-300)
         self.status = Status.COMPLETED
         self.notes: list[str] = []
+        # When the flow began to slide along a kink.
+        self.kink = np.inf
         self.evaluations = 0
         self._budget = STARVED
         self.pieces: list[Any] = []
@@ -217,8 +226,7 @@ class Integration:
     def _until_kink(self, x: np.ndarray, first: int, t: float) -> Any:
         """What lies before a kink along which the flow slides is still integrated."""
         self.status = Status.KINK_REACHED
-        note = f"kink reached at t = {t:.6g}: the flow slides along it"
-        self.notes = [*(n for n in self.notes if not n.startswith("kink")), note]
+        self.kink = t
         before = int(np.searchsorted(self.times, t)) - 1
         return self._advance(x, first, before) if before > first else None
 

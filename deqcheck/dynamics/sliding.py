@@ -14,8 +14,9 @@ from deqcheck.models.problem import Params
 
 # The pattern is looked at once in so many evaluations, and judged over so many looks.
 EVERY, LOOKS = 25, 80
-# A window in which the pattern changed so often and time moved by so little of the segment slides.
-CHANGES, PROGRESS = 20, 0.01
+# A window in which the pattern changed so often and time moved by so little of the segment slides:
+# at this pace a segment takes twenty thousand evaluations.
+CHANGES, PROGRESS = 20, 0.1
 
 
 class Sliding(Exception):

@@ -13,7 +13,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import at_start, cite
-from deqcheck.theorems.hieu2022.radii import RADII, WithRadii, numbers, with_radii
+from deqcheck.theorems.hieu2022.radii import WithRadii, numbers, with_radii
 from deqcheck.theorems.hieu2022.thm331 import Condition1
 from deqcheck.theorems.hieu2022.thm335 import Condition2
 
@@ -43,9 +43,13 @@ class Feasible(WithRadii):
     def admissible_step(self, p: Problem) -> Measured:
         return Measured(np.inf)
 
+    def applies(self, p: Problem) -> bool:
+        return bool(p.start.sigma_min_Z.value > 0 and not p.start.u.any())
+
+    def chosen(self, p: Problem) -> Mapping[str, float]:
+        return {**self.fixed, **self.radii(p)} if self.applies(p) else self.fixed
+
     def _best(self, p: Problem) -> dict[str, float]:
-        if not p.start.sigma_min_Z.value > 0:
-            return dict.fromkeys(RADII, 1.0)
         return _recipe(numbers(at_start(p)), self.label_scale(p), self.factor)
 
     def label_scale(self, p: Problem) -> float:
@@ -61,7 +65,7 @@ class Feasible(WithRadii):
         return float(min(1.0, np.sqrt(0.49 / max(*ratios, 1e-300))))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
-        if not p.start.sigma_min_Z.value > 0 or p.start.u.any():
+        if not self.applies(p):
             return {}
         return {"label_scale": Measured(self.label_scale(p), 0.0)}
 
@@ -70,7 +74,7 @@ class Feasible(WithRadii):
         return {**with_radii(small, self.radii(p)), **self.extras()}
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        if p.start.sigma_min_Z.value > 0:
+        if self.applies(p):
             yield from self.row_claims(p)
 
 
@@ -117,7 +121,7 @@ class FeasibleCondition2(Feasible, Condition2):
     necessary = Check("(3.18) with the smallest radii", "lambda0^2 >= 20*X^2*norm_U^2", "(3.18)")
 
     def chosen(self, p: Problem) -> Mapping[str, float]:
-        return {} if self.printed else self.radii(p)
+        return self.fixed if self.printed else super().chosen(p)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {} if self.printed else super().quantities(p)

@@ -104,15 +104,16 @@ class WithRadii(Training):
         if not p.start.sigma_min_Z.value > 0 or min(given.values(), default=1.0) <= 0:
             return {**dict.fromkeys(RADII, 1.0), **given}
         found = self._optimum(p, given, self.rows())
-        if p.step:
-            with_step = self._optimum(p, given, (*self.rows(), *self.step_rows()))
-            found = with_step if with_step.value <= 0 else found
-        free = [n for n in ("R_A", "R_U", "R_u") if n not in given]
-        radii = {**given, **dict(zip(free, np.exp(found.x).tolist(), strict=True))}
-        if "R_B" not in radii:
+        every = (*self.rows(), *self.step_rows())
+        base = self._base(p)
+        if p.step and found.value <= 0 < _log_ratios(base, _filled(given, found.x), every).max():
+            # Other radii may allow the step of the case as well.
+            allowing = self._optimum(p, given, every)
+            found = allowing if allowing.value <= 0 else found
+        radii = _filled(given, found.x)
+        if "R_B" not in given:
             # R_B costs nothing: its row is as far from failing as the worst of the others.
-            values = with_radii(numbers(at_start(p)), {**radii, "R_B": 1.0})
-            need = _log_ratio(self.room_for_skew, {**values, **self.extras()})
+            need = float(_log_ratios(base, radii, (self.room_for_skew,))[0])
             radii["R_B"] = float(np.exp(np.clip(need - found.value, *BOX)))
         return {n: radii[n] for n in RADII}
 
@@ -120,19 +121,37 @@ class WithRadii(Training):
         """Constants of the rows beside the radii."""
         return {}
 
+    def _base(self, p: Problem) -> dict[str, float]:
+        return {**numbers(at_start(p)), "step": p.step, **self.extras()}
+
     def _optimum(self, p: Problem, given: Mapping[str, float], rows: Sequence[Check]) -> Optimum:
-        base = {**numbers(at_start(p)), "step": p.step, **self.extras()}
-        free = [n for n in ("R_A", "R_U", "R_u") if n not in given]
         rows = (*rows, self.room_for_skew) if "R_B" in given else rows
+        base = self._base(p)
 
         def ratios(x: np.ndarray) -> np.ndarray:
-            radii = {"R_B": 1.0, **given, **dict(zip(free, np.exp(x).tolist(), strict=True))}
-            values = with_radii(base, radii)
-            return np.array([_log_ratio(check, values) for check in rows])
+            return _log_ratios(base, _filled(given, x), rows)
 
-        if not free:
-            return Optimum(np.array([]), float(ratios(np.array([])).max()))
-        return minimise_largest(ratios, _start(base, free), BOX)
+        start = _start(base, _free(given))
+        here = float(ratios(start).max())
+        if not len(start) or here <= NOTHING:
+            return Optimum(start, here)
+        return minimise_largest(ratios, start, BOX)
+
+
+def _free(given: Mapping[str, float]) -> list[str]:
+    return [n for n in ("R_A", "R_U", "R_u") if n not in given]
+
+
+def _filled(given: Mapping[str, float], x: np.ndarray) -> dict[str, float]:
+    """The radii with the given ones, R_B = 1 unless it is among them, and exp(x) for the rest."""
+    return {"R_B": 1.0, **given, **dict(zip(_free(given), np.exp(x).tolist(), strict=True))}
+
+
+def _log_ratios(
+    base: Mapping[str, float], radii: Mapping[str, float], rows: Sequence[Check]
+) -> np.ndarray:
+    values = with_radii(base, radii)
+    return np.array([_log_ratio(check, values) for check in rows])
 
 
 def _start(base: Mapping[str, float], free: Sequence[str]) -> np.ndarray:
