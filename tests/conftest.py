@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from make_hieu2022_arrays import instance
 
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm
+from deqcheck.models.monotone_deq import MonotoneDeqModel
 from deqcheck.models.problem import Problem
 
 
@@ -33,6 +35,23 @@ def delm_problem(
     return Problem(Delm(gamma=gamma).build(data, Square()), theta, train)
 
 
+def monotone_problem(
+    n: int = 6,
+    d: int = 4,
+    N: int = 3,
+    m: float = 1.0,
+    seed: int = 0,
+    labels: float = 1.0,
+    train: Any = None,
+    solver: str = "peaceman-rachford",
+    **arrays: Any,
+) -> Problem:
+    """The verified instances of hieu2022 are monotone_problem(n, d, N, m, seed)."""
+    drawn = {**instance(seed, n, d, N), **{k: np.asarray(a, float) for k, a in arrays.items()}}
+    model = MonotoneDeqModel(m, drawn.pop("X"), labels * drawn.pop("y"), solver)
+    return Problem(model, drawn, train)
+
+
 def bare_case(**more: Any) -> SimpleNamespace:
     """A case without a file, for problems built in a test."""
     fields = {
@@ -51,6 +70,11 @@ def bare_case(**more: Any) -> SimpleNamespace:
 @pytest.fixture
 def delm() -> Callable[..., Problem]:
     return delm_problem
+
+
+@pytest.fixture
+def monotone() -> Callable[..., Problem]:
+    return monotone_problem
 
 
 @pytest.fixture

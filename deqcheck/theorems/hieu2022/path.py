@@ -52,6 +52,8 @@ class PathCondition(Training):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
+        if p.start.sigma_min_Z.high <= 0:
+            return
         values = at_start(p)
         names = ("X", "m", "norm_U", "norm_A", "lambda0")
         yield self.room(R=self.radius(p), **{name: values[name] for name in names})

@@ -83,7 +83,9 @@ class WithRadii(Training):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
         yield self.positive(**self.radii(p))
-        yield from self.row_claims(p)
+        # With lambda0 = 0 the rows say nothing new.
+        if p.start.sigma_min_Z.high > 0:
+            yield from self.row_claims(p)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"worst_ratio": Measured(self.worst_ratio(p), 0.0)}
