@@ -22,6 +22,8 @@ TIGHTER, TIGHTEST = 1e-2, 2.3e-14
 SEGMENTS = 20
 # An explicit method that needs more evaluations than this for one segment is starving.
 STARVED = 20_000
+# The dense Jacobian of a stiff method is out of reach above so many parameters.
+STIFF_LIMIT = 2000
 # Evaluations spent on locating an infimum between samples.
 REFINEMENTS = 12
 
@@ -215,7 +217,7 @@ class Integration:
     def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
         """An explicit method that starves is replaced for the rest, and the notes say so."""
         t = self.times[first]
-        if self.method in STIFF:
+        if self.method in STIFF or x.size > STIFF_LIMIT:
             self.status = Status.INTEGRATOR_FAILED
             self.notes.append(f"{self.method} needed over {STARVED} evaluations after t = {t:g}")
             return None

@@ -68,9 +68,7 @@ def test_both_splittings_find_the_same_equilibrium(monotone: Builder) -> None:
         assert first.error < 1e-10
 
 
-def test_sweeps_without_polish_agree(
-    monotone: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweeps_without_polish_agree(monotone: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     polished = monotone(5, 3, 4, 0.5).start.equilibrium
     monkeypatch.setattr(relu_equilibrium, "POLISH_BUDGET", 0.0)
     for solver in ("peaceman-rachford", "forward-backward"):
@@ -226,9 +224,7 @@ def test_signs_of_the_appendix_are_reversed(monotone: Builder) -> None:
     h = 1e-6
     jacobian = oracle.state_jacobians(p.start)["A"]
     way = np.random.default_rng(1).normal(size=(4, 4))
-    up, down = (
-        p.model.at({**p.theta0, "A": p.theta0["A"] + sign * h * way}).Z for sign in (1, -1)
-    )
+    up, down = (p.model.at({**p.theta0, "A": p.theta0["A"] + sign * h * way}).Z for sign in (1, -1))
     slope = vec(up - down) / (2 * h)
     assert np.linalg.norm(slope - jacobian @ vec(way)) < 1e-8 * np.linalg.norm(slope)
     assert np.linalg.norm(slope + jacobian @ vec(way)) > np.linalg.norm(slope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,8 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.base import Check, Cite, Statement
 
 PAPER = "Hieu 2022"
+# Conditions whose two sides are as near as this, relatively, are undecided in float64.
+RESOLUTION = 1e-9
 # A makes the symmetric part of W, B the skew part.
 WORDS = {"A": "symmetric", "B": "skew", "U": "inputs", "u": "outputs"}
 PARAMETERS = tuple(WORDS)
@@ -66,6 +69,11 @@ class Training(MonotoneStatement):
         if run.gap.value[0] == 0:
             return self.stays.along(run, gap=run.gap, gap_0=run.gap[0])
         return check.along(run, gap=run.gap, gap_0=run.gap[0], **values)
+
+
+def told_apart(claim: Claim) -> Claim:
+    """Sides whose ratio is within RESOLUTION of 1 are not told apart."""
+    return replace(claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value)))
 
 
 def consecutive(p: Problem, run: Trajectory) -> dict[str, Measured]:

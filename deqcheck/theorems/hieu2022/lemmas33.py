@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models import monotone_deq_oracle as oracle
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import NoEquilibrium, Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
@@ -95,7 +95,7 @@ class Pairs(MonotoneStatement):
         found: dict[str, Claim] = {}
         for i in range(PAIRS):
             other = p.model.at(nearby(p, f"{self.id}.{i}", 10.0 ** (-4 + i % 5)))
-            for claim in self.between(state, other):
+            for claim in _judgeable(self.between, state, other):
                 known = found.get(claim.name)
                 if known is None or _room(claim) < _room(known):
                     found[claim.name] = claim
@@ -103,6 +103,16 @@ class Pairs(MonotoneStatement):
 
     def between(self, state: Any, other: Any) -> Iterable[Claim]:
         raise NotImplementedError
+
+
+def _judgeable(
+    between: Callable[[Any, Any], Iterable[Claim]], state: Any, other: Any
+) -> list[Claim]:
+    """Nothing where a splitting step of the case is not admissible at the other parameters."""
+    try:
+        return list(between(state, other))
+    except NoEquilibrium:
+        return []
 
 
 def _room(claim: Claim) -> float:

@@ -12,7 +12,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check, Search
-from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift
+from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, told_apart
 
 
 def path_length(run: Trajectory) -> Measured:
@@ -56,7 +56,8 @@ class PathCondition(Training):
             return
         values = at_start(p)
         names = ("X", "m", "norm_U", "norm_A", "lambda0")
-        yield self.room(R=self.radius(p), **{name: values[name] for name in names})
+        room = self.room(R=self.radius(p), **{name: values[name] for name in names})
+        yield told_apart(room)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"R": self.radius(p), "rate": p.start.sigma_min_Z**2 / 2}

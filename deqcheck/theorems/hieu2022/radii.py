@@ -8,7 +8,6 @@ their logarithms and its smallest value decides whether any radii will do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +18,17 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check, Search
-from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS, Training, at_start, moved
+from deqcheck.theorems.hieu2022.common import (
+    PARAMETERS,
+    WORDS,
+    Training,
+    at_start,
+    moved,
+    told_apart,
+)
 
 RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
 BOX = (-35.0, 35.0)
-# Ratios as near to 1 as this are not told apart from it.
-RESOLUTION = 1e-9
 # Stands for log 0 where a right side vanishes.
 NOTHING = -700.0
 
@@ -77,8 +81,7 @@ class WithRadii(Training):
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
         for check in (*self.rows(), self.room_for_skew):
-            claim = check(**{n: values[n] for n in check.formula.names})
-            yield replace(claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value)))
+            yield told_apart(check(**{n: values[n] for n in check.formula.names}))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
