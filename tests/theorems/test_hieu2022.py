@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import bare_case
 
 from deqcheck import engine
 from deqcheck.case import build_problem, read_case
@@ -43,6 +42,7 @@ from deqcheck.theorems.hieu2022.thm335 import Theorem335
 from deqcheck.theorems.hieu2022.wellposed import MonotoneWeights, Splitting, monotone_parts
 
 Builder = Callable[..., Problem]
+Judge = Callable[..., Verdict]
 CASES = Path(__file__).parents[2] / "cases" / "hieu2022"
 # n, d, N, m, seed of the verified instances, and the largest label scales for Theorem 3.3.1,
 # repair A, repair B and the path condition.
@@ -54,17 +54,20 @@ INSTANCES = {
 }
 
 
-def judge(
-    p: Problem,
-    statement: type[Statement],
-    monkeypatch: pytest.MonkeyPatch,
-    edition: str = "corrected",
-    constants: Mapping[str, float] | None = None,
-) -> Verdict:
-    monkeypatch.setattr(engine, "statements", lambda: [statement])
-    fixed = {} if constants is None else {statement.id: constants}
-    case = bare_case(theorems=[statement.id], edition=edition, constants=fixed)
-    return engine.run(case, p).verdicts[0]
+@pytest.fixture
+def judge(case: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Judge:
+    def call(
+        p: Problem,
+        statement: type[Statement],
+        edition: str = "corrected",
+        constants: Mapping[str, float] | None = None,
+    ) -> Verdict:
+        monkeypatch.setattr(engine, "statements", lambda: [statement])
+        fixed = {} if constants is None else {statement.id: constants}
+        bare = case(theorems=[statement.id], edition=edition, constants=fixed)
+        return engine.run(bare, p).verdicts[0]
+
+    return call
 
 
 def named(judged: tuple[Judged, ...], name: str) -> Judged:
@@ -159,13 +162,13 @@ def caught(
     statement: type[Statement],
     check: str,
     formula: str,
-    monkeypatch: pytest.MonkeyPatch,
+    judge: Judge,
 ) -> None:
     name = getattr(statement, check).name
-    honest = judge(p, statement, monkeypatch)
+    honest = judge(p, statement)
     assert honest.outcome is Outcome.CONFIRMED, [(c.name, c.decision) for c in honest.conclusions]
     assert named(honest.conclusions, name).decision is Decision.HOLDS
-    wrong = judge(p, broken(statement, **{check: formula}), monkeypatch)
+    wrong = judge(p, broken(statement, **{check: formula}))
     assert wrong.outcome is Outcome.REFUTED
     decisions = {c.decision for c in wrong.conclusions if c.name == name}
     assert Decision.VIOLATED in decisions
@@ -194,7 +197,7 @@ def once(p: Problem, runs: dict[tuple[Any, ...], Any], key: tuple[Any, ...]) -> 
 )
 def test_a_broken_bound_of_the_flow_is_caught(
     monotone: Builder,
-    monkeypatch: pytest.MonkeyPatch,
+    judge: Judge,
     runs: dict[tuple[Any, ...], Any],
     statement: type[Statement],
     check: str,
@@ -202,7 +205,7 @@ def test_a_broken_bound_of_the_flow_is_caught(
 ) -> None:
     train = GradientFlow(horizon=20.0)
     p = once(small_labels(monotone, "inst0", 0, 0.98, train=train), runs, ("flow",))
-    caught(p, statement, check, formula, monkeypatch)
+    caught(p, statement, check, formula, judge)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +213,7 @@ def test_a_broken_bound_of_the_flow_is_caught(
 )
 def test_a_broken_bound_of_descent_is_caught(
     monotone: Builder,
-    monkeypatch: pytest.MonkeyPatch,
+    judge: Judge,
     runs: dict[tuple[Any, ...], Any],
     statement: type[Statement],
     check: str,
@@ -218,7 +221,7 @@ def test_a_broken_bound_of_descent_is_caught(
 ) -> None:
     train = GradientDescent(step=0.1172, steps=200)
     p = once(small_labels(monotone, "inst0", 2, 0.98, train=train), runs, ("descent",))
-    caught(p, statement, check, formula, monkeypatch)
+    caught(p, statement, check, formula, judge)
 
 
 @pytest.mark.parametrize(
@@ -226,13 +229,13 @@ def test_a_broken_bound_of_descent_is_caught(
 )
 def test_a_broken_bound_at_a_point_is_caught(
     monotone: Builder,
-    monkeypatch: pytest.MonkeyPatch,
+    judge: Judge,
     statement: type[Statement],
     check: str,
     formula: str,
 ) -> None:
     train = GradientDescent(step=0.01, steps=1) if statement is OneStep else None
-    caught(monotone(8, 5, 3, 1.0, 0, train=train), statement, check, formula, monkeypatch)
+    caught(monotone(8, 5, 3, 1.0, 0, train=train), statement, check, formula, judge)
 
 
 def test_every_conclusion_has_a_broken_version() -> None:
@@ -292,21 +295,21 @@ def test_the_radii_are_the_best_ones(monotone: Builder, statement: type[Statemen
     + [("c1-gd", 0.08, 0.14)] + [(f"inst{i}-gd", 0.01, 0.126) for i in range(4)],
 )  # fmt: skip
 def test_the_bounds_are_as_tight_as_expected(
-    name: str, low: float, high: float, monkeypatch: pytest.MonkeyPatch
+    name: str, low: float, high: float, judge: Judge
 ) -> None:
     """Slack 1/4 for the flow (lambda0^2/2 against 2 lambda_min(K)) and about 1/8 for descent."""
     case = read_case(CASES / f"{name}.yaml", ["record.points=60"])
     statement = Theorem331 if name.endswith("flow") else Theorem335
-    verdict = judge(build_problem(case), statement, monkeypatch)
+    verdict = judge(build_problem(case), statement)
     assert verdict.outcome is Outcome.CONFIRMED
     rate = next(c for c in verdict.conclusions if c.curve and c.curve.decays)
     assert rate.curve is not None and rate.curve.rate_tightness is not None
     assert low < rate.curve.rate_tightness <= high
 
 
-def test_without_the_hypotheses_the_bound_is_exceeded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_hypotheses_the_bound_is_exceeded(judge: Judge) -> None:
     case = read_case(CASES / "hypotheses-matter.yaml", ["train.rtol=1e-6", "record.points=40"])
-    verdict = judge(build_problem(case), Theorem331, monkeypatch)
+    verdict = judge(build_problem(case), Theorem331)
     assert verdict.outcome is Outcome.NOT_APPLICABLE
     assert verdict.quantities["worst_ratio"].value == pytest.approx(2.3e7, rel=0.01)
     rate = named(verdict.conclusions, "loss below its exponential")
@@ -326,10 +329,10 @@ def test_a_default_initialisation_misses_by_far(
     assert Theorem331().worst_ratio(p) == pytest.approx(factor, rel=0.05)
 
 
-def test_the_descent_counterexample_in_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_descent_counterexample_in_numbers(judge: Judge) -> None:
     case = read_case(CASES / "gd-counterexample.yaml")
     fixed = case.constants[Theorem335.id]
-    verdict = judge(build_problem(case), Theorem335, monkeypatch, "printed", fixed)
+    verdict = judge(build_problem(case), Theorem335, "printed", fixed)
     assert verdict.outcome is Outcome.REFUTED
     rows = [(h.left.value, h.right.value) for h in verdict.hypotheses if "room" in h.name]
     rows = sorted(right for _, right in rows)
@@ -348,20 +351,18 @@ def test_printed_condition_2_is_empty_when_20_N_m2_reaches_1(monotone: Builder) 
         assert all(d is Decision.HOLDS for d in judged) is possible
 
 
-def test_feasibility_needs_labels_in_every_row(
-    monotone: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_feasibility_needs_labels_in_every_row(monotone: Builder, judge: Judge) -> None:
     p = monotone(8, 5, 3, 1.0, 0, u=np.zeros(8))
     for statement in (FeasibleCondition1, FeasibleCondition2):
-        assert judge(p, statement, monkeypatch).outcome is Outcome.CONFIRMED
-        scale = judge(p, statement, monkeypatch).quantities["label_scale"].value
+        assert judge(p, statement).outcome is Outcome.CONFIRMED
+        scale = judge(p, statement).quantities["label_scale"].value
         assert 1e-6 < scale < 1
     wrong = broken(FeasibleCondition1, room_for_features="lambda0^3 >= 8*X^2*lU")
-    assert judge(p, wrong, monkeypatch).outcome is Outcome.REFUTED
+    assert judge(p, wrong).outcome is Outcome.REFUTED
     wrong = broken(FeasibleCondition2, mean="lambda0^2 <= Z_fro^2/(5*N)")
-    assert judge(p, wrong, monkeypatch).outcome is Outcome.REFUTED
+    assert judge(p, wrong).outcome is Outcome.REFUTED
     wrong = broken(FeasibleCondition2, energy="Z_fro <= X*norm_U/(4*m)")
-    assert judge(p, wrong, monkeypatch).outcome is Outcome.REFUTED
+    assert judge(p, wrong).outcome is Outcome.REFUTED
 
 
 def test_feasible_labels_pass_the_theorem(monotone: Builder) -> None:
@@ -385,26 +386,24 @@ def test_ratios_within_1e_9_of_one_are_undecided(monotone: Builder) -> None:
 
 @pytest.mark.parametrize("statement", [Theorem331, Theorem335])
 def test_radii_of_the_case_are_taken_as_they_are(
-    monotone: Builder, monkeypatch: pytest.MonkeyPatch, statement: type[Statement]
+    monotone: Builder, judge: Judge, statement: type[Statement]
 ) -> None:
     p = small_labels(monotone, "inst0", 1, 0.5)
-    verdict = judge(p, statement, monkeypatch, constants={"R_A": -1.0})
+    verdict = judge(p, statement, constants={"R_A": -1.0})
     assert verdict.constants["R_A"] == -1.0
     positive = named(verdict.hypotheses, "positive radii")
     assert positive.decision is Decision.VIOLATED
-    kept = judge(p, statement, monkeypatch, constants={"R_U": 0.25})
+    kept = judge(p, statement, constants={"R_U": 0.25})
     assert kept.constants["R_U"] == 0.25
 
 
-def test_a_step_beyond_the_largest_is_not_covered(
-    monotone: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_beyond_the_largest_is_not_covered(monotone: Builder, judge: Judge) -> None:
     p = small_labels(monotone, "inst0", 2, 0.5)
     largest = Theorem335().admissible_step(p).value
     for share, outcome in ((0.9, Outcome.CONFIRMED), (1.2, Outcome.NOT_APPLICABLE)):
         train = GradientDescent(step=share * largest, steps=20)
         again = small_labels(monotone, "inst0", 2, 0.5, train=train)
-        assert judge(again, Theorem335, monkeypatch).outcome is outcome
+        assert judge(again, Theorem335).outcome is outcome
     small = Theorem335("corrected", {"kappa": 20.0}).admissible_step(p).value
     assert small < largest / 30
 
@@ -419,13 +418,11 @@ def test_the_search_finds_the_largest_labels(monotone: Builder) -> None:
     assert found is not None and found.scale == pytest.approx(scales[3], rel=1e-3)
 
 
-def test_the_closed_end_of_forward_backward(
-    monotone: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_closed_end_of_forward_backward(monotone: Builder, judge: Judge) -> None:
     arrays: dict[str, Any] = {"A": [[0]], "B": [[0]], "U": [[1]], "u": [1], "X": [[1]], "y": [0]}
     cycle = monotone(1, 1, 1, 0.5, **arrays)
     assert wellposed.swing(cycle.start).value == 4
-    assert judge(cycle, Splitting, monkeypatch, "printed").outcome is Outcome.REFUTED
+    assert judge(cycle, Splitting, "printed").outcome is Outcome.REFUTED
     assert wellposed.swing(monotone(8, 5, 3, 1.0).start).value == 0
 
 
@@ -443,16 +440,16 @@ def test_any_monotone_weight_has_the_stated_form() -> None:
 
 @pytest.mark.parametrize("statement", [Theorem331, PathCondition])
 def test_flow_statements_do_not_apply_to_descent(
-    monotone: Builder, monkeypatch: pytest.MonkeyPatch, statement: type[Statement]
+    monotone: Builder, judge: Judge, statement: type[Statement]
 ) -> None:
     p = small_labels(monotone, "inst0", 2, 0.5, train=GradientDescent(step=0.1, steps=5))
-    verdict = judge(p, statement, monkeypatch)
+    verdict = judge(p, statement)
     assert verdict.outcome is Outcome.NOT_APPLICABLE
     assert verdict.hypotheses[0].decision is Decision.VIOLATED
 
 
-def test_a_zero_loss_that_would_rise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zero_loss_that_would_rise_is_caught(judge: Judge) -> None:
     p = build_problem(read_case(CASES / "zero-loss.yaml", ["record.points=10"]))
-    assert judge(p, Theorem331, monkeypatch).outcome is Outcome.CONFIRMED
+    assert judge(p, Theorem331).outcome is Outcome.CONFIRMED
     wrong = broken(Theorem331, stays="gap < gap_0")
-    assert judge(p, wrong, monkeypatch).outcome is Outcome.REFUTED
+    assert judge(p, wrong).outcome is Outcome.REFUTED

@@ -12,7 +12,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.hieu2022.common import at_start, cite
+from deqcheck.theorems.hieu2022.common import at_start, cite, picked
 from deqcheck.theorems.hieu2022.radii import WithRadii, numbers, with_radii
 from deqcheck.theorems.hieu2022.thm331 import Condition1
 from deqcheck.theorems.hieu2022.thm335 import Condition2
@@ -129,9 +129,10 @@ class FeasibleCondition2(Feasible, Condition2):
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         at = at_start(p)
         if self.printed:
-            yield self.necessary(lambda0=at["lambda0"], X=at["X"], norm_U=at["norm_U"])
+            yield picked(self.necessary, at)
             return
         size = errors.frobenius(p.start.Z, p.start.equilibrium.error)
-        yield self.mean(lambda0=at["lambda0"], Z_fro=size, N=p.start.N)
-        yield self.energy(Z_fro=size, X=at["X"], norm_U=at["norm_U"], m=at["m"])
+        values = {**at, "Z_fro": size, "N": p.start.N}
+        yield picked(self.mean, values)
+        yield picked(self.energy, values)
         yield from super().claims(p, state)

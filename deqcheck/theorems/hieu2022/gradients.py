@@ -14,10 +14,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.base import DESCENT, STATIC, Check
-from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, at_start, cite, drift
-from deqcheck.theorems.hieu2022.thm335 import Condition2
-
-# n of the largest dense P_A (n^2 x n^2).
+from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, at_start, cite, drift, picked.
 LARGEST = 24
 
 
@@ -57,18 +54,13 @@ class GradientNorms(MonotoneStatement):
         values = {**at, "r": at["r0"]}
         for name, norm in state.gradient_norms.items():
             check: Check = getattr(self, f"of_{WORDS[name]}")
-            yield _with(check, values, gradient=norm)
-        yield _with(self.speed, values, speed=speed(state))
+            yield picked(check, {**values, "gradient": norm})
+        yield picked(self.speed, {**values, "speed": speed(state)})
         if state.n <= LARGEST:
             P_A = oracle.P_A(state.A).toarray()
             yield self.norm_of_symmetric(norm=errors.norm2(P_A), norm_A=at["norm_A"])
             if state.n >= 2:
                 yield self.norm_of_skew(norm=errors.norm2(oracle.P_B(state.n).toarray()))
-
-
-def _with(check: Check, values: dict[str, Any], **more: Any) -> Claim:
-    given = {**values, **more}
-    return check(**{name: given[name] for name in check.formula.names})
 
 
 def speed(state: Any) -> Measured:
@@ -114,4 +106,4 @@ class ParametersStay(Condition2):
         moved = end.W - p.start.W
         off = p.start.W_radius + end.W_radius + drift(run)[-1] * float(np.linalg.norm(moved))
         off += EPS * float(np.linalg.norm(end.W))
-        yield _with(self.weights, self.values(p), dW=errors.norm2(moved, off))
+        yield picked(self.weights, {**self.values(p), "dW": errors.norm2(moved, off)})

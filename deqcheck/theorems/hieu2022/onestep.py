@@ -12,7 +12,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, measured
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
+from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite, picked
 
 
 class OneStep(MonotoneStatement):
@@ -68,9 +68,9 @@ class OneStep(MonotoneStatement):
         }
         printed = (self.first_printed, self.second_printed)
         for check in (*(printed if self.printed else (self.first, self.second)), self.third):
-            yield check(**{name: values[name] for name in check.formula.names})
+            yield picked(check, values)
         if not self.printed:
-            yield self.total(**{n: parts[n] for n in ("I1", "I2", "I3", "change")})
+            yield picked(self.total, parts)
 
 
 def first_step(p: Problem) -> dict[str, Measured]:

@@ -12,7 +12,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check, Search
-from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, told_apart
+from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, picked, told_apart
 
 
 def path_length(run: Trajectory) -> Measured:
@@ -54,10 +54,7 @@ class PathCondition(Training):
         yield from self.independence(p)
         if p.start.sigma_min_Z.high <= 0:
             return
-        values = at_start(p)
-        names = ("X", "m", "norm_U", "norm_A", "lambda0")
-        room = self.room(R=self.radius(p), **{name: values[name] for name in names})
-        yield told_apart(room)
+        yield told_apart(picked(self.room, {**at_start(p), "R": self.radius(p)}))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"R": self.radius(p), "rate": p.start.sigma_min_Z**2 / 2}

@@ -24,6 +24,7 @@ from deqcheck.theorems.hieu2022.common import (
     Training,
     at_start,
     moved,
+    picked,
     told_apart,
 )
 
@@ -81,7 +82,7 @@ class WithRadii(Training):
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
         for check in (*self.rows(), self.room_for_skew):
-            yield told_apart(check(**{n: values[n] for n in check.formula.names}))
+            yield told_apart(picked(check, values))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)

@@ -10,7 +10,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import cite, consecutive, told_apart
+from deqcheck.theorems.hieu2022.common import cite, consecutive, picked, told_apart
 from deqcheck.theorems.hieu2022.radii import RADII, WithRadii, row
 
 SMALL_STEP_KAPPA, KAPPA = 20.0, 10.0
@@ -97,9 +97,7 @@ class Condition2(WithRadii):
             yield self.proven(kappa=self.kappa)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        values = self.values(p)
-        check = self.step_check
-        yield told_apart(check(**{name: values[name] for name in check.formula.names}))
+        yield told_apart(picked(self.step_check, self.values(p)))
 
     def admissible_step(self, p: Problem) -> Measured:
         return self.step_check.formula.sides({**self.values(p), "step": 0.0})[1]
