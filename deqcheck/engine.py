@@ -53,7 +53,7 @@ def run(
         verdicts=verdicts,
         status=trajectory.status if trajectory else Status.COMPLETED,
         track=_track(problem, trajectory) if trajectory else None,
-        notes=trajectory.notes if trajectory else (),
+        notes=(*_warnings(problem), *(trajectory.notes if trajectory else ())),
         seconds=time.perf_counter() - started,
     )
 
@@ -73,6 +73,7 @@ def bounds(
         **_labels(case),
         quantities=measured,
         verdicts=tuple(verdicts),
+        notes=_warnings(problem),
         seconds=time.perf_counter() - started,
     )
 
@@ -87,6 +88,11 @@ def trained(
     except Refusal as refusal:
         raise UsageError("; ".join(sentence for _, sentence in refusal.problems)) from None
     return run
+
+
+def _warnings(problem: Problem) -> tuple[str, ...]:
+    """What a model has to say about its initial parameters."""
+    return getattr(problem.start, "warnings", ())
 
 
 def _no_equilibrium(case: Any, stop: NoEquilibrium, started: float) -> Report:

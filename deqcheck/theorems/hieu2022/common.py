@@ -43,21 +43,26 @@ class MonotoneStatement(Statement):
     models = ("monotone-deq",)
 
 
-class Training(MonotoneStatement):
-    """A statement about a whole run: it starts from independent features, and keeps them so."""
-
-    tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
-    infima: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
+class Independent(MonotoneStatement):
+    """A statement that starts from independent features."""
 
     wide = Check("at least as wide as there are samples", "n >= N", "setting")
     independent = Check("independent features", "lambda0 > 0", "setting")
-    kept = Check("the features stay independent", "sigma >= lambda0/2", "proof")
-    stays = Check("a zero loss stays zero", "gap <= gap_0", "setting")
 
     def independence(self, p: Problem) -> Iterable[Claim]:
         s = p.start
         yield self.wide(n=s.n, N=s.N)
         yield self.independent(s.why_sigma_is_zero, lambda0=s.sigma_min_Z)
+
+
+class Training(Independent):
+    """A statement about a whole run: features that are independent stay so, and the loss falls."""
+
+    tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
+    infima: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
+
+    kept = Check("the features stay independent", "sigma >= lambda0/2", "proof")
+    stays = Check("a zero loss stays zero", "gap <= gap_0", "setting")
 
     def features(self, p: Problem, run: Trajectory) -> Curve:
         sigma = run.series["sigma_min_Z"].infimum_until(run.t)

@@ -37,12 +37,6 @@ class Feasible(WithRadii):
         yield from self.independence(p)
         yield self.no_read_out(norm_u=errors.norm2(p.start.u))
 
-    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        return ()
-
-    def admissible_step(self, p: Problem) -> Measured:
-        return Measured(np.inf)
-
     def applies(self, p: Problem) -> bool:
         return bool(p.start.sigma_min_Z.value > 0 and not p.start.u.any())
 

@@ -11,14 +11,11 @@ from deqcheck.linalg.kron import vec
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models import monotone_deq_oracle as oracle
 from deqcheck.models.problem import Params, Problem
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import EPS
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.draws import direction, only, same, slope
-
-# Entries of the largest dense Jacobian: above, nothing is claimed.
-LARGEST = 4_000_000
 
 
 class Derivative(MonotoneStatement):
@@ -32,13 +29,19 @@ class Derivative(MonotoneStatement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         s = p.start
         yield self.smooth(kink_margin=s.equilibrium.kink_margin)
-        yield self.small(entries=s.n * s.N * s.n * max(s.n, len(s.X)))
+        yield self.fits(s)
+
+    def fits(self, state: Any) -> Claim:
+        return self.small(entries=state.n * state.N * state.n * max(state.n, len(state.X)))
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        if state.n * state.N * state.n * max(state.n, len(state.X)) <= LARGEST:
-            way = direction(p, f"{self.id}.way")
-            for name in ("A", "B", "U"):
-                yield self.compared(p, state, name, only(way, name))
+        if self.fits(state).judge().decision is Decision.HOLDS:
+            yield from self.dense_claims(p, state)
+
+    def dense_claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        way = direction(p, f"{self.id}.way")
+        for name in ("A", "B", "U"):
+            yield self.compared(p, state, name, only(way, name))
 
     def compared(self, p: Problem, state: Any, name: str, way: Params) -> Claim:
         raise NotImplementedError
@@ -120,8 +123,8 @@ class LossDerivative(Derivative):
     for_inputs = Check("gradient in U", "left == right", "Lemma 3.2.3")
     for_outputs = Check("gradient in u", "left == right", "Lemma 3.2.3")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        yield from super().claims(p, state)
+    def dense_claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        yield from super().dense_claims(p, state)
         yield self.compared(p, state, "u", only(direction(p, f"{self.id}.way"), "u"))
 
     def compared(self, p: Problem, state: Any, name: str, way: Params) -> Claim:
@@ -133,7 +136,10 @@ class LossDerivative(Derivative):
             exact = np.array([float(state.r @ (jacobian @ vec(way[name])))])
         u, r = float(np.linalg.norm(state.u)), float(np.linalg.norm(state.r))
         z = float(np.linalg.norm(state.Z)) * float(np.linalg.norm(way[name]))
-        off = 2 * (r * state.equilibrium.error + z * state.r_radius) if name == "u" else 0.0
+        if name == "u":
+            off = 2 * (r * state.equilibrium.error + z * state.r_radius)
+        else:
+            off = state.r_radius * u * _size(state, way[name]) / state.m
         off += r * u * _noise(state, way[name]) + 16 * EPS * state.n * r * z
         return same(p, getattr(self, f"for_{WORDS[name]}"), measured, (exact, off))
 
@@ -158,9 +164,7 @@ class KernelDynamics(Derivative):
     dynamics_of_yhat = Check("predictions follow the kernel", "left == right", "Proposition 4")
     by_products = Check("kernel by Hadamard products", "left == right", "Proposition 4")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        if state.n * state.N * state.n * max(state.n, len(state.X)) > LARGEST:
-            return
+    def dense_claims(self, p: Problem, state: Any) -> Iterable[Claim]:
         parts = oracle.kernel_parts(state, self.printed)
         K = np.sum(list(parts.values()), axis=0)
         down = {name: -g for name, g in state.gradient.items()}

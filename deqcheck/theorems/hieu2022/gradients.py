@@ -14,7 +14,17 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.base import DESCENT, STATIC, Check
-from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, at_start, cite, drift, picked.
+from deqcheck.theorems.hieu2022.common import (
+    WORDS,
+    MonotoneStatement,
+    at_start,
+    cite,
+    drift,
+    picked,
+)
+from deqcheck.theorems.hieu2022.thm335 import DescentCondition
+
+# n of the largest dense P_A (n^2 x n^2).
 LARGEST = 24
 
 
@@ -78,7 +88,7 @@ def speed(state: Any) -> Measured:
     return errors.frobenius(moved, off / state.m)
 
 
-class ParametersStay(Condition2):
+class ParametersStay(DescentCondition):
     """Under Condition 2 (repaired) and its step size, gradient descent keeps every parameter
     within its radius, and |W(k) - W(0)| <= 32 |X| r0 lU lu (lA^2 + 1)/(m^2 lambda0^2).
     """

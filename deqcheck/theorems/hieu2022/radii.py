@@ -21,7 +21,7 @@ from deqcheck.theorems.base import Check, Search
 from deqcheck.theorems.hieu2022.common import (
     PARAMETERS,
     WORDS,
-    Training,
+    Independent,
     at_start,
     moved,
     picked,
@@ -38,7 +38,7 @@ def row(name: str, right: str, equation: str, power: int = 2) -> Check:
     return Check(name, f"lambda0^{power} >= {right}", equation)
 
 
-class WithRadii(Training):
+class WithRadii(Independent):
     """Hypotheses in rows lambda0^k >= posynomial of the radii; subclasses list the rows."""
 
     constants: ClassVar[Mapping[str, str]] = RADII
@@ -50,10 +50,6 @@ class WithRadii(Training):
     room_for_skew: Check
 
     positive = Check("positive radii", "min(R_A, R_B, R_U, R_u) > 0", "setting")
-    within_symmetric = Check("A stays within its radius", "distance <= R", "R_A")
-    within_skew = Check("B stays within its radius", "distance <= R", "R_B")
-    within_inputs = Check("U stays within its radius", "distance <= R", "R_U")
-    within_outputs = Check("u stays within its radius", "distance <= R", "R_u")
 
     def __init__(self, edition: str = "corrected", fixed: Mapping[str, float] | None = None):
         super().__init__(edition, fixed)
@@ -99,12 +95,6 @@ class WithRadii(Training):
         values = numbers(self.values(p))
         return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.room_for_skew))))
 
-    def within(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
-        for name in PARAMETERS:
-            k, t, distance = moved(run, name)
-            check: Check = getattr(self, f"within_{WORDS[name]}")
-            yield check.sampled(k, t, distance=distance, R=self.radii(p)[f"R_{name}"])
-
     def _best(self, p: Problem) -> dict[str, float]:
         given = {n: float(v) for n, v in self.fixed.items() if n in RADII}
         if not p.start.sigma_min_Z.value > 0 or min(given.values(), default=1.0) <= 0:
@@ -142,6 +132,21 @@ class WithRadii(Training):
         if not len(start) or here <= NOTHING:
             return Optimum(start, here)
         return minimise_largest(ratios, start, BOX)
+
+
+class Within(WithRadii):
+    """A statement that concludes that every parameter stays within its radius."""
+
+    within_symmetric = Check("A stays within its radius", "distance <= R", "R_A")
+    within_skew = Check("B stays within its radius", "distance <= R", "R_B")
+    within_inputs = Check("U stays within its radius", "distance <= R", "R_U")
+    within_outputs = Check("u stays within its radius", "distance <= R", "R_u")
+
+    def within(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
+        for name in PARAMETERS:
+            k, t, distance = moved(run, name)
+            check: Check = getattr(self, f"within_{WORDS[name]}")
+            yield check.sampled(k, t, distance=distance, R=self.radii(p)[f"R_{name}"])
 
 
 def _free(given: Mapping[str, float]) -> list[str]:

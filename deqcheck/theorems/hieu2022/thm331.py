@@ -9,8 +9,8 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check
-from deqcheck.theorems.hieu2022.common import cite
-from deqcheck.theorems.hieu2022.radii import WithRadii, row
+from deqcheck.theorems.hieu2022.common import Training, cite
+from deqcheck.theorems.hieu2022.radii import Within, WithRadii, row
 
 
 class Condition1(WithRadii):
@@ -31,7 +31,7 @@ class Condition1(WithRadii):
         )
 
 
-class Theorem331(Condition1):
+class Theorem331(Condition1, Within, Training):
     """Along the gradient flow from independent features (n >= N, lambda0 = sigma_min(Z(0)) > 0)
     that satisfies Condition 1 for some radii, the loss falls at least like exp(-lambda0^2 t/2),
     sigma_min(Z) stays above lambda0/2, and every parameter stays within its radius.

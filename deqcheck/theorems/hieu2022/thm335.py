@@ -10,18 +10,14 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import cite, consecutive, picked, told_apart
-from deqcheck.theorems.hieu2022.radii import RADII, WithRadii, row
+from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, picked, told_apart
+from deqcheck.theorems.hieu2022.radii import RADII, Within, WithRadii, row
 
 SMALL_STEP_KAPPA, KAPPA = 20.0, 10.0
 
 
 class Condition2(WithRadii):
-    """The rows (3.16) to (3.18) and the bound on the step, in both editions.
-
-    Repair A is the thesis' own expansion with the lost powers of m restored; repair B splits
-    e(k+1) = (I - step Z^T Z) e(k) + (Z(k+1) - Z(k))^T u(k+1) and allows far larger steps.
-    """
+    """The rows (3.16) to (3.18), in both editions."""
 
     constants = {
         **RADII,
@@ -50,28 +46,10 @@ class Condition2(WithRadii):
         "(3.18), repaired",
     )
     proven = Check("a repair with a proof", "kappa >= 10", "(3.18), repaired")
-    step_printed = Check(
-        "step size",
-        "step <= min(4/lambda0^2, 1/(X^2*(lu^2 + 4*lU^2*lu^2 + 4*lU^2*lu^2*lA^2 + lU^2)), "
-        "1/(2*X*lambda0*lU*lu*lA), 1/(6*lambda0^2*lu^2*lA^2))",
-        "Theorem 3.3.5",
-    )
-    small_step = Check(
-        "step size",
-        "step <= lambda0^2/(8*(X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2))^2)",
-        "repair A",
-    )
-    large_step = Check("step size", "step <= m^2/(X^2*lU^2)", "repair B")
 
     @property
     def kappa(self) -> float:
         return float(self.fixed.get("kappa", KAPPA))
-
-    @property
-    def step_check(self) -> Check:
-        if self.printed:
-            return self.step_printed
-        return self.small_step if self.kappa >= SMALL_STEP_KAPPA else self.large_step
 
     def extras(self) -> dict[str, float]:
         return {"kappa": self.kappa}
@@ -88,13 +66,40 @@ class Condition2(WithRadii):
             *(last if self.printed else (self.room_for_features, self.room_for_rest)),
         )
 
-    def step_rows(self) -> Sequence[Check]:
-        return (self.step_check,)
-
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if not self.printed:
             yield self.proven(kappa=self.kappa)
+
+
+class DescentCondition(Condition2, Within):
+    """Condition 2 with the bound on the step.
+
+    Repair A is the thesis' own expansion with the lost powers of m restored; repair B splits
+    e(k+1) = (I - step Z^T Z) e(k) + (Z(k+1) - Z(k))^T u(k+1) and allows far larger steps.
+    """
+
+    step_printed = Check(
+        "step size",
+        "step <= min(4/lambda0^2, 1/(X^2*(lu^2 + 4*lU^2*lu^2 + 4*lU^2*lu^2*lA^2 + lU^2)), "
+        "1/(2*X*lambda0*lU*lu*lA), 1/(6*lambda0^2*lu^2*lA^2))",
+        "Theorem 3.3.5",
+    )
+    small_step = Check(
+        "step size",
+        "step <= lambda0^2/(8*(X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2))^2)",
+        "repair A",
+    )
+    large_step = Check("step size", "step <= m^2/(X^2*lU^2)", "repair B")
+
+    @property
+    def step_check(self) -> Check:
+        if self.printed:
+            return self.step_printed
+        return self.small_step if self.kappa >= SMALL_STEP_KAPPA else self.large_step
+
+    def step_rows(self) -> Sequence[Check]:
+        return (self.step_check,)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield told_apart(picked(self.step_check, self.values(p)))
@@ -103,7 +108,7 @@ class Condition2(WithRadii):
         return self.step_check.formula.sides({**self.values(p), "step": 0.0})[1]
 
 
-class Theorem335(Condition2):
+class Theorem335(DescentCondition, Training):
     """Gradient descent from independent features (n >= N, lambda0 = sigma_min(Z(0)) > 0) that
     satisfies Condition 2 for some radii multiplies the loss by at most 1 - step lambda0^2/4 in
     every step, sigma_min(Z) stays above lambda0/2, and every parameter stays within its radius.
