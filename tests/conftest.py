@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from make_hieu2022_arrays import instance
 
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm
 from deqcheck.models.monotone_deq import MonotoneDeqModel
 from deqcheck.models.problem import Problem
+from tests.make_hieu2022_arrays import instance
 
 
 def delm_problem(
@@ -24,6 +24,7 @@ def delm_problem(
     scale: float = 0.5,
     seed: int = 0,
     train: Any = None,
+    loss: Any = None,
     **arrays: Any,
 ) -> Problem:
     r = np.random.default_rng(seed)
@@ -32,7 +33,7 @@ def delm_problem(
     theta = {"A": scale * r.normal(size=(m, m)), "B": scale * r.normal(size=(my, m))}
     data = {name: given.get(name, a) for name, a in data.items()}
     theta = {name: given.get(name, a) for name, a in theta.items()}
-    return Problem(Delm(gamma=gamma).build(data, Square()), theta, train)
+    return Problem(Delm(gamma=gamma).build(data, loss or Square()), theta, train)
 
 
 def monotone_problem(

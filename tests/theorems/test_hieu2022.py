@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deqcheck import engine
 from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
@@ -40,6 +39,7 @@ from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
 from deqcheck.theorems.hieu2022.thm331 import Theorem331
 from deqcheck.theorems.hieu2022.thm335 import Theorem335
 from deqcheck.theorems.hieu2022.wellposed import MonotoneWeights, Splitting, monotone_parts
+from tests.theorems import breaking
 
 Builder = Callable[..., Problem]
 Judge = Callable[..., Verdict]
@@ -55,17 +55,15 @@ INSTANCES = {
 
 
 @pytest.fixture
-def judge(case: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Judge:
+def judge() -> Judge:
     def call(
         p: Problem,
         statement: type[Statement],
         edition: str = "corrected",
         constants: Mapping[str, float] | None = None,
     ) -> Verdict:
-        monkeypatch.setattr(engine, "statements", lambda: [statement])
         fixed = {} if constants is None else {statement.id: constants}
-        bare = case(theorems=[statement.id], edition=edition, constants=fixed)
-        return engine.run(bare, p).verdicts[0]
+        return breaking.judge(statement, p, edition, constants=fixed)
 
     return call
 
