@@ -8,12 +8,13 @@ import tempfile
 from pathlib import Path
 
 
-def replace(path: Path, text: str) -> None:
-    """Put `text` in the place of a file; whatever stops it, the old file is still there."""
+def replace(path: Path, content: str | bytes) -> None:
+    """Put `content` in the place of a file; whatever stops it, the old file is still there."""
+    data = content.encode() if isinstance(content, str) else content
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(path))

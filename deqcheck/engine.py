@@ -56,7 +56,7 @@ def run(
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, problem, asked, stop, started)
-    trajectory = _trained(problem, asked, progress or silent) if problem.train else None
+    trajectory = trained(problem, asked, progress or silent) if problem.train else None
     tried = _Tried(case, problem, store, progress or silent)
     verdicts = tuple(_judge(s, case, problem, trajectory, tried) for s in asked)
     other = problem.companion
@@ -66,9 +66,9 @@ def run(
         verdicts=verdicts,
         status=trajectory.status if trajectory else Status.COMPLETED,
         track=_track(problem, trajectory) if trajectory else None,
-        companion=_track(other, _trained(other, (), progress or silent)) if other else None,
+        companion=_track(other, trained(other, (), progress or silent)) if other else None,
         companion_name=other.model.kind if other else "",
-        notes=trajectory.notes if trajectory else (),
+        notes=(*_warnings(problem), *(trajectory.notes if trajectory else ())),
         seconds=time.perf_counter() - started,
     )
 
@@ -88,11 +88,12 @@ def bounds(
         **_labels(case),
         quantities=measured,
         verdicts=tuple(verdicts),
+        notes=_warnings(problem),
         seconds=time.perf_counter() - started,
     )
 
 
-def _trained(
+def trained(
     problem: Problem, asked: Sequence[Statement], progress: Callable[[Progress], None]
 ) -> Trajectory:
     tracks, infima = _union(s.tracks for s in asked), _union(s.infima for s in asked)
@@ -102,6 +103,11 @@ def _trained(
     except Refusal as refusal:
         raise UsageError("; ".join(sentence for _, sentence in refusal.problems)) from None
     return run
+
+
+def _warnings(problem: Problem) -> tuple[str, ...]:
+    """What a model has to say about its initial parameters."""
+    return getattr(problem.start, "warnings", ())
 
 
 def _no_equilibrium(

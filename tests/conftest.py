@@ -12,7 +12,9 @@ import pytest
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm
 from deqcheck.models.implicit_relu import ImplicitRelu
+from deqcheck.models.monotone_deq import MonotoneDeqModel
 from deqcheck.models.problem import Problem
+from tests.make_hieu2022_arrays import instance
 
 
 def delm_problem(
@@ -58,6 +60,21 @@ def implicit_problem(
     every = {name: np.asarray(arrays.get(name, a), dtype=float) for name, a in drawn.items()}
     model = ImplicitRelu(gamma=gamma).build({n: every[n] for n in ("X", "y")}, None)
     return Problem(model, {n: every[n] for n in ("W", "A", "b")}, train)
+def monotone_problem(
+    n: int = 6,
+    d: int = 4,
+    N: int = 3,
+    m: float = 1.0,
+    seed: int = 0,
+    labels: float = 1.0,
+    train: Any = None,
+    solver: str = "peaceman-rachford",
+    **arrays: Any,
+) -> Problem:
+    """The verified instances of hieu2022 are monotone_problem(n, d, N, m, seed)."""
+    drawn = {**instance(seed, n, d, N), **{k: np.asarray(a, float) for k, a in arrays.items()}}
+    model = MonotoneDeqModel(m, drawn.pop("X"), labels * drawn.pop("y"), solver)
+    return Problem(model, drawn, train)
 
 
 def bare_case(**more: Any) -> SimpleNamespace:
@@ -83,6 +100,8 @@ def delm() -> Callable[..., Problem]:
 @pytest.fixture
 def implicit() -> Callable[..., Problem]:
     return implicit_problem
+def monotone() -> Callable[..., Problem]:
+    return monotone_problem
 
 
 @pytest.fixture

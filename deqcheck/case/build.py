@@ -81,6 +81,7 @@ def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
         model = case.model.build(data, case.loss)
     except ValueError as error:
         raise Refusal("model", str(error)) from None
+    refuse(model.check(theta0) if hasattr(model, "check") else ())
     return model, theta0
 
 

@@ -53,6 +53,14 @@ class Destination:
             ) from None
 
 
+def save(path: Path, content: bytes) -> None:
+    """A file that no terminal can show."""
+    try:
+        atomic.replace(path.resolve(), content)
+    except OSError as error:
+        raise Complaint(f"cannot write {path}: {error.strerror}") from None
+
+
 def to_stdout(text: str) -> None:
     """Quietly, if nobody reads on (`| head`): the exit code still tells the verdict."""
     encoding = sys.stdout.encoding or "utf-8"

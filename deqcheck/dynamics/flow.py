@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
+from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm, pack, unpack
@@ -21,6 +22,8 @@ TIGHTER, TIGHTEST = 1e-2, 2.3e-14
 SEGMENTS = 20
 # An explicit method that needs more evaluations than this for one segment is starving.
 STARVED = 20_000
+# The dense Jacobian of a stiff method is out of reach above so many parameters.
+STIFF_LIMIT = 2000
 # Evaluations spent on locating an infimum between samples.
 REFINEMENTS = 12
 
@@ -70,7 +73,10 @@ class GradientFlow:
         return recorder.finish(
             theta,
             Status.INTERRUPTED if interrupted else status,
-            [*dict.fromkeys([*loose.notes, *tight.notes]), *pieces.notes()],
+            [
+                *dict.fromkeys([*loose.notes, *tight.notes]),
+                *pieces.notes(min(loose.kink, tight.kink)),
+            ],
             loose.evaluations + tight.evaluations,
             pieces.crossings,
         )
@@ -106,14 +112,18 @@ class Pieces:
             self.crossings.append((self._last[0], t))
         self._last = (t, kinks.pattern)
 
-    def notes(self) -> list[str]:
-        if not self.crossings:
-            return []
-        first = self.crossings[0]
-        return [
-            f"the activation pattern changed in {len(self.crossings)} recorded intervals, first "
-            f"between t = {first[0]:g} and t = {first[1]:g}"
-        ]
+    def notes(self, kink: float) -> list[str]:
+        """`kink` is when the flow began to slide, inf where it did not."""
+        notes = []
+        if np.isfinite(kink):
+            notes.append(f"kink reached at t = {kink:.6g}: the flow slides along it")
+        if self.crossings:
+            first = self.crossings[0]
+            notes.append(
+                f"the activation pattern changed in {len(self.crossings)} recorded intervals, "
+                f"first between t = {first[0]:g} and t = {first[1]:g}"
+            )
+        return notes
 
 
 class Starving(Exception):
@@ -139,6 +149,8 @@ class Integration:
         self.atol = max(flow.atol * factor * (scale or 1.0), 1e-300)
         self.status = Status.COMPLETED
         self.notes: list[str] = []
+        # When the flow began to slide along a kink.
+        self.kink = np.inf
         self.evaluations = 0
         self._budget = STARVED
         self._left: NoEquilibrium | None = None
@@ -155,6 +167,8 @@ class Integration:
                 return
             for i, column in enumerate(piece.y.T[1:], start=first + 1):
                 yield i, unpack(np.ascontiguousarray(column), shapes)
+            if self.status is not Status.COMPLETED:
+                return
             x = piece.y[:, -1]
             gap = self.problem.model.objective(unpack(x, shapes)).gap
             t = float(self.times[last])
@@ -173,6 +187,7 @@ class Integration:
 
         span = self.times[first : last + 1]
         self._budget, self._left = STARVED, None
+        self._watch = Watch(self.problem.model, float(span[-1] - span[0]))
         try:
             with np.errstate(all="ignore"):
                 piece = solve_ivp(
@@ -187,6 +202,8 @@ class Integration:
                 )
         except Starving:
             return self._stiffer(x, first, last)
+        except Sliding as slide:
+            return self._until_kink(x, first, slide.t)
         except NoEquilibrium as stop:
             return self._lost(float(span[0]), stop)
         if not piece.success and self._left is not None:
@@ -205,12 +222,7 @@ class Integration:
     def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
         """An explicit method that starves is replaced for the rest, and the notes say so."""
         t = self.times[first]
-        if self.problem.model.kinks(unpack(x, self.problem.shapes)) is not None:
-            # No smooth method gets past a kink along which the flow slides.
-            self.status = Status.KINK_REACHED
-            self.notes.append(f"kink reached after t = {t:g}: {STARVED} evaluations spent there")
-            return None
-        if self.method in STIFF:
+        if self.method in STIFF or x.size > STIFF_LIMIT:
             self.status = Status.INTEGRATOR_FAILED
             self.notes.append(f"{self.method} needed over {STARVED} evaluations after t = {t:g}")
             return None
@@ -218,13 +230,22 @@ class Integration:
         self.method = "Radau"
         return self._advance(x, first, last)
 
+    def _until_kink(self, x: np.ndarray, first: int, t: float) -> Any:
+        """What lies before a kink along which the flow slides is still integrated."""
+        self.status = Status.KINK_REACHED
+        self.kink = t
+        before = int(np.searchsorted(self.times, t)) - 1
+        return self._advance(x, first, before) if before > first else None
+
     def _velocity(self, t: float, x: np.ndarray) -> np.ndarray:
         self.evaluations += 1
         self._budget -= 1
         if self._budget < 0:
             raise Starving
+        theta = unpack(x, self.problem.shapes)
+        self._watch.see(t, theta)
         try:
-            found = self.problem.model.objective(unpack(x, self.problem.shapes))
+            found = self.problem.model.objective(theta)
         except NoEquilibrium as stop:
             if self.method not in EXPLICIT:
                 raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import sparse
 
 
 def vec(a: np.ndarray) -> np.ndarray:
@@ -18,12 +19,16 @@ def unvec(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.reshape(x, shape, order="F")
 
 
-def commutation(p: int, q: int) -> np.ndarray:
-    """K with K vec(A) = vec(A^T) for every p x q matrix A."""
-    k = np.zeros((p * q, p * q))
+def sparse_commutation(p: int, q: int) -> sparse.csc_matrix:
+    """K with K vec(A) = vec(A^T) for every p x q matrix A: a permutation, p q entries."""
     rows, cols = np.meshgrid(np.arange(p), np.arange(q), indexing="ij")
-    k[(rows * q + cols).ravel(), (cols * p + rows).ravel()] = 1.0
-    return k
+    at = ((rows * q + cols).ravel(), (cols * p + rows).ravel())
+    return sparse.csc_matrix((np.ones(p * q), at), shape=(p * q, p * q))
+
+
+def commutation(p: int, q: int) -> np.ndarray:
+    """The same, dense."""
+    return np.asarray(sparse_commutation(p, q).toarray())
 
 
 def block_diagonal(blocks: Sequence[np.ndarray]) -> np.ndarray:

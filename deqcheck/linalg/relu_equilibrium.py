@@ -195,7 +195,7 @@ class Equilibrium:
         noise = rounding(
             1, float(np.sqrt(len(a)) * (1 + np.linalg.norm(self.W)) * np.linalg.norm(V))
         )
-        noise += EPS * float(np.linalg.norm(a)) * np.sqrt(V.shape[1])
+        noise += EPS * float(np.linalg.norm(self.mask * a[:, None]))
         noise += self.W_radius * float(np.linalg.norm(V))
         return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
 

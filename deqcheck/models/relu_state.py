@@ -20,6 +20,8 @@ from deqcheck.records.measured import EPS, Measured, measured
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
 CERTIFIED = 1e-6
+# A pre-activation smaller than this, relative to the largest, is as good as on a kink.
+NEAR_KINK = 1e-12
 
 
 class ReluState(ABC):
@@ -82,7 +84,9 @@ class ReluState(ABC):
 
     @cached_property
     def loss(self) -> Measured:
-        return errors.sum_of_squares(self.r, self.r_radius) / 2
+        total = errors.sum_of_squares(self.r, self.r_radius)
+        # Halving is exact.
+        return Measured(total.value / 2, total.error / 2)
 
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
@@ -106,6 +110,32 @@ class ReluState(ABC):
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
         largest = float(np.abs(self.r).max(initial=0.0))
         return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
+
+    def _kinks(self, within: float) -> int:
+        """Pre-activations of at most this size where the slope chosen at 0 changes the gradient.
+
+        Where a + W^T V vanishes at such a unit, V solves its equation with every slope there.
+        """
+        at_kink = np.abs(self.equilibrium.H) <= within
+        if not at_kink.any():
+            return 0
+        incoming = self.a[:, None] + self.equilibrium.W.T @ self.V
+        return int(np.sum(at_kink & (incoming != 0)))
+
+    @cached_property
+    def kinks_that_matter(self) -> int:
+        return self._kinks(0.0)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        largest = float(np.abs(self.equilibrium.H).max(initial=0.0))
+        near = self._kinks(NEAR_KINK * largest)
+        if not near:
+            return ()
+        return (
+            f"{near} pre-activations are within {NEAR_KINK:g} of a kink, relative to the largest: "
+            "the gradient is that of one side",
+        )
 
     @cached_property
     def sigma_min_Z(self) -> Measured:
@@ -167,5 +197,5 @@ class ReluModel(ABC):
         return Objective(state.loss.value, state.loss.error, state.gradient)
 
     def kinks(self, theta: Params) -> Kinks:
-        equilibrium = self.at(theta).equilibrium
-        return Kinks(equilibrium.mask, equilibrium.kink_count)
+        state = self.at(theta)
+        return Kinks(state.equilibrium.mask, state.kinks_that_matter)

@@ -1,0 +1,134 @@
+"""Cut the loss along a random plane through the end point of training."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from deqcheck.cli.errors import Complaint, NumericalComplaint
+from deqcheck.cli.options import Changes, case_options, format_option, quiet_option
+from deqcheck.cli.output import Destination, look_of_stdout, save, to_stdout
+from deqcheck.cli.progress import ProgressLine
+from deqcheck.cli.work import Task, sentences, task
+from deqcheck.engine import UsageError, trained
+from deqcheck.models.monotone_deq import MonotoneDeq
+from deqcheck.models.monotone_deq_slice import Slice, cut
+from deqcheck.report.json import dumps, finite
+from deqcheck.report.parts import contour
+from deqcheck.report.parts.console import columns, heading, paper
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@click.command("slice")
+@click.argument("case", metavar="CASE")
+@click.option("--points", type=click.IntRange(2, 501), default=51, show_default=True)
+@click.option(
+    "--reach",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="The plane reaches so far in both directions.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the grids to FILE, an .npz file, whole or not at all.",
+)
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw contours to FILE (.png, .svg or .pdf); needs matplotlib.",
+)
+@case_options
+@format_option("table", "json")
+@quiet_option
+def command(
+    case: str,
+    points: int,
+    reach: float,
+    output: Path | None,
+    picture: Path | None,
+    changes: Changes,
+    form: str,
+    quiet: bool,
+) -> None:
+    """Evaluate the loss on a filter-normalised plane around the end point of training.
+
+    For the equilibrium model and for its weight-tied unrollings with 6, 11 and 18 repeats. CASE is
+    a file or an embedded case whose model is monotone-deq, as for `deqcheck run`.
+    """
+    _check(output, picture)
+    with sentences(), ProgressLine(quiet) as progress:
+        found = _cut(task(case, changes), points, reach, progress)
+    if output is not None:
+        save(output, _npz(found))
+    if picture is not None:
+        form_of = picture.suffix[1:]
+        save(picture, contour.contours(found.alpha, found.beta, found.losses, form_of))
+    to_stdout(_json(found) if form == "json" else _table(found))
+
+
+def _check(output: Path | None, picture: Path | None) -> None:
+    """What would be a pity to learn only after the work."""
+    for path in (output, picture):
+        Destination(path)
+    if picture is not None:
+        if picture.suffix not in PICTURES:
+            raise Complaint(f"deqcheck: {picture}: expected one of {', '.join(PICTURES)}")
+        if not contour.available():
+            raise Complaint("deqcheck: pictures need matplotlib: pip install deqcheck[plot]")
+
+
+def _cut(given: Task, points: int, reach: float, progress: ProgressLine) -> Slice:
+    problem = given.problem
+    if problem.model.kind != MonotoneDeq.kind:
+        raise UsageError(
+            f"slice speaks of {MonotoneDeq.kind}, the case's model is {problem.model.kind}"
+        )
+    if problem.train is None:
+        raise UsageError("the case does not train: a slice needs an end point (add train)")
+    run = trained(problem, (), progress)
+    if not run.complete:
+        raise NumericalComplaint(f"deqcheck: no end point: {run.status.value}")
+    return cut(problem.model, run.final, problem.seed, points, reach)
+
+
+def _npz(found: Slice) -> bytes:
+    buffer = io.BytesIO()
+    grids: dict[str, Any] = {f"loss_{name}": grid for name, grid in found.losses.items()}
+    np.savez(buffer, alpha=found.alpha, beta=found.beta, **grids)
+    return buffer.getvalue()
+
+
+def _summary(grid: np.ndarray) -> dict[str, float]:
+    with np.errstate(all="ignore"):
+        return {
+            "smallest": float(np.min(grid)),
+            "largest": float(np.max(grid)),
+            "share_below_1": float(np.mean(grid < 1)),
+        }
+
+
+def _json(found: Slice) -> str:
+    return dumps(
+        {
+            name: {key: finite(value) for key, value in _summary(grid).items()}
+            for name, grid in found.losses.items()
+        }
+    )
+
+
+def _table(found: Slice) -> str:
+    titles = heading(("model", "smallest loss", "largest loss", "share below 1"))
+    rows = [
+        (name.replace("_", " "), *(f"{value:.4g}" for value in _summary(grid).values()))
+        for name, grid in found.losses.items()
+    ]
+    return paper([columns([titles, *rows], indent=0)], look_of_stdout())

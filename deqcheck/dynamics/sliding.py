@@ -1,0 +1,51 @@
+"""Notices a flow that slides along a kink: the pattern flickers while time stands still.
+
+There the gradient points across the kink from both sides, and no smooth method gets on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from deqcheck.models.problem import Params
+
+# The pattern is looked at once in so many evaluations, and judged over so many looks.
+EVERY, LOOKS = 25, 80
+# A window in which the pattern changed so often and time moved by so little of the segment slides:
+# at this pace a segment takes twenty thousand evaluations.
+CHANGES, PROGRESS = 20, 0.1
+
+
+class Sliding(Exception):
+    """The flow slides along a kink, at this time."""
+
+    def __init__(self, t: float):
+        super().__init__(t)
+        self.t = t
+
+
+class Watch:
+    """Sees the evaluations of one segment of an integration."""
+
+    def __init__(self, model: Any, length: float):
+        self.model, self.length = model, length
+        self._evaluations = 0
+        self._pattern: np.ndarray | None = None
+        self._window: deque[tuple[float, bool]] = deque(maxlen=LOOKS)
+
+    def see(self, t: float, theta: Params) -> None:
+        self._evaluations += 1
+        if self._evaluations % EVERY:
+            return
+        kinks = self.model.kinks(theta)
+        if kinks is None:
+            return
+        known, self._pattern = self._pattern, kinks.pattern
+        self._window.append((t, known is not None and not np.array_equal(known, kinks.pattern)))
+        times = [time for time, _ in self._window]
+        stands = max(times) - min(times) <= PROGRESS * self.length
+        if len(times) == LOOKS and stands and sum(c for _, c in self._window) >= CHANGES:
+            raise Sliding(min(times))

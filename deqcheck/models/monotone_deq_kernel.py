@@ -1,0 +1,68 @@
+"""The tangent kernel of the monotone model by Hadamard products: no object of size n^2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.records.measured import Measured
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """K = K_A + K_B + K_U + Z^T Z (N x N), dyhat/dt = -K r along the flow.
+
+    Row i of the Jacobian with respect to A is -A (v_i z_i^T + z_i v_i^T), to B it is
+    v_i z_i^T - z_i v_i^T, to U it is v_i x_i^T, to u it is z_i.
+    """
+
+    A: np.ndarray
+    Z: np.ndarray
+    V: np.ndarray
+    X: np.ndarray
+    Z_radius: float
+    V_radius: float
+
+    @cached_property
+    def parts(self) -> dict[str, np.ndarray]:
+        A, Z, V, X = self.A, self.Z, self.V, self.X
+        AZ, AV = A @ Z, A @ V
+        ZZ, VV, VZ = Z.T @ Z, V.T @ V, V.T @ Z
+        cross = (AV.T @ AZ) * VZ.T
+        return {
+            "A": (AV.T @ AV) * ZZ + cross + cross.T + (AZ.T @ AZ) * VV,
+            "B": 2 * (VV * ZZ - VZ * VZ.T),
+            "U": VV * (X.T @ X),
+            "u": ZZ,
+        }
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        return sum(self.parts.values(), np.zeros((self.Z.shape[1],) * 2))
+
+    @cached_property
+    def radii(self) -> dict[str, float]:
+        """Each part is J J^T: with |J| <= j and |dJ| <= d it moves by at most 2 j d + d^2."""
+        z, v, a, x = (float(np.linalg.norm(b)) for b in (self.Z, self.V, self.A, self.X))
+        dz, dv = self.Z_radius, self.V_radius
+        pair, moved = v * z, dv * z + v * dz + dv * dz
+        sizes = {"A": 2 * a * pair, "B": 2 * pair, "U": v * x, "u": z}
+        moves = {"A": 2 * a * moved, "B": 2 * moved, "U": dv * x, "u": dz}
+        length = 2 * max(len(self.A), len(self.X)) + 8
+        return {
+            name: 2 * sizes[name] * moves[name]
+            + moves[name] ** 2
+            + errors.rounding(length, sizes[name] ** 2, 1.0)
+            for name in sizes
+        }
+
+    @cached_property
+    def eigenvalues(self) -> Measured:
+        return errors.symmetric_eigenvalues((self.K + self.K.T) / 2, sum(self.radii.values()))
+
+    def trace(self, name: str) -> Measured:
+        """The radius bounds the trace's error too: d tr(J J^T) = 2 <J, dJ> + |dJ|^2."""
+        return Measured(float(np.trace(self.parts[name])), self.radii[name])

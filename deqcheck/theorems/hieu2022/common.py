@@ -1,0 +1,112 @@
+"""What the statements of the thesis share: the citation, norms at the start, curves of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg import errors
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.base import Check, Cite, Statement
+
+PAPER = "Hieu 2022"
+# Conditions whose two sides are as near as this, relatively, are undecided in float64.
+RESOLUTION = 1e-9
+# A makes the symmetric part of W, B the skew part.
+WORDS = {"A": "symmetric", "B": "skew", "U": "inputs", "u": "outputs"}
+PARAMETERS = tuple(WORDS)
+
+
+def cite(number: str, equations: str = "") -> Cite:
+    return Cite(PAPER, number, equations)
+
+
+def at_start(p: Problem) -> dict[str, Any]:
+    """lambda0 = sigma_min(Z(0)), r0 = |yhat(0) - y|, X = |X|_F, m, and the norms of A, U, u."""
+    s = p.start
+    return {
+        "lambda0": s.sigma_min_Z,
+        "r0": s.residual,
+        "X": errors.frobenius(s.X),
+        "m": s.m,
+        **{f"norm_{name}": errors.norm2(s.theta[name]) for name in ("A", "U", "u")},
+    }
+
+
+class MonotoneStatement(Statement):
+    models = ("monotone-deq",)
+
+
+class Independent(MonotoneStatement):
+    """A statement that starts from independent features."""
+
+    wide = Check("at least as wide as there are samples", "n >= N", "setting")
+    independent = Check("independent features", "lambda0 > 0", "setting")
+
+    def independence(self, p: Problem) -> Iterable[Claim]:
+        s = p.start
+        yield self.wide(n=s.n, N=s.N)
+        yield self.independent(s.why_sigma_is_zero, lambda0=s.sigma_min_Z)
+
+
+class Training(Independent):
+    """A statement about a whole run: features that are independent stay so, and the loss falls."""
+
+    tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
+    infima: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
+
+    kept = Check("the features stay independent", "sigma >= lambda0/2", "proof")
+    stays = Check("a zero loss stays zero", "gap <= gap_0", "setting")
+
+    def features(self, p: Problem, run: Trajectory) -> Curve:
+        sigma = run.series["sigma_min_Z"].infimum_until(run.t)
+        off = drift(run) * np.asarray(sigma.value)
+        return self.kept.along(run, sigma=sigma.widened(off), lambda0=p.start.sigma_min_Z)
+
+    def decay(self, check: Check, run: Trajectory, **values: Any) -> Curve:
+        """gap/gap_0 against a bound; 0/0 says nothing, but 0 <= 0 does."""
+        if run.gap.value[0] == 0:
+            return self.stays.along(run, gap=run.gap, gap_0=run.gap[0])
+        return check.along(run, gap=run.gap, gap_0=run.gap[0], **values)
+
+
+def picked(check: Check, values: Mapping[str, Any], note: str = "") -> Claim:
+    """The claim of a check, with what its formula speaks of among the values."""
+    return check(note, **{name: values[name] for name in check.formula.names})
+
+
+def told_apart(claim: Claim) -> Claim:
+    """Sides whose ratio is within RESOLUTION of 1 are not told apart."""
+    return replace(claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value)))
+
+
+def consecutive(p: Problem, run: Trajectory) -> dict[str, Measured]:
+    """gap and gap_next for every step but the last.
+
+    A bound for one step holds from any point: only the evaluation of the two gaps and the rounding
+    of the step between them count.
+    """
+    gap = Measured(run.gap.value, run.local_error)
+    size = sum(float(np.linalg.norm(a)) for a in p.theta0.values())
+    stepped = gap[1:].widened(EPS * size * run.gradient[1:])
+    return {"gap": gap[:-1], "gap_next": stepped}
+
+
+def drift(run: Trajectory) -> np.ndarray:
+    """Relative error of the loss that the run has gathered until each recorded step."""
+    with np.errstate(all="ignore"):
+        relative = np.asarray(run.gap.error) / run.gap.value
+    return np.where(np.asarray(run.gap.error) == 0, 0.0, relative)
+
+
+def moved(run: Trajectory, name: str) -> tuple[np.ndarray, np.ndarray, Measured]:
+    """Steps, times and |P - P(0)|_F; what the loss has drifted by, the way to it has at most."""
+    series = run.distance[name]
+    off = drift(run)[np.minimum(series.k, len(run.k) - 1)]
+    return series.k, series.t, series.value.widened(off * np.asarray(series.value.value))

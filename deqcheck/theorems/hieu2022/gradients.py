@@ -1,0 +1,119 @@
+"""Norms of the gradients, of P_A and P_B, and the speed of the equilibrium; Lemma 3.3.7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg import errors
+from deqcheck.models import monotone_deq_oracle as oracle
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.base import DESCENT, STATIC, Check
+from deqcheck.theorems.hieu2022.common import (
+    WORDS,
+    MonotoneStatement,
+    at_start,
+    cite,
+    drift,
+    picked,
+)
+from deqcheck.theorems.hieu2022.thm335 import DescentCondition
+
+# n of the largest dense P_A (n^2 x n^2).
+LARGEST = 24
+
+
+class GradientNorms(MonotoneStatement):
+    """At any parameters, with r = yhat - y and Frobenius norms on the left:
+    |gA| <= 2 |X| |U| |u| |A| |r|/m^2, |gB| <= 2 |X| |U| |u| |r|/m^2, |gU| <= |X| |u| |r|/m,
+    |gu| <= |X| |U| |r|/m, and along the flow |dZ/dt| is bounded likewise. |P_A|^2 = 4 |A|^2 and
+    |P_B| = 2 for n >= 2 (0 for n = 1).
+    """
+
+    id = "hieu2022/gradients"
+    title = "Norms of the gradients and speed of the equilibrium"
+    cite = cite("proofs of Theorem 3.3.1 and Lemma 3.3.7", "(3.10)-(3.13)")
+    dynamics = (STATIC,)
+    status = "typo"
+    erratum = (
+        "P_A P_A^T and P_B P_B^T are printed without transposes; |I - K| = 2 needs n >= 2; the "
+        "printed dZ/dt has lost a minus sign and transposes."
+    )
+
+    of_symmetric = Check(
+        "gradient in A", "gradient <= 2*X*norm_U*norm_u*norm_A*r/m^2", "Lemma 3.3.7"
+    )
+    of_skew = Check("gradient in B", "gradient <= 2*X*norm_U*norm_u*r/m^2", "Lemma 3.3.7")
+    of_inputs = Check("gradient in U", "gradient <= X*norm_u*r/m", "Lemma 3.3.7")
+    of_outputs = Check("gradient in u", "gradient <= X*norm_U*r/m", "Lemma 3.3.7")
+    speed = Check(
+        "speed of the equilibrium along the flow",
+        "speed <= norm_u/m^2*X^2*(4*norm_U^2*(norm_A^2+1)/m^2 + 1)*r",
+        "proof of Theorem 3.3.1",
+    )
+    norm_of_symmetric = Check("norm of P_A", "norm^2 == 4*norm_A^2", "proof of Theorem 3.3.1")
+    norm_of_skew = Check("norm of P_B", "norm == 2", "proof of Theorem 3.3.1")
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        at = at_start(p)
+        values = {**at, "r": at["r0"]}
+        for name, norm in state.gradient_norms.items():
+            check: Check = getattr(self, f"of_{WORDS[name]}")
+            yield picked(check, {**values, "gradient": norm})
+        yield picked(self.speed, {**values, "speed": speed(state)})
+        if state.n <= LARGEST:
+            P_A = oracle.P_A(state.A).toarray()
+            yield self.norm_of_symmetric(norm=errors.norm2(P_A), norm_A=at["norm_A"])
+            if state.n >= 2:
+                yield self.norm_of_skew(norm=errors.norm2(oracle.P_B(state.n).toarray()))
+
+
+def speed(state: Any) -> Measured:
+    """|dZ/dt|_F along the flow: dz_S = (I - W_SS)^-1 (dW z + dU x)_S in every column."""
+    g, radii = state.gradient, state.gradient_radii()
+    dW = state.A.T @ g["A"] + g["A"].T @ state.A - g["B"] + g["B"].T
+    forcing = dW @ state.Z - g["U"] @ state.X
+    moved = state.patterns.solve(forcing)
+    A, Z, X = (float(np.linalg.norm(a)) for a in (state.A, state.Z, state.X))
+    off = (2 * A * radii["A"] + 2 * radii["B"]) * Z + radii["U"] * X
+    off += float(np.linalg.norm(dW)) * state.equilibrium.error
+    size = float(np.linalg.norm(dW)) * Z + float(np.linalg.norm(g["U"])) * X
+    off += errors.rounding(state.n, size) * (1 + float(state.lipschitz.high))
+    off += state.W_radius * float(np.linalg.norm(moved))
+    return errors.frobenius(moved, off / state.m)
+
+
+class ParametersStay(DescentCondition):
+    """Under Condition 2 (repaired) and its step size, gradient descent keeps every parameter
+    within its radius, and |W(k) - W(0)| <= 32 |X| r0 lU lu (lA^2 + 1)/(m^2 lambda0^2).
+    """
+
+    id = "hieu2022/lem3.3.7"
+    title = "Gradient descent keeps the parameters within their radii"
+    cite = cite("Lemma 3.3.7", "(3.16)-(3.18)")
+    dynamics = (DESCENT,)
+    status = "typo"
+    searches = ()
+    erratum = (
+        "The equalities have lost a factor of the step; the lemma needs (3.16) and the third "
+        "hypothesis besides the first."
+    )
+
+    weights = Check(
+        "W stays near its start (last step)",
+        "dW <= 32*X*r0*lU*lu*(lA^2+1)/(m^2*lambda0^2)",
+        "Lemma 3.3.7",
+    )
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        yield from self.within(p, run)
+        end = p.model.at(run.final)
+        moved = end.W - p.start.W
+        off = p.start.W_radius + end.W_radius + drift(run)[-1] * float(np.linalg.norm(moved))
+        off += EPS * float(np.linalg.norm(end.W))
+        yield picked(self.weights, {**self.values(p), "dW": errors.norm2(moved, off)})

@@ -1,0 +1,190 @@
+"""Lemmas 3.3.2 to 3.3.6: sensitivities, sizes and Lipschitz bounds of the equilibrium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.relu_equilibrium import relu
+from deqcheck.models import monotone_deq_oracle as oracle
+from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.hieu2022.common import MonotoneStatement, at_start, cite
+from deqcheck.theorems.hieu2022.draws import nearby
+
+# Rows of the largest dense Q.
+LARGEST = 2000
+PAIRS = 12
+
+
+class Sensitivities(MonotoneStatement):
+    """|(I_N kron u^T) Q^-1 D| = max_i |v_i| <= |u|/m, where v_i solves (I - W_SS)^T v_S = u_S on
+    the active units S of sample i. As printed, without D and with the Kronecker factors in the
+    other order: |(u^T kron I_N) Q^-1| <= |u|/m.
+    """
+
+    id = "hieu2022/lem3.3.2"
+    title = "Sensitivities of the predictions are bounded by |u|/m"
+    cite = cite("Lemma 3.3.2", "(C.0.4), (C.0.5)")
+    dynamics = (STATIC,)
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "Without D it is false. n = N = d = 1, A = B = 0, m = 2, U = u = 1, x = -1: the unit is "
+        "inactive, Q = 1, left 1, right 0.5. Also for m < 1: n = 2, N = d = 1, m = 0.5, A = 0, "
+        "B = [[0, 10], [0, 0]], U = (1, 0)^T, u = (1, 0), x = 1: left 20.1, right 2. Every later "
+        "use carries D."
+    )
+
+    printed_norm = Check("norm without D", "norm <= norm_u/m", "Lemma 3.3.2")
+    bound = Check("largest sensitivity", "v_max <= norm_u/m", "Lemma 3.3.2, corrected")
+    norm = Check("norm with D", "norm == v_max", "Lemma 3.3.2, corrected")
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        u = errors.norm2(state.u)
+        dense = state.n * state.N <= LARGEST
+        if self.printed:
+            value = _operator_norm(state, True) if dense else Measured(np.nan)
+            yield self.printed_norm(norm=value, norm_u=u, m=state.m)
+            return
+        yield self.bound(v_max=state.sensitivity_max, norm_u=u, m=state.m)
+        if dense:
+            yield self.norm(norm=_operator_norm(state, False), v_max=state.sensitivity_max)
+
+
+def _operator_norm(state: Any, printed: bool) -> Measured:
+    """Relative error of the solve: n eps times the condition of I - J W, at most that of I - W's
+    blocks, (1 + |W|) (1 + |W|/m)."""
+    rows = oracle.sensitivity_operator(state, printed)
+    W = float(np.linalg.norm(state.W)) + state.W_radius
+    relative = (16 * EPS * state.n + state.W_radius) * (1 + W) * (1 + W / state.m)
+    return errors.norm2(rows, relative * float(np.linalg.norm(rows)))
+
+
+class EquilibriumSize(MonotoneStatement):
+    """|Z|_F <= |relu(U X)|_F/m <= |X|_F |U|/m: m |z|^2 <= <z, (I - W) z> = <z, U x>."""
+
+    id = "hieu2022/lem3.3.3"
+    title = "Size of the equilibrium"
+    cite = cite("Lemma 3.3.3")
+    dynamics = (STATIC,)
+
+    first = Check("by the input's positive part", "Z_fro <= C_plus/m", "Lemma 3.3.3")
+    second = Check("by the norms", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        size = errors.frobenius(state.Z, state.equilibrium.error)
+        positive = errors.frobenius(relu(state.C), state.C_radius)
+        at = at_start(p)
+        yield self.first(Z_fro=size, C_plus=positive, m=state.m)
+        yield self.second(Z_fro=size, X=at["X"], norm_U=at["norm_U"], m=state.m)
+
+
+class Pairs(MonotoneStatement):
+    """A Lipschitz bound between the parameters of the case and others around them."""
+
+    dynamics = (STATIC,)
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        """Of every check, the pair with the least room."""
+        found: dict[str, Claim] = {}
+        for i in range(PAIRS):
+            other = p.model.at(nearby(p, f"{self.id}.{i}", 10.0 ** (-4 + i % 5)))
+            for claim in _judgeable(self.between, state, other):
+                known = found.get(claim.name)
+                if known is None or _room(claim) < _room(known):
+                    found[claim.name] = claim
+        yield from found.values()
+
+    def between(self, state: Any, other: Any) -> Iterable[Claim]:
+        raise NotImplementedError
+
+
+def _judgeable(
+    between: Callable[[Any, Any], Iterable[Claim]], state: Any, other: Any
+) -> list[Claim]:
+    """Nothing where a splitting step of the case is not admissible at the other parameters."""
+    try:
+        return list(between(state, other))
+    except NoEquilibrium:
+        return []
+
+
+def _room(claim: Claim) -> float:
+    return float(claim.right.low) / float(claim.left.high)
+
+
+class EquilibriumLipschitz(Pairs):
+    """Between any two parameters |Z - Z'|_F <= |X|_F (|U - U'|/m + |W - W'| |U'|/m^2), and the
+    predictions move by at most |u| |Z - Z'| + |u - u'| |X|_F |U'|/m.
+    """
+
+    id = "hieu2022/lem3.3.4"
+    title = "The equilibrium is Lipschitz in the parameters"
+    cite = cite("Lemma 3.3.4")
+    status = "typo"
+    erratum = "The printed y(s) is meant to be yhat(s)."
+
+    states = Check(
+        "equilibria, worst of 12 drawn pairs",
+        "dZ <= X*(dU/m + dW*norm_U2/m^2)",
+        "Lemma 3.3.4",
+    )
+    predictions = Check(
+        "predictions, worst of 12 drawn pairs",
+        "dyhat <= norm_u*X*(dU/m + dW*norm_U2/m^2) + du*X*norm_U2/m",
+        "Lemma 3.3.4",
+    )
+
+    def between(self, state: Any, other: Any) -> Iterable[Claim]:
+        common = {
+            "X": errors.frobenius(state.X),
+            "m": state.m,
+            "dU": errors.norm2(state.U - other.U, EPS * float(np.linalg.norm(other.U))),
+            "dW": errors.norm2(state.W - other.W, state.W_radius + other.W_radius),
+            "norm_U2": errors.norm2(other.U),
+        }
+        off = state.equilibrium.error + other.equilibrium.error
+        yield self.states(dZ=errors.frobenius(state.Z - other.Z, off), **common)
+        yield self.predictions(
+            dyhat=errors.frobenius(state.r - other.r, state.r_radius + other.r_radius),
+            norm_u=errors.norm2(state.u),
+            du=errors.norm2(state.u - other.u, EPS * float(np.linalg.norm(other.u))),
+            **common,
+        )
+
+
+class WeightLipschitz(Pairs):
+    """W - W' = -S + T with S = A^T A - A'^T A' symmetric and T = (B - B') - (B - B')^T skew, so
+    that |W - W'| = |S + T| <= (|A| + |A'|) |A - A'| + 2 |B - B'|: the printed sign of S is
+    harmless.
+    """
+
+    id = "hieu2022/lem3.3.6"
+    title = "The weights are Lipschitz in A and B"
+    cite = cite("Lemma 3.3.6")
+
+    sign = Check("the sign of S does not matter", "norm_minus == norm_plus", "Lemma 3.3.6")
+    bound = Check(
+        "weights, worst of 12 drawn pairs",
+        "dW <= (norm_A + norm_A2)*dA + 2*dB",
+        "Lemma 3.3.6",
+    )
+
+    def between(self, state: Any, other: Any) -> Iterable[Claim]:
+        off = state.W_radius + other.W_radius
+        S = state.A.T @ state.A - other.A.T @ other.A
+        T = (state.B - other.B) - (state.B - other.B).T
+        yield self.sign(norm_minus=errors.norm2(T - S, off), norm_plus=errors.norm2(T + S, off))
+        yield self.bound(
+            dW=errors.norm2(state.W - other.W, off),
+            norm_A=errors.norm2(state.A),
+            norm_A2=errors.norm2(other.A),
+            dA=errors.norm2(state.A - other.A, EPS * float(np.linalg.norm(other.A))),
+            dB=errors.norm2(state.B - other.B, EPS * float(np.linalg.norm(other.B))),
+        )

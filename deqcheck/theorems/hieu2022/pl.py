@@ -1,0 +1,145 @@
+"""Sections 2.5 and 2.6: the PL inequality, its rates, and the length of the path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg import errors
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, Check
+from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
+from deqcheck.theorems.hieu2022.path import path_length
+
+# Steps of descent on the linearised loss.
+STEPS = 2000
+
+
+class PolyakLojasiewicz(MonotoneStatement):
+    """|grad L|^2 = r^T K r >= 2 lambda_min(K) L (Theorem 2.6.4), so L is mu-PL* with
+    mu = 2 lambda_min(K), in the thesis' sense |grad L|^2 >= mu L. Along a flow on which this holds
+    with mu > 0 the loss falls at least like exp(-mu t) and the path is at most 2 sqrt(L(0)/mu).
+
+    For gradient descent the constants are known for the loss linearised at the start: smoothness
+    lambda_max(K), and after k steps r(k) = (I - step K)^k r(0). There, step 1/Lsm contracts by
+    1 - mu/(2 Lsm) (Theorem 2.5.4; printed: 1 - mu/Lsm), any step <= 1/Lsm by 1 - step mu/2
+    (Theorem 2.6.3), and the path is at most (1 + sqrt(1 - c mu))/(1 - step Lsm/2) sqrt(L(0)/mu)
+    with c = step (1 - step Lsm/2).
+    """
+
+    id = "hieu2022/pl"
+    title = "PL inequality, rates and path length"
+    cite = cite("Theorems 2.5.4, 2.6.3, 2.6.4", "Definition 2.5.3")
+    dynamics = (FLOW, DESCENT)
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "Theorem 2.5.4 needs 1 - mu/(2 Lsm) for Definition 2.5.3: f = x^2/2 with smoothness 4, "
+        "mu = 2 and step 1/4 has f(1)/f(0) = 0.5625 > 1 - mu/4 = 0.5. Theorem 2.6.3 is informal: "
+        "it is read with step <= 1/Lsm. For the path of descent the printed 2 is unproved."
+    )
+    constants: ClassVar[Mapping[str, str]] = {
+        "Lsm": "smoothness of the linearised loss; default lambda_max(K)",
+        "mu": "PL constant; default 2 lambda_min(K)",
+    }
+    tracks: ClassVar[tuple[str, ...]] = ("lambda_min_K",)
+    infima: ClassVar[tuple[str, ...]] = ("lambda_min_K",)
+
+    positive = Check("the tangent kernel is positive", "mu > 0", "Definition 2.5.3")
+    smooth = Check("smoothness of the linearised loss", "lambda_max_K <= Lsm", "Theorem 2.5.4")
+    allowed = Check("PL constant of the linearised loss", "mu <= 2*lambda_min_K", "Theorem 2.6.4")
+    gradient = Check("PL inequality of the loss", "gradient^2 >= 2*lambda_min_K*L", "Theorem 2.6.4")
+    one_printed = Check("one step, worst residual", "ratio <= 1 - mu/Lsm", "Theorem 2.5.4")
+    one = Check("one step, worst residual", "ratio <= 1 - mu/(2*Lsm)", "Theorem 2.5.4, corrected")
+    many = Check(
+        "2000 steps of half the size, the residual of the case",
+        "log_ratio <= 2000*log(1 - step*mu/2)",
+        "Theorem 2.6.3",
+    )
+    descent_path = Check(
+        "path of descent, step 1/Lsm",
+        "length <= (1 + sqrt(1 - c*mu))/(1 - step*Lsm/2)*sqrt(L/mu)",
+        "Section 2.5",
+    )
+    rate = Check(
+        "loss of the flow", "gap/gap_0 <= exp(-mu*t)", "Theorem 2.6.4 integrated", decays=True
+    )
+    flow_path = Check("path of the flow", "length <= 2*sqrt(gap_0/mu)", "Section 2.6")
+
+    def mu(self, p: Problem) -> Measured:
+        """2 lambda_min(K), rounded down: any smaller number is a PL constant as well."""
+        if "mu" in self.fixed:
+            return measured(self.fixed["mu"])
+        return measured(2 * max(float(p.start.kernel.eigenvalues[0].low), 0.0))
+
+    def Lsm(self, p: Problem) -> Measured:
+        """lambda_max(K), rounded up: any larger number is a smoothness constant as well."""
+        if "Lsm" in self.fixed:
+            return measured(self.fixed["Lsm"])
+        return measured(p.start.kernel.eigenvalues[-1].high)
+
+    def chosen(self, p: Problem) -> Mapping[str, float]:
+        return {"mu": self.mu(p).value, "Lsm": self.Lsm(p).value}
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        eigenvalues = p.start.kernel.eigenvalues
+        yield self.positive(p.start.why_sigma_is_zero, mu=self.mu(p))
+        if "Lsm" in self.fixed:
+            yield self.smooth(lambda_max_K=eigenvalues[-1], Lsm=self.Lsm(p))
+        if "mu" in self.fixed:
+            yield self.allowed(mu=self.mu(p), lambda_min_K=eigenvalues[0])
+
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+        mu, Lsm, lowest = self.mu(p), self.Lsm(p), state.kernel.eigenvalues[0]
+        if not (mu.low > 0 and Lsm.low >= state.kernel.eigenvalues[-1].value):
+            return
+        norm = errors.together(state.gradient_norms.values())
+        yield self.gradient(gradient=norm, lambda_min_K=lowest, L=state.loss)
+        # (1 - x)^2 on [lambda_min/Lsm, lambda_max/Lsm], a part of [0, 1], is largest at the left.
+        ratio = (1 - lowest / Lsm) ** 2
+        if self.printed:
+            yield self.one_printed(ratio=ratio, mu=mu, Lsm=Lsm)
+            return
+        yield self.one(ratio=ratio, mu=mu, Lsm=Lsm)
+        if state.loss.low > 0:
+            step = 1 / Lsm
+            log_ratio, _ = _linear_descent(state, float(step.value) / 2)
+            yield self.many(log_ratio=log_ratio, step=step / 2, mu=mu)
+            _, length = _linear_descent(state, float(step.value))
+            c = step * (1 - step * Lsm / 2)
+            yield self.descent_path(length=length, c=c, mu=mu, step=step, Lsm=Lsm, L=state.loss)
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        if p.step or self.printed:
+            return
+        mu = 2 * run.series["lambda_min_K"].infimum_until(run.t)
+        yield self.rate.along(run, gap=run.gap, gap_0=run.gap[0], mu=mu)
+        yield self.flow_path.along(run, length=path_length(run), gap_0=run.gap[0], mu=mu)
+
+
+def _linear_descent(state: Any, step: float) -> tuple[Measured, Measured]:
+    """log of the loss ratio after STEPS steps of r <- (I - step K) r, and the path's length.
+
+    In the eigenbasis of K: r_i(k) = (1 - step kappa_i)^k r_i, |gradient|^2 = sum kappa_i r_i^2.
+    """
+    K = (state.kernel.K + state.kernel.K.T) / 2
+    kappa, basis = np.linalg.eigh(K)
+    share = (basis.T @ state.r) ** 2
+    with np.errstate(divide="ignore"):
+        shrink = 2 * np.log(np.abs(1 - step * kappa))
+    k = np.arange(STEPS)
+    decay = np.exp(np.multiply.outer(k, shrink))
+    length = step * float(np.sqrt(decay @ (share * np.maximum(kappa, 0.0))).sum())
+    with np.errstate(divide="ignore"):
+        scaled = np.log(share / share.sum()) + STEPS * shrink
+    largest = float(scaled.max())
+    ratio = largest + float(np.log(np.exp(scaled - largest).sum()))
+    # Relative radius of kappa, of the residual, and of sums of STEPS terms.
+    relative = float(state.kernel.eigenvalues.error[0]) / max(float(kappa[0]), EPS)
+    off = 8 * (relative + state.r_radius / max(float(state.residual.value), 1e-300) + STEPS * EPS)
+    return Measured(ratio, off * (1 + abs(ratio))), Measured(length, off * length)

@@ -1,0 +1,189 @@
+"""Conditions with free radii: every parameter stays within its radius of where it starts.
+
+lA = |A(0)| + R_A, lU = |U(0)| + R_U, lu = |u(0)| + R_u (operator norms); lB enters no bound. Every
+right side is a posynomial in R_A, R_U, R_u, so the largest of the ratios right/left is convex in
+their logarithms and its smallest value decides whether any radii will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg.minimax import Optimum, minimise_largest
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import Check, Search
+from deqcheck.theorems.hieu2022.common import (
+    PARAMETERS,
+    WORDS,
+    Independent,
+    at_start,
+    moved,
+    picked,
+    told_apart,
+)
+
+RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
+BOX = (-35.0, 35.0)
+# Stands for log 0 where a right side vanishes.
+NOTHING = -700.0
+
+
+def row(name: str, right: str, equation: str, power: int = 2) -> Check:
+    return Check(name, f"lambda0^{power} >= {right}", equation)
+
+
+class WithRadii(Independent):
+    """Hypotheses in rows lambda0^k >= posynomial of the radii; subclasses list the rows."""
+
+    constants: ClassVar[Mapping[str, str]] = RADII
+    searches: ClassVar[tuple[Search, ...]] = (
+        Search("largest scale of the labels", ("y",), smaller_is_easier=True),
+    )
+
+    # The row of R_B, which occurs in no other.
+    room_for_skew: Check
+
+    positive = Check("positive radii", "min(R_A, R_B, R_U, R_u) > 0", "setting")
+
+    def __init__(self, edition: str = "corrected", fixed: Mapping[str, float] | None = None):
+        super().__init__(edition, fixed)
+        self._solved: tuple[Problem, dict[str, float]] | None = None
+
+    def rows(self) -> Sequence[Check]:
+        """Every row but that of R_B."""
+        raise NotImplementedError
+
+    def step_rows(self) -> Sequence[Check]:
+        """What restricts the step, written as a row."""
+        return ()
+
+    def radii(self, p: Problem) -> dict[str, float]:
+        if self._solved is None or self._solved[0] is not p:
+            self._solved = (p, self._best(p))
+        return self._solved[1]
+
+    def chosen(self, p: Problem) -> Mapping[str, float]:
+        return {**self.fixed, **self.radii(p)}
+
+    def values(self, p: Problem) -> dict[str, Any]:
+        """What the formulas of the rows speak of."""
+        return {**with_radii(at_start(p), self.radii(p)), "step": p.step}
+
+    def row_claims(self, p: Problem) -> Iterable[Claim]:
+        values = self.values(p)
+        for check in (*self.rows(), self.room_for_skew):
+            yield told_apart(picked(check, values))
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from self.independence(p)
+        yield self.positive(**self.radii(p))
+        # With lambda0 = 0 the rows say nothing new.
+        if p.start.sigma_min_Z.high > 0:
+            yield from self.row_claims(p)
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        return {"worst_ratio": Measured(self.worst_ratio(p), 0.0)}
+
+    def worst_ratio(self, p: Problem) -> float:
+        """The largest right/left of the rows: at most 1 where the condition holds."""
+        values = numbers(self.values(p))
+        return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.room_for_skew))))
+
+    def _best(self, p: Problem) -> dict[str, float]:
+        given = {n: float(v) for n, v in self.fixed.items() if n in RADII}
+        if not p.start.sigma_min_Z.value > 0 or min(given.values(), default=1.0) <= 0:
+            return {**dict.fromkeys(RADII, 1.0), **given}
+        found = self._optimum(p, given, self.rows())
+        every = (*self.rows(), *self.step_rows())
+        base = self._base(p)
+        if p.step and found.value <= 0 < _log_ratios(base, _filled(given, found.x), every).max():
+            # Other radii may allow the step of the case as well.
+            allowing = self._optimum(p, given, every)
+            found = allowing if allowing.value <= 0 else found
+        radii = _filled(given, found.x)
+        if "R_B" not in given:
+            # R_B costs nothing: its row is as far from failing as the worst of the others.
+            need = float(_log_ratios(base, radii, (self.room_for_skew,))[0])
+            radii["R_B"] = float(np.exp(np.clip(need - found.value, *BOX)))
+        return {n: radii[n] for n in RADII}
+
+    def extras(self) -> dict[str, float]:
+        """Constants of the rows beside the radii."""
+        return {}
+
+    def _base(self, p: Problem) -> dict[str, float]:
+        return {**numbers(at_start(p)), "step": p.step, **self.extras()}
+
+    def _optimum(self, p: Problem, given: Mapping[str, float], rows: Sequence[Check]) -> Optimum:
+        rows = (*rows, self.room_for_skew) if "R_B" in given else rows
+        base = self._base(p)
+
+        def ratios(x: np.ndarray) -> np.ndarray:
+            return _log_ratios(base, _filled(given, x), rows)
+
+        start = _start(base, _free(given))
+        here = float(ratios(start).max())
+        if not len(start) or here <= NOTHING:
+            return Optimum(start, here)
+        return minimise_largest(ratios, start, BOX)
+
+
+class Within(WithRadii):
+    """A statement that concludes that every parameter stays within its radius."""
+
+    within_symmetric = Check("A stays within its radius", "distance <= R", "R_A")
+    within_skew = Check("B stays within its radius", "distance <= R", "R_B")
+    within_inputs = Check("U stays within its radius", "distance <= R", "R_U")
+    within_outputs = Check("u stays within its radius", "distance <= R", "R_u")
+
+    def within(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
+        for name in PARAMETERS:
+            k, t, distance = moved(run, name)
+            check: Check = getattr(self, f"within_{WORDS[name]}")
+            yield check.sampled(k, t, distance=distance, R=self.radii(p)[f"R_{name}"])
+
+
+def _free(given: Mapping[str, float]) -> list[str]:
+    return [n for n in ("R_A", "R_U", "R_u") if n not in given]
+
+
+def _filled(given: Mapping[str, float], x: np.ndarray) -> dict[str, float]:
+    """The radii with the given ones, R_B = 1 unless it is among them, and exp(x) for the rest."""
+    return {"R_B": 1.0, **given, **dict(zip(_free(given), np.exp(x).tolist(), strict=True))}
+
+
+def _log_ratios(
+    base: Mapping[str, float], radii: Mapping[str, float], rows: Sequence[Check]
+) -> np.ndarray:
+    values = with_radii(base, radii)
+    return np.array([_log_ratio(check, values) for check in rows])
+
+
+def _start(base: Mapping[str, float], free: Sequence[str]) -> np.ndarray:
+    """R_A = max(|A|, 1), R_U = |U| and the R_u that makes its own row an equality."""
+    need = 8 * base["X"] * base["r0"] * base["norm_U"] / (base["m"] * base["lambda0"] ** 2)
+    first = {"R_A": max(base["norm_A"], 1.0), "R_U": base["norm_U"], "R_u": need}
+    return np.clip(np.log([max(first[n], 1e-15) for n in free]), -30.0, 30.0)
+
+
+def with_radii(values: Mapping[str, Any], radii: Mapping[str, float]) -> dict[str, Any]:
+    reach = {f"l{n}": values[f"norm_{n}"] + radii[f"R_{n}"] for n in ("A", "U", "u")}
+    return {**values, **radii, **reach}
+
+
+def numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    return {n: v.value if isinstance(v, Measured) else float(v) for n, v in values.items()}
+
+
+def _log_ratio(check: Check, values: Mapping[str, float]) -> float:
+    with np.errstate(all="ignore"):
+        left, right = check.formula.numbers(values)
+        if check.formula.relation == "<=":
+            left, right = right, left
+        return float(max(np.log(right) - np.log(left), NOTHING)) if right > 0 else NOTHING

@@ -1,0 +1,453 @@
+"""Hieu's statements: judged right, and a broken version of each bound is caught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck.case import build_problem, read_case
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.search import search
+from deqcheck.theorems.base import Check, Statement
+from deqcheck.theorems.hieu2022 import wellposed
+from deqcheck.theorems.hieu2022.conditions import FeasibleCondition1, FeasibleCondition2
+from deqcheck.theorems.hieu2022.derivatives import (
+    KernelDynamics,
+    LossDerivative,
+    MapDerivative,
+    StateDerivative,
+)
+from deqcheck.theorems.hieu2022.gradients import GradientNorms, ParametersStay
+from deqcheck.theorems.hieu2022.lemmas33 import (
+    EquilibriumLipschitz,
+    EquilibriumSize,
+    Sensitivities,
+    WeightLipschitz,
+)
+from deqcheck.theorems.hieu2022.onestep import OneStep
+from deqcheck.theorems.hieu2022.path import PathCondition
+from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
+from deqcheck.theorems.hieu2022.thm331 import Theorem331
+from deqcheck.theorems.hieu2022.thm335 import Theorem335
+from deqcheck.theorems.hieu2022.wellposed import MonotoneWeights, Splitting, monotone_parts
+from tests.theorems import breaking
+
+Builder = Callable[..., Problem]
+Judge = Callable[..., Verdict]
+CASES = Path(__file__).parents[2] / "cases" / "hieu2022"
+# n, d, N, m, seed of the verified instances, and the largest label scales for Theorem 3.3.1,
+# repair A, repair B and the path condition.
+INSTANCES = {
+    "inst0": ((8, 5, 3, 1.0, 0), (6.069e-4, 3.419e-5, 4.835e-5, 1.538e-3)),
+    "inst1": ((6, 4, 4, 0.5, 1), (7.786e-5, 3.092e-6, 4.373e-6, 2.882e-4)),
+    "inst2": ((10, 6, 5, 2.0, 2), (9.932e-5, 3.893e-6, 5.505e-6, 3.446e-4)),
+    "inst3": ((4, 2, 2, 0.2, 3), (3.568e-6, 6.628e-8, 9.373e-8, 2.986e-5)),
+}
+
+
+@pytest.fixture
+def judge() -> Judge:
+    def call(
+        p: Problem,
+        statement: type[Statement],
+        edition: str = "corrected",
+        constants: Mapping[str, float] | None = None,
+    ) -> Verdict:
+        fixed = {} if constants is None else {statement.id: constants}
+        return breaking.judge(statement, p, edition, constants=fixed)
+
+    return call
+
+
+def named(judged: tuple[Judged, ...], name: str) -> Judged:
+    return next(j for j in judged if j.name == name)
+
+
+def small_labels(monotone: Builder, name: str, which: int, share: float, **more: Any) -> Problem:
+    sizes, scales = INSTANCES[name]
+    return monotone(*sizes, labels=share * scales[which], u=np.zeros(sizes[0]), **more)
+
+
+def broken(statement: type[Statement], **formulas: str) -> type[Statement]:
+    """The statement with other formulas for some of its checks."""
+    changed = {}
+    for attribute, formula in formulas.items():
+        old = getattr(statement, attribute)
+        changed[attribute] = Check(old.name, formula, old.equation, old.decays, old.contracts)
+    return type("Broken", (statement,), changed)
+
+
+# Every check that is a conclusion, with a version that is false: rates, not constants, where the
+# check is one.
+FLOW_BREAKS = [
+    (Theorem331, "rate", "gap/gap_0 <= exp(-2.5*lambda0^2*t)"),
+    (Theorem331, "kept", "sigma >= lambda0*(1 + 1e-6)"),
+    (Theorem331, "within_symmetric", "distance <= 1e-6*R"),
+    (Theorem331, "within_skew", "distance <= 1e-6*R"),
+    (Theorem331, "within_inputs", "distance <= 1e-4*R"),
+    (Theorem331, "within_outputs", "distance <= 1e-2*R"),
+    (PathCondition, "rate", "gap/gap_0 <= exp(-2.5*lambda0^2*t)"),
+    (PathCondition, "kept", "sigma >= lambda0*(1 + 1e-6)"),
+    (PathCondition, "short", "length < R/50"),
+    (PolyakLojasiewicz, "rate", "gap/gap_0 <= exp(-40*mu*t)"),
+    (PolyakLojasiewicz, "flow_path", "length <= 2*sqrt(gap_0/(400*mu))"),
+]
+DESCENT_BREAKS = [
+    (Theorem335, "rate", "gap/gap_0 <= (1 - step*lambda0^2/4)^(14*k)"),
+    (Theorem335, "contraction", "gap_next/gap <= 1 - 2.5*step*lambda0^2"),
+    (Theorem335, "kept", "sigma >= lambda0*(1 + 1e-6)"),
+    (ParametersStay, "within_symmetric", "distance <= 1e-7*R"),
+    (ParametersStay, "within_skew", "distance <= 1e-6*R"),
+    (ParametersStay, "within_inputs", "distance <= 1e-6*R"),
+    (ParametersStay, "within_outputs", "distance <= 1e-4*R"),
+    (ParametersStay, "weights", "dW <= 1e-8*32*X*r0*lU*lu*(lA^2+1)/(m^2*lambda0^2)"),
+]
+POINT_BREAKS = [
+    (MonotoneWeights, "modulus", "modulus == m + 2*sigma_min_A^2"),
+    (MonotoneWeights, "converse", "left == 1.0001*right"),
+    (Splitting, "forward", "norm <= sqrt(max(0, 1 - 4*alpha*m + alpha^2*Lip^2))"),
+    (Splitting, "iterates", "error_next <= sqrt(max(0, 1 - 4*alpha*m + alpha^2*Lip^2))*error"),
+    (Splitting, "reflected", "ratio <= (1 + alpha^2*Lip^2 - 2*alpha*m)/(4 + alpha^2*Lip^2)"),
+    (MapDerivative, "for_symmetric", "left == -right"),
+    (MapDerivative, "for_skew", "left == -right"),
+    (MapDerivative, "for_inputs", "left == 1.0001*right"),
+    (StateDerivative, "for_symmetric", "left == -right"),
+    (StateDerivative, "for_skew", "left == -right"),
+    (StateDerivative, "for_inputs", "left == 1.0001*right"),
+    (LossDerivative, "for_symmetric", "left == 1.0001*right"),
+    (LossDerivative, "for_skew", "left == 1.0001*right"),
+    (LossDerivative, "for_inputs", "left == 1.0001*right"),
+    (LossDerivative, "for_outputs", "left == 1.0001*right"),
+    (KernelDynamics, "dynamics_of_yhat", "left == -right"),
+    (KernelDynamics, "by_products", "left == 1.0001*right"),
+    (Sensitivities, "bound", "v_max <= norm_u/(2*m)"),
+    (Sensitivities, "norm", "norm == 1.0001*v_max"),
+    (EquilibriumSize, "first", "Z_fro <= C_plus/(2*m)"),
+    (EquilibriumSize, "second", "Z_fro <= X*norm_U/(3*m)"),
+    (EquilibriumLipschitz, "states", "dZ <= X*(dU/m + dW*norm_U2/m^2)/20"),
+    (EquilibriumLipschitz, "predictions", "dyhat <= (norm_u*X*(dU/m + dW*norm_U2/m^2))^2"),
+    (WeightLipschitz, "sign", "norm_minus == 1.0001*norm_plus"),
+    (WeightLipschitz, "bound", "dW <= (norm_A + norm_A2)*dA/4"),
+    (GradientNorms, "of_symmetric", "gradient <= X*norm_U*norm_u*norm_A*r/(6*m^2)"),
+    (GradientNorms, "of_skew", "gradient <= X*norm_U*norm_u*r/(8*m^2)"),
+    (GradientNorms, "of_inputs", "gradient <= X*norm_u*r/(2*m)"),
+    (GradientNorms, "of_outputs", "gradient <= X*norm_U*r/(4*m)"),
+    (GradientNorms, "speed", "speed <= norm_u/m^2*X^2*r/2"),
+    (GradientNorms, "norm_of_symmetric", "norm^2 == 2*norm_A^2"),
+    (GradientNorms, "norm_of_skew", "norm == 1"),
+    (OneStep, "first", "I1 <= (step^2*X^2*(lu^2/m^2 + 4*lu^2*lU^2/m^4 + lU^2/m^2))^2*L"),
+    (OneStep, "second", "I2 <= -2*step*X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)*L"),
+    (OneStep, "third", "-I3 >= step*sigma^2*L*20"),
+    (OneStep, "total", "I1 + I2 == change"),
+    (PolyakLojasiewicz, "gradient", "gradient^2 >= 20*lambda_min_K*L"),
+    (PolyakLojasiewicz, "one", "ratio <= 1 - mu/Lsm"),
+    (PolyakLojasiewicz, "many", "log_ratio <= 2000*log(1 - 1.5*step*mu)"),
+    (PolyakLojasiewicz, "descent_path", "length <= (1 + sqrt(1 - c*mu))/4*sqrt(L/mu)"),
+]
+
+
+def caught(
+    p: Problem,
+    statement: type[Statement],
+    check: str,
+    formula: str,
+    judge: Judge,
+) -> None:
+    name = getattr(statement, check).name
+    honest = judge(p, statement)
+    assert honest.outcome is Outcome.CONFIRMED, [(c.name, c.decision) for c in honest.conclusions]
+    assert named(honest.conclusions, name).decision is Decision.HOLDS
+    wrong = judge(p, broken(statement, **{check: formula}))
+    assert wrong.outcome is Outcome.REFUTED
+    decisions = {c.decision for c in wrong.conclusions if c.name == name}
+    assert Decision.VIOLATED in decisions
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[tuple[Any, ...], Any]:
+    return {}
+
+
+def once(p: Problem, runs: dict[tuple[Any, ...], Any], key: tuple[Any, ...]) -> Problem:
+    """The same problem with a training that is run once for all statements."""
+    train, tracks = p.train, ("sigma_min_Z", "lambda_min_K")
+
+    def run(problem: Problem, *_: Any) -> Any:
+        if key not in runs:
+            runs[key] = train.run(problem, tracks, tracks)
+        return runs[key]
+
+    frozen = SimpleNamespace(run=run, kind=train.kind, step=getattr(train, "step", 0.0))
+    return Problem(p.model, p.theta0, frozen, seed=p.seed)
+
+
+@pytest.mark.parametrize(
+    ("statement", "check", "formula"), FLOW_BREAKS, ids=lambda x: getattr(x, "id", "")
+)
+def test_a_broken_bound_of_the_flow_is_caught(
+    monotone: Builder,
+    judge: Judge,
+    runs: dict[tuple[Any, ...], Any],
+    statement: type[Statement],
+    check: str,
+    formula: str,
+) -> None:
+    train = GradientFlow(horizon=20.0)
+    p = once(small_labels(monotone, "inst0", 0, 0.98, train=train), runs, ("flow",))
+    caught(p, statement, check, formula, judge)
+
+
+@pytest.mark.parametrize(
+    ("statement", "check", "formula"), DESCENT_BREAKS, ids=lambda x: getattr(x, "id", "")
+)
+def test_a_broken_bound_of_descent_is_caught(
+    monotone: Builder,
+    judge: Judge,
+    runs: dict[tuple[Any, ...], Any],
+    statement: type[Statement],
+    check: str,
+    formula: str,
+) -> None:
+    train = GradientDescent(step=0.1172, steps=200)
+    p = once(small_labels(monotone, "inst0", 2, 0.98, train=train), runs, ("descent",))
+    caught(p, statement, check, formula, judge)
+
+
+@pytest.mark.parametrize(
+    ("statement", "check", "formula"), POINT_BREAKS, ids=lambda x: getattr(x, "id", "")
+)
+def test_a_broken_bound_at_a_point_is_caught(
+    monotone: Builder,
+    judge: Judge,
+    statement: type[Statement],
+    check: str,
+    formula: str,
+) -> None:
+    train = GradientDescent(step=0.01, steps=1) if statement is OneStep else None
+    caught(monotone(8, 5, 3, 1.0, 0, train=train), statement, check, formula, judge)
+
+
+def test_every_conclusion_has_a_broken_version() -> None:
+    breaks = {(s, check) for s, check, _ in (*FLOW_BREAKS, *DESCENT_BREAKS, *POINT_BREAKS)}
+    hypotheses = {"wide", "independent", "positive", "smooth", "small", "proven", "no_read_out"}
+    hypotheses |= {"allowed", "room"}
+    elsewhere = {"stays", "closed", "mean", "energy", "necessary"}
+    for statement in {s for s, _ in breaks} | {FeasibleCondition1, FeasibleCondition2}:
+        for base in statement.__mro__:
+            for attribute, value in vars(base).items():
+                if not isinstance(value, Check) or attribute in hypotheses | elsewhere:
+                    continue
+                if attribute.startswith(("room_for", "step_", "small_", "large_")):
+                    continue
+                if "printed" in attribute:
+                    continue
+                assert any(attribute == check for _, check in breaks), (statement, attribute)
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+@pytest.mark.parametrize(
+    ("statement", "which", "constants"),
+    [(Theorem331, 0, {}), (Theorem335, 1, {"kappa": 20.0}), (Theorem335, 2, {}),
+     (PathCondition, 3, {})],
+    ids=["flow", "repair A", "repair B", "path"],
+)  # fmt: skip
+def test_the_threshold_of_the_labels_from_both_sides(
+    monotone: Builder, name: str, statement: type[Statement], which: int, constants: Any
+) -> None:
+    for share, decision in ((0.999, True), (1.001, False)):
+        p = small_labels(monotone, name, which, share)
+        judged = [h.judge().decision for h in statement("corrected", constants).hypotheses(p)]
+        assert all(d is Decision.HOLDS for d in judged) is decision
+        assert (Decision.VIOLATED in judged) is not decision
+
+
+@pytest.mark.parametrize("statement", [Theorem331, Theorem335])
+def test_the_radii_are_the_best_ones(monotone: Builder, statement: type[Statement]) -> None:
+    """Differential evolution finds no smaller worst ratio."""
+    from scipy.optimize import differential_evolution
+
+    p = small_labels(monotone, "inst1", 0, 1.0)
+    best = statement().worst_ratio(p)  # type: ignore[attr-defined]
+
+    def worst(x: np.ndarray) -> float:
+        radii = dict(zip(("R_A", "R_U", "R_u"), np.exp(x), strict=True))
+        return float(np.log(statement("corrected", radii).worst_ratio(p)))  # type: ignore[attr-defined]
+
+    box = [(-15, 2)] * 3
+    found = differential_evolution(worst, box, seed=0, popsize=8, maxiter=45, tol=1e-12)
+    assert np.log(best) <= found.fun <= np.log(best) + 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"), [("c1-flow", 0.2499, 0.2501)]
+    + [(f"inst{i}-flow", 0.2, 0.25) for i in range(4)]
+    + [("c1-gd", 0.08, 0.14)] + [(f"inst{i}-gd", 0.01, 0.126) for i in range(4)],
+)  # fmt: skip
+def test_the_bounds_are_as_tight_as_expected(
+    name: str, low: float, high: float, judge: Judge
+) -> None:
+    """Slack 1/4 for the flow (lambda0^2/2 against 2 lambda_min(K)) and about 1/8 for descent."""
+    case = read_case(CASES / f"{name}.yaml", ["record.points=60"])
+    statement = Theorem331 if name.endswith("flow") else Theorem335
+    verdict = judge(build_problem(case), statement)
+    assert verdict.outcome is Outcome.CONFIRMED
+    rate = next(c for c in verdict.conclusions if c.curve and c.curve.decays)
+    assert rate.curve is not None and rate.curve.rate_tightness is not None
+    assert low < rate.curve.rate_tightness <= high
+
+
+def test_without_the_hypotheses_the_bound_is_exceeded(judge: Judge) -> None:
+    case = read_case(CASES / "hypotheses-matter.yaml", ["train.rtol=1e-6", "record.points=40"])
+    verdict = judge(build_problem(case), Theorem331)
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert verdict.quantities["worst_ratio"].value == pytest.approx(2.3e7, rel=0.01)
+    rate = named(verdict.conclusions, "loss below its exponential")
+    assert rate.decision is Decision.VIOLATED
+    kept = named(verdict.conclusions, "the features stay independent")
+    assert kept.decision is Decision.VIOLATED
+    assert kept.curve is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"), [("inst0", 2e4), ("inst1", 2.7e5), ("inst2", 9e4), ("inst3", 2.3e7)]
+)
+def test_a_default_initialisation_misses_by_far(
+    monotone: Builder, name: str, factor: float
+) -> None:
+    p = monotone(*INSTANCES[name][0])
+    assert Theorem331().worst_ratio(p) == pytest.approx(factor, rel=0.05)
+
+
+def test_the_descent_counterexample_in_numbers(judge: Judge) -> None:
+    case = read_case(CASES / "gd-counterexample.yaml")
+    fixed = case.constants[Theorem335.id]
+    verdict = judge(build_problem(case), Theorem335, "printed", fixed)
+    assert verdict.outcome is Outcome.REFUTED
+    rows = [(h.left.value, h.right.value) for h in verdict.hypotheses if "room" in h.name]
+    rows = sorted(right for _, right in rows)
+    assert rows == pytest.approx([0.2365, 4, 8.8, 25.38, 44, 88], rel=1e-3)
+    contraction = named(verdict.conclusions, "each step contracts the loss")
+    assert (contraction.left.value, contraction.right.value) == pytest.approx((4, 0.25))
+    assert contraction.curve is not None and contraction.curve.first_violation is not None
+    assert contraction.curve.first_violation.k == 0
+
+
+def test_printed_condition_2_is_empty_when_20_N_m2_reaches_1(monotone: Builder) -> None:
+    """lambda0 at its largest: X = I, U = I, A = B = 0."""
+    for m, possible in ((0.22, True), (0.23, False)):
+        p = monotone(1, 1, 1, m, A=[[0]], B=[[0]], U=[[1]], u=[0], X=[[1]], y=[1e-9])
+        judged = [h.judge().decision for h in Theorem335("printed").hypotheses(p)]
+        assert all(d is Decision.HOLDS for d in judged) is possible
+
+
+def test_feasibility_needs_labels_in_every_row(monotone: Builder, judge: Judge) -> None:
+    p = monotone(8, 5, 3, 1.0, 0, u=np.zeros(8))
+    for statement in (FeasibleCondition1, FeasibleCondition2):
+        assert judge(p, statement).outcome is Outcome.CONFIRMED
+        scale = judge(p, statement).quantities["label_scale"].value
+        assert 1e-6 < scale < 1
+    wrong = broken(FeasibleCondition1, room_for_features="lambda0^3 >= 8*X^2*lU")
+    assert judge(p, wrong).outcome is Outcome.REFUTED
+    wrong = broken(FeasibleCondition2, mean="lambda0^2 <= Z_fro^2/(5*N)")
+    assert judge(p, wrong).outcome is Outcome.REFUTED
+    wrong = broken(FeasibleCondition2, energy="Z_fro <= X*norm_U/(4*m)")
+    assert judge(p, wrong).outcome is Outcome.REFUTED
+
+
+def test_feasible_labels_pass_the_theorem(monotone: Builder) -> None:
+    """What Condition 1 promises, Theorem 3.3.1 finds."""
+    p = monotone(8, 5, 3, 1.0, 0, u=np.zeros(8))
+    scale = FeasibleCondition1().label_scale(p)
+    smaller = monotone(8, 5, 3, 1.0, 0, u=np.zeros(8), labels=scale)
+    assert Theorem331().worst_ratio(smaller) <= 1
+
+
+def test_ratios_within_1e_9_of_one_are_undecided(monotone: Builder) -> None:
+    p = small_labels(monotone, "inst0", 0, 1.0)
+    radii = Theorem331().radii(p)
+    at_edge = dict(radii)
+    row = next(c for c in Theorem331("corrected", radii).row_claims(p) if c.name == "room for B")
+    at_edge["R_B"] = radii["R_B"] * row.right.value / row.left.value * (1 + 5e-10)
+    claims = Theorem331("corrected", at_edge).row_claims(p)
+    edge = next(c for c in claims if c.name == "room for B")
+    assert edge.judge().decision is Decision.UNDECIDED
+
+
+@pytest.mark.parametrize("statement", [Theorem331, Theorem335])
+def test_radii_of_the_case_are_taken_as_they_are(
+    monotone: Builder, judge: Judge, statement: type[Statement]
+) -> None:
+    p = small_labels(monotone, "inst0", 1, 0.5)
+    verdict = judge(p, statement, constants={"R_A": -1.0})
+    assert verdict.constants["R_A"] == -1.0
+    positive = named(verdict.hypotheses, "positive radii")
+    assert positive.decision is Decision.VIOLATED
+    kept = judge(p, statement, constants={"R_U": 0.25})
+    assert kept.constants["R_U"] == 0.25
+
+
+def test_a_step_beyond_the_largest_is_not_covered(monotone: Builder, judge: Judge) -> None:
+    p = small_labels(monotone, "inst0", 2, 0.5)
+    largest = Theorem335().admissible_step(p).value
+    for share, outcome in ((0.9, Outcome.CONFIRMED), (1.2, Outcome.NOT_APPLICABLE)):
+        train = GradientDescent(step=share * largest, steps=20)
+        again = small_labels(monotone, "inst0", 2, 0.5, train=train)
+        assert judge(again, Theorem335).outcome is outcome
+    small = Theorem335("corrected", {"kappa": 20.0}).admissible_step(p).value
+    assert small < largest / 30
+
+
+def test_the_search_finds_the_largest_labels(monotone: Builder) -> None:
+    sizes, scales = INSTANCES["inst0"]
+
+    def build(factors: Mapping[str, float]) -> Problem:
+        return monotone(*sizes, labels=factors["y"], u=np.zeros(sizes[0]))
+
+    found = search(PathCondition(), PathCondition.searches[0], build)
+    assert found is not None and found.scale == pytest.approx(scales[3], rel=1e-3)
+
+
+def test_the_closed_end_of_forward_backward(monotone: Builder, judge: Judge) -> None:
+    arrays: dict[str, Any] = {"A": [[0]], "B": [[0]], "U": [[1]], "u": [1], "X": [[1]], "y": [0]}
+    cycle = monotone(1, 1, 1, 0.5, **arrays)
+    assert wellposed.swing(cycle.start).value == 4
+    assert judge(cycle, Splitting, "printed").outcome is Outcome.REFUTED
+    assert wellposed.swing(monotone(8, 5, 3, 1.0).start).value == 0
+
+
+def test_any_monotone_weight_has_the_stated_form() -> None:
+    from deqcheck.models.monotone_deq_state import weight
+
+    r = np.random.default_rng(0)
+    for _ in range(20):
+        G = r.normal(size=(5, 5))
+        low = np.linalg.eigvalsh((G + G.T) / 2)[0]
+        W = np.eye(5) - (G + (0.3 - low + r.uniform()) * np.eye(5))
+        A, B = monotone_parts(0.3, W)
+        assert np.linalg.norm(weight(0.3, A, B) - W) < 1e-13 * np.linalg.norm(W)
+
+
+@pytest.mark.parametrize("statement", [Theorem331, PathCondition])
+def test_flow_statements_do_not_apply_to_descent(
+    monotone: Builder, judge: Judge, statement: type[Statement]
+) -> None:
+    p = small_labels(monotone, "inst0", 2, 0.5, train=GradientDescent(step=0.1, steps=5))
+    verdict = judge(p, statement)
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert verdict.hypotheses[0].decision is Decision.VIOLATED
+
+
+def test_a_zero_loss_that_would_rise_is_caught(judge: Judge) -> None:
+    p = build_problem(read_case(CASES / "zero-loss.yaml", ["record.points=10"]))
+    assert judge(p, Theorem331).outcome is Outcome.CONFIRMED
+    wrong = broken(Theorem331, stays="gap < gap_0")
+    assert judge(p, wrong).outcome is Outcome.REFUTED
