@@ -145,7 +145,7 @@ class Integration:
 
     def samples(self) -> Iterator[tuple[int, Params]]:
         """(index of the recorded time, parameters there), as far as the integration gets."""
-        shapes = self.problem.model.shapes
+        shapes = self.problem.shapes
         x = pack(self.problem.theta0)
         yield 0, unpack(x, shapes)
         for first, last in self._segments():
@@ -200,7 +200,7 @@ class Integration:
     def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
         """An explicit method that starves is replaced for the rest, and the notes say so."""
         t = self.times[first]
-        if self.problem.model.kinks(unpack(x, self.problem.model.shapes)) is not None:
+        if self.problem.model.kinks(unpack(x, self.problem.shapes)) is not None:
             # No smooth method gets past a kink along which the flow slides.
             self.status = Status.KINK_REACHED
             self.notes.append(f"kink reached after t = {t:g}: {STARVED} evaluations spent there")
@@ -218,13 +218,13 @@ class Integration:
         self._budget -= 1
         if self._budget < 0:
             raise Starving
-        return -pack(self.problem.model.objective(unpack(x, self.problem.model.shapes)).gradient)
+        return -pack(self.problem.model.objective(unpack(x, self.problem.shapes)).gradient)
 
     def theta(self, t: float) -> Params:
         """Dense output at any time of the run."""
         for piece in self.pieces:
             if t <= piece.t_max:
-                return unpack(piece(t), self.problem.model.shapes)
+                return unpack(piece(t), self.problem.shapes)
         raise ValueError(f"t = {t} lies beyond the run")
 
 

@@ -58,7 +58,6 @@ class DelmModel:
         self.outer = outer
         self.m, self.n = outer.Phi.shape
         self.my = outer.Y.shape[0]
-        self.shapes = {"A": (self.m, self.m), "B": (self.my, self.m)}
         self._diagonal = np.arange(self.m)
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).

@@ -34,7 +34,6 @@ class Model(Protocol):
     """A model with its data and loss."""
 
     kind: str
-    shapes: Mapping[str, tuple[int, ...]]
     # The infimum of the loss that the theorems compare with (0 where they compare with none).
     infimum: Measured
 
@@ -72,6 +71,11 @@ class Problem:
     @cached_property
     def start(self) -> Any:
         return self.model.at(self.theta0)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the parameters: the width of a model may be known from them alone."""
+        return {name: a.shape for name, a in self.theta0.items()}
 
     @property
     def dynamics(self) -> str:

@@ -153,7 +153,6 @@ class ReluModel(ABC):
 
     kind: str
     y: np.ndarray
-    shapes: Mapping[str, tuple[int, ...]]
     infimum = Measured(0.0)
 
     @abstractmethod
