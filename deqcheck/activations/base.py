@@ -37,6 +37,16 @@ class Activation(ABC):
         """The interval of all t with s(t) = t; empty as (inf, -inf)."""
         return (0.0, 0.0)
 
+    @property
+    def strict(self) -> bool:
+        """Whether s increases strictly and s' = 1 at isolated points only."""
+        return False
+
+    @property
+    def lift(self) -> float:
+        """The infimum of s(t) - t, if it is not attained; -inf where s(t) - t is unbounded below."""
+        return -np.inf
+
     @abstractmethod
     def value(self, t: np.ndarray) -> np.ndarray: ...
 

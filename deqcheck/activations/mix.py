@@ -34,6 +34,10 @@ class Mix(Activation):
     def resting(self) -> tuple[float, float]:
         return (-np.inf, np.inf) if self.k == 1 else (0.0, 0.0)
 
+    @property
+    def strict(self) -> bool:
+        return self.k < 1
+
     def value(self, t: np.ndarray) -> np.ndarray:
         return self.k * t + (1 - self.k) * np.tanh(t)
 

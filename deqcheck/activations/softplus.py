@@ -21,6 +21,8 @@ class Softplus(Activation):
     kind: ClassVar[str] = "softplus"
     slopes = (0.0, 1.0)
     curvature = 0.25
+    strict = True
+    lift = 0.0
     # log(1 + exp t) > t for every t.
     resting = (np.inf, -np.inf)
 

@@ -21,6 +21,7 @@ class Tanh(Activation):
     kind: ClassVar[str] = "tanh"
     slopes = (0.0, 1.0)
     curvature = TANH_CURVATURE
+    strict = True
     bound = 1.0
 
     def value(self, t: np.ndarray) -> np.ndarray:

@@ -78,7 +78,9 @@ class Lemma16(Pointwise):
             return
         whole = errors.together(start.gradient_norms.values())
         mu = start.lambda_min_JJt
-        yield self.polyak(gradient=whole, lambda_min_JJt=mu, loss=start.loss)
+        if start.outputs > 1:
+            # For a single output both sides are the same number.
+            yield self.polyak(gradient=whole, lambda_min_JJt=mu, loss=start.loss)
         if model.N <= model.m and not (start.sam and start.sam.uses_output):
             yield self.features(lambda_min_JJt=mu, sigma_min_Z=start.sigma_min_Z)
         wide = all(len(layer.W) >= model.m for layer in start.network.layers)
