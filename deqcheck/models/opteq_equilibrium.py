@@ -75,7 +75,8 @@ class FixedPoint:
     def solve(self, start: np.ndarray) -> Equilibrium:
         with np.errstate(all="ignore"):
             Z = self._newton(start)
-            return self._certified(Z)
+            # A last application leaves the exact zeros of a soft threshold.
+            return self._certified(Z if self.prox is None else self(Z))
 
     def _newton(self, Z: np.ndarray) -> np.ndarray:
         for _ in range(WARM_UP):
