@@ -22,7 +22,7 @@ class Quadratic:
     def hessian(self) -> np.ndarray:
         return self.A.T @ self.A
 
-    @property
+    @cached_property
     def smoothness(self) -> float:
         """L_z, the Lipschitz constant of the gradient."""
         return float(np.linalg.norm(self.A, 2)) ** 2
