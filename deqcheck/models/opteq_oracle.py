@@ -44,9 +44,8 @@ def state_jacobian(state: OpteqState, printed: bool = False) -> Params:
         later = np.eye(size)
         for i in reversed(range(state.model.depth)):
             layer, seen = state.network.layers[i], step.passes[i]
-            given = layer.f(seen.Zin) if printed else seen.Zin
             share = 1.0 if printed else 1 - beta
-            for name, local in _local(layer, seen, given).items():
+            for name, local in local_jacobians(layer, seen, printed).items():
                 total[f"{name}{i + 1}"] += share * after @ later @ local
             later = later @ _layer_jacobian(layer, seen)
         after = after @ _pulled(state, step, later, total, after)
@@ -81,8 +80,10 @@ def _layer_jacobian(layer: Layer, seen: Pass) -> np.ndarray:
     return out
 
 
-def _local(layer: Layer, seen: Pass, given: np.ndarray) -> Params:
+def local_jacobians(layer: Layer, seen: Pass, printed: bool = False) -> Params:
+    """The derivative of a layer's output by its own W, U and b."""
     n, m = layer.W.shape
+    given = layer.f(seen.Zin) if printed else seen.Zin
     N = seen.Zin.shape[1]
     D = np.diag(vec(layer.s.slope(seen.A)))
     outer = layer.alpha * np.kron(np.eye(N), layer.W.T)

@@ -140,19 +140,31 @@ class OpteqState:
         parts, radii = self._gradient
         return {name: errors.frobenius(parts[name], radii[name]) for name in parts}
 
+    def derivative(self, rows: np.ndarray) -> tuple[np.ndarray, float]:
+        """d (rows z_j)/d theta through the state (N x rows x P), one reverse pass for each row."""
+        out, radius = [], 0.0
+        for w in rows:
+            sweep = list(self.sweep(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
+            out.append(per_sample(self.network, self.shapes, sweep, self.Wo))
+            radii = summed(self.network, self.shapes, sweep, self.Wo).radii
+            radius += sum(e**2 for e in radii.values())
+        return np.stack(out, axis=1), float(np.sqrt(radius))
+
     @cached_property
     def J(self) -> tuple[np.ndarray, float]:
-        """d vec(yhat)/d theta (N d_y x P), one reverse pass for each output, and its radius."""
-        rows, radius = [], 0.0
-        N = self.model.X.shape[1]
-        for i, w in enumerate(self.Wo):
-            sweep = list(self.sweep(np.repeat(w[:, None], N, axis=1), 0.0))
-            row = per_sample(self.network, self.shapes, sweep, self.Wo)
-            row[:, -self.Wo.size :].reshape(N, *self.Wo.shape)[:, i, :] += self.Z.T
-            rows.append(row)
-            radii = summed(self.network, self.shapes, sweep, self.Wo).radii
-            radius += sum(e**2 for e in radii.values()) + self.Z_radius**2
-        return np.stack(rows, axis=1).reshape(N * len(self.Wo), -1), float(np.sqrt(radius))
+        """d vec(yhat)/d theta (N d_y x P) and its radius."""
+        inner, radius = self.derivative(self.Wo)
+        N, outputs = inner.shape[:2]
+        direct = inner[:, :, -self.Wo.size :].reshape(N, outputs, *self.Wo.shape)
+        direct[:, range(outputs), range(outputs), :] += self.Z.T[:, None, :]
+        inner[:, :, -self.Wo.size :] = direct.reshape(N, outputs, -1)
+        return inner.reshape(N * outputs, -1), radius + self.Z_radius * float(np.sqrt(outputs))
+
+    @cached_property
+    def dZ(self) -> tuple[np.ndarray, float]:
+        """d vec(Z)/d theta (N m x P) and its radius."""
+        inner, radius = self.derivative(np.eye(self.model.m))
+        return inner.reshape(-1, inner.shape[2]), radius
 
     @property
     def count(self) -> int:

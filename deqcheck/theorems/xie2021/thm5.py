@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
@@ -62,14 +64,16 @@ class PrintedConstants:
 
     @cached_property
     def least_B_star(self) -> Measured:
-        """For s = k t + (1-k) tanh t: |z| <= k |C|/(1-k) + sqrt(n N), |C|_F <= B_Ub (B_x + sqrt N)."""
-        s = self.p.start.network.s
+        """For s = k t + (1-k) tanh t: |z| <= k |C|/(1-k) + sqrt(n N), |C|_F <= B_Ub (B_x + sqrt N);
+        for |s| <= B: sqrt(n N) B. No bound holds for all parameters where slopes reach 1 for good."""
+        s, N = self.p.start.network.s, float(self.p.model.N)
+        width = max(len(layer.W) for layer in self.p.start.network.layers)
+        start = errors.frobenius(self.p.model.Z0)
+        if np.isfinite(s.bound):
+            return maximum(sqrt(width * N) * s.bound, start)
         if s.kind != "mix" or s.k == 1:
             return INFINITY
         k = measured(s.k)
-        N = float(self.p.model.N)
-        width = max(len(layer.W) for layer in self.p.start.network.layers)
-        start = errors.frobenius(self.p.model.Z0)
         fixed = k / (1 - k) * self.B_Ub * (self.B_x + sqrt(N)) + sqrt(width * N)
         return maximum(fixed, start)
 
