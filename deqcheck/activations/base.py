@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,6 +12,8 @@ import numpy as np
 @dataclass(frozen=True)
 class Activation(ABC):
     """s, applied entrywise; 0 <= s' <= 1 for every kind."""
+
+    kind: ClassVar[str]
 
     @property
     @abstractmethod
@@ -44,7 +47,7 @@ class Activation(ABC):
 
     @property
     def lift(self) -> float:
-        """The infimum of s(t) - t, if it is not attained; -inf where s(t) - t is unbounded below."""
+        """The infimum of s(t) - t where it is finite and not attained, else -inf."""
         return -np.inf
 
     @abstractmethod

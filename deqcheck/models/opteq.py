@@ -1,7 +1,7 @@
 """Optimisation induced equilibrium network (Xie et al. 2021).
 
-f_l(Z) = a W_l^T s(W_l Z + U_l X + b_l 1^T) + (1 - a) Z, T = f_L o ... o f_1. The state is Z^K after K
-iterations (of T, or of SAM), or the equilibrium; prediction W_o Z, loss |W_o Z - Y|_F^2/2.
+f_l(Z) = a W_l^T s(W_l Z + U_l X + b_l 1^T) + (1 - a) Z, T = f_L o ... o f_1. The state is Z^K after
+K iterations (of T, or of SAM), or the equilibrium; prediction W_o Z, loss |W_o Z - Y|_F^2/2.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ class Opteq:
     m: int | None = integer(at_least=1, default=None, doc="width of the state, if W is drawn")
     n: int | None = integer(at_least=1, default=None, doc="width of each layer, if W is drawn")
     sam: SamFields | None = section(SamFields, default=None, doc="iterate SAM instead of T")
-    prox: Any = part(
-        "deqcheck.regularizers", default=None, doc="a last layer prox_R (section 4.1)"
-    )
+    prox: Any = part("deqcheck.regularizers", default=None, doc="a last layer prox_R (section 4.1)")
 
     def check(self) -> Iterable[tuple[str, str]]:
         if self.solver == UNROLLED and self.iterations is None:
@@ -103,7 +101,10 @@ class Opteq:
     def build(self, arrays: Params, loss: Any) -> OpteqModel:
         m = len(arrays["Z0"])
         with below("model"):
-            for key, R in (("prox", self.prox), ("sam.regularizer", getattr(self.sam, "regularizer", None))):
+            for key, R in (
+                ("prox", self.prox),
+                ("sam.regularizer", getattr(self.sam, "regularizer", None)),
+            ):
                 if R is not None:
                     with below(key):
                         R.check_width(m)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -216,9 +216,15 @@ class OpteqState:
         A = layer.W @ Z + layer.drive
         S = layer.s.primitive(A)
         values = (Z**2).sum(axis=0) / 2 - S.sum(axis=0)
-        sizes = (Z**2).sum(axis=0) + np.abs(S).sum(axis=0) + (np.abs(A) * np.abs(layer.s.value(A))).sum(axis=0)
+        sizes = (
+            (Z**2).sum(axis=0)
+            + np.abs(S).sum(axis=0)
+            + (np.abs(A) * np.abs(layer.s.value(A))).sum(axis=0)
+        )
         slope = np.linalg.norm(Z, axis=0) + layer.norm * np.linalg.norm(layer.s.value(A), axis=0)
-        return Measured(values, slope * self.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes)
+        return Measured(
+            values, slope * self.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes
+        )
 
     def kinks(self) -> Kinks | None:
         if self.model.s.smooth:
@@ -228,6 +234,9 @@ class OpteqState:
         points = np.array(self.model.s.kinks)
         near = sum(int((np.abs(A[..., None] - points) < KINK).sum()) for A in seen)
         return Kinks(pattern, near)
+
+    def _gradient_norm(self, name: str) -> Measured:
+        return self.gradient_norms[name]
 
     @cached_property
     def _measures(self) -> dict[str, Callable[[], Measured]]:
@@ -248,8 +257,8 @@ class OpteqState:
         if self.model.implicit and self.model.depth == 1 and self.map.prox is None:
             table["phi"] = self.phi
         for name in self.theta:
-            table[f"gradient.{name}"] = lambda name=name: self.gradient_norms[name]
-            table[f"norm2.{name}"] = lambda name=name: errors.norm2(self.theta[name])
+            table[f"gradient.{name}"] = partial(self._gradient_norm, name)
+            table[f"norm2.{name}"] = partial(errors.norm2, self.theta[name])
         return table
 
     @property

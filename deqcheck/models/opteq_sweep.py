@@ -108,9 +108,7 @@ def through_layers(
         layer, seen = network.layers[i], passes[i]
         P = layer.alpha * (layer.W @ Q)
         P_size, Q_size = float(np.linalg.norm(P)), float(np.linalg.norm(Q))
-        P_error = layer.alpha * (
-            layer.norm * error + rounding(len(Q), layer.frobenius * Q_size)
-        )
+        P_error = layer.alpha * (layer.norm * error + rounding(len(Q), layer.frobenius * Q_size))
         # On a linear piece the slope does not move with its argument.
         bent = layer.s.curvature * seen.A_error * P_size if layer.s.smooth else 0.0
         Pd = layer.s.slope(seen.A) * P

@@ -52,7 +52,7 @@ class QuadraticKind(ABC):
 
     def check_width(self, m: int) -> None:
         """Refuse arrays that do not fit a state of width m."""
-        return None
+        return
 
     @abstractmethod
     def on(self, m: int, Wo: np.ndarray) -> Quadratic: ...

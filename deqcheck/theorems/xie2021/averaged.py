@@ -38,8 +38,8 @@ class Lemma9(Pointwise):
     status = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Read with the lower constant 1/2 the lemma is false: R = x^2/2 with lambda = g = 1/2 gives "
-        "S(x) = x/4. The constant 1/4 is right and sharp."
+        "Read with the lower constant 1/2 the lemma is false: R = x^2/2 with lambda = g = 1/2 "
+        "gives S(x) = x/4. The constant 1/4 is right and sharp."
     )
 
     given = GIVEN

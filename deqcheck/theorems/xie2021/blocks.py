@@ -34,7 +34,10 @@ def block_gradient(layer: Layer, Y: np.ndarray, alpha: float) -> tuple[np.ndarra
         inner, error = inner_prox(hidden, Y, alpha)
         return alpha / (1 - alpha) * (Y - inner), alpha / (1 - alpha) * error
     w, miss = preimage(hidden, Y, alpha)
-    slope = float(layer.s.slope(hidden.pre(w)).min()) * np.linalg.svd(layer.W, compute_uv=False)[-1] ** 2
+    slope = (
+        float(layer.s.slope(hidden.pre(w)).min())
+        * np.linalg.svd(layer.W, compute_uv=False)[-1] ** 2
+    )
     square = layer.W.shape[0] >= layer.W.shape[1]
     stretch = 1 / slope if square and slope > 0 else np.inf
     return w - Y, stretch * (miss + SOLVER_LOSS * work(layer, float(np.linalg.norm(w))))

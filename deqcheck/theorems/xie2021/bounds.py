@@ -1,7 +1,7 @@
 """Explicit bounds on the state, its Jacobian and the smoothness of the loss (Lemmas 12-19).
 
-They hold at every theta with ||W_l|| <= 1, ||U_l||, ||b_l|| <= B_Ub and ||W_o|| <= B_L, for 1-Lipschitz
-activations, X fixed, and a SAM step with S(0) = 0.
+They hold at every theta with ||W_l|| <= 1, ||U_l||, ||b_l|| <= B_Ub and ||W_o|| <= B_L, for
+1-Lipschitz activations, X fixed, and a SAM step with S(0) = 0.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Bounds:
 
     @cached_property
     def B_Ub(self) -> Measured:
-        norms = [errors.norm2(each) for layer in self._network.layers for each in (layer.U, layer.b)]
+        norms = [
+            errors.norm2(each) for layer in self._network.layers for each in (layer.U, layer.b)
+        ]
         return maximum(*norms) + self.rho
 
     @cached_property

@@ -28,7 +28,7 @@ def factor(W: np.ndarray, A: np.ndarray) -> np.ndarray:
 
 
 def chain_factors(weights: list[np.ndarray], width: int) -> list[np.ndarray] | None:
-    """V_0..V_L with W_k = V_k V_{k-1}^T, built backwards; None where a factor lacks full row rank."""
+    """V_0..V_L with W_k = V_k V_{k-1}^T, built backwards; None where a V_k lacks full row rank."""
     last = weights[-1]
     factors = [np.eye(len(last), width)]
     for W in reversed(weights):

@@ -1,7 +1,7 @@
 """The hidden objective of a layer f(z) = (1/mu) W^T s(W z + c), columnwise.
 
-psi(z) = (1/mu) 1^T S(W z + c), f = grad psi = prox_phi with phi = psi* - |.|^2/2. Everything here is
-a sum over the columns of Z unless it says otherwise.
+psi(z) = (1/mu) 1^T S(W z + c), f = grad psi = prox_phi with phi = psi* - |.|^2/2. Everything here
+is a sum over the columns of Z unless it says otherwise.
 """
 
 from __future__ import annotations

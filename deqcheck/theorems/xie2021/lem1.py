@@ -84,9 +84,9 @@ class Lemma1(Pointwise):
 
 
 class Lemma2(Pointwise):
-    """A deep OptEq contains every feedforward network h_1 = s(U_1 x + b_1), h_l = s(W_l h_{l-1} + b_l),
-    y = W_o h_L: with a = 1, a reset layer W = 0, and layers that keep h_l in a block of their own,
-    one application of T gives the network's output from any start.
+    """A deep OptEq contains every feedforward network h_1 = s(U_1 x + b_1),
+    h_l = s(W_l h_{l-1} + b_l), y = W_o h_L: with a = 1, a reset layer W = 0, and layers that keep
+    h_l in a block of their own, one application of T gives the network's output from any start.
     """
 
     id = "xie2021/lem2"
@@ -110,7 +110,9 @@ class Lemma2(Pointwise):
         once = network.T(start)
         h = feedforward(p)
         size = float(np.linalg.norm(h)) * (1 + float(np.linalg.norm(p.start.Wo)))
-        growth = float(np.prod([1 + np.linalg.norm(theta[f"W{i + 2}"]) for i in range(p.model.depth)]))
+        growth = float(
+            np.prod([1 + np.linalg.norm(theta[f"W{i + 2}"]) for i in range(p.model.depth)])
+        )
         inner = size + float(np.linalg.norm(p.model.X) * np.linalg.norm(p.theta0["U1"]))
         noise = 16 * EPS * sum(shape) * p.model.depth * growth**2 * (1 + inner)
         off = float(np.linalg.norm(theta["Wo"] @ once - p.start.Wo @ h))

@@ -66,8 +66,8 @@ class Lemma14(StateBound):
     status = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "sqrt(m n) s(0) is printed for sqrt(N n) |s(0)|: softplus, m = n = 1, N = 100, W = X = 0 has "
-        "an activation of norm 6.93 against 0.693."
+        "sqrt(m n) s(0) is printed for sqrt(N n) |s(0)|: softplus, m = n = 1, N = 100, W = X = 0 "
+        "has an activation of norm 6.93 against 0.693."
     )
 
     printed_bound = Check(
@@ -107,9 +107,9 @@ class Lemma15(StateBound):
     title = "Derivatives of one layer by its parameters"
     cite = cite("Lemma 15")
 
-    by_W = Check("derivative by W", "norm_W <= alpha*(C + B_z)", "Lemma 15")
-    by_U = Check("derivative by U", "norm_U <= alpha*X_norm", "Lemma 15")
-    by_b = Check("derivative by b", "norm_b <= alpha*sqrt(N) + 1e-12", "Lemma 15")
+    weights = Check("derivative by W", "norm_W <= alpha*(C + B_z)", "Lemma 15")
+    inputs = Check("derivative by U", "norm_U <= alpha*X_norm", "Lemma 15")
+    biases = Check("derivative by b", "norm_b <= alpha*sqrt(N) + 1e-12", "Lemma 15")
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if p.start.Z.size * max(a.size for a in p.theta0.values()) > DENSE_LIMIT:
@@ -126,9 +126,11 @@ class Lemma15(StateBound):
                 noise = max(noise, errors.rounding(sum(layer.W.shape), scale))
         bounds = Bounds(p)
         common = {"alpha": p.model.alpha}
-        yield self.by_W(norm_W=Measured(largest["W"], noise), C=bounds.C, B_z=bounds.B_z, **common)
-        yield self.by_U(norm_U=Measured(largest["U"], noise), X_norm=bounds.X_fro, **common)
-        yield self.by_b(norm_b=Measured(largest["b"], noise), N=p.model.N, **common)
+        yield self.weights(
+            norm_W=Measured(largest["W"], noise), C=bounds.C, B_z=bounds.B_z, **common
+        )
+        yield self.inputs(norm_U=Measured(largest["U"], noise), X_norm=bounds.X_fro, **common)
+        yield self.biases(norm_b=Measured(largest["b"], noise), N=p.model.N, **common)
 
 
 class Lemma17(StateBound):
@@ -138,7 +140,9 @@ class Lemma17(StateBound):
     title = "Derivative of the state by the layers"
     cite = cite("Lemma 17")
     status = "typo"
-    erratum = "The formula for the derivative needs A(k, l+1) and the factor 1 - beta_k; the bound holds."
+    erratum = (
+        "The formula for the derivative needs A(k, l+1) and the factor 1 - beta_k; the bound holds."
+    )
 
     bound = Check("derivative of the state", "norm_dZ <= alpha*K*sqrt(L)*(C + c_A)", "Lemma 17")
 

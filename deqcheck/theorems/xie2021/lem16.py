@@ -41,7 +41,9 @@ class Lemma16(Pointwise):
         "Lemma 16",
     )
     polyak = Check("PL inequality", "gradient^2 >= 2*lambda_min_JJt*loss", "corrected")
-    features = Check("features bound the Gram matrix", "lambda_min_JJt >= sigma_min_Z^2", "corrected")
+    features = Check(
+        "features bound the Gram matrix", "lambda_min_JJt >= sigma_min_Z^2", "corrected"
+    )
     biases = Check(
         "gradient by the biases, one sample",
         "gradient_b^2 >= sigma_o^2*sum_c^2*residual^2",
@@ -81,7 +83,7 @@ class Lemma16(Pointwise):
         if start.outputs > 1:
             # For a single output both sides are the same number.
             yield self.polyak(gradient=whole, lambda_min_JJt=mu, loss=start.loss)
-        if model.N <= model.m and not (start.sam and start.sam.uses_output):
+        if model.m >= model.N and not (start.sam and start.sam.uses_output):
             yield self.features(lambda_min_JJt=mu, sigma_min_Z=start.sigma_min_Z)
         wide = all(len(layer.W) >= model.m for layer in start.network.layers)
         if model.N == 1 and wide and not model.implicit:

@@ -33,8 +33,8 @@ class Lemma19(Pointwise):
     status = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 + 1 - a depends on "
-        "w even for s = id, where L_sigma = 0. The corrected C_J is "
+        "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 + 1 - a depends "
+        "on w even for s = id, where L_sigma = 0. The corrected C_J is "
         "a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
     )
     constants = {"rho": "radius of the ball; default: 0.05, less where ||W_l|| needs it"}
@@ -46,7 +46,9 @@ class Lemma19(Pointwise):
     printed_bound = Check(
         f"derivative, {PAIRS} random pairs", "change <= C_J_printed*distance", "Lemma 19, printed"
     )
-    derivative_bound = Check(f"derivative, {PAIRS} random pairs", "change <= C_J*distance", "Lemma 19")
+    derivative_bound = Check(
+        f"derivative, {PAIRS} random pairs", "change <= C_J*distance", "Lemma 19"
+    )
     gradient_bound = Check(f"gradient, {PAIRS} random pairs", "change <= Q1*distance", "Lemma 19")
 
     def rho(self, p: Problem) -> float:

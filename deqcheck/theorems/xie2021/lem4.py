@@ -32,7 +32,7 @@ class Lemma4(Pointwise):
     )
 
     wide = Check("k is large enough", "k >= max(m, n)", "Lemma 4")
-    rank_A = Check("A has full row rank", "rank_A >= m", "Lemma 4")
+    full_rows = Check("A has full row rank", "rank_A >= m", "Lemma 4")
     product = Check("W = A B^T", "deviation <= noise", "Lemma 4")
     full = Check("the largest rank of B is full", "rank_B >= n", "Lemma 4")
     reached = Check("rank of B is min(n, rank W + k - m)", "rank_B == reachable", "corrected")
@@ -40,7 +40,7 @@ class Lemma4(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]
         yield self.wide(k=A.shape[1], m=A.shape[0], n=W.shape[1])
-        yield self.rank_A(rank_A=_rank(A), m=len(A))
+        yield self.full_rows(rank_A=_rank(A), m=len(A))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]

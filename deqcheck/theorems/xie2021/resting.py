@@ -1,7 +1,7 @@
 """Fixed-point sets that are known in closed form.
 
-Layers with orthonormal rows and no drive rest exactly where s does: Fix f_l = {W_l^T t : s(t) = t}, a
-box, an orthant or a subspace. The composition of averaged maps rests on the intersection, which
+Layers with orthonormal rows and no drive rest exactly where s does: Fix f_l = {W_l^T t : s(t) = t},
+a box, an orthant or a subspace. The composition of averaged maps rests on the intersection, which
 contains 0.
 """
 
@@ -76,8 +76,7 @@ class RestingSet:
         draw = rng(p.seed, name)
         constraints = self._constraints()
         return [
-            np.asarray(linprog(draw.standard_normal(self.m), **constraints).x)
-            for _ in range(count)
+            np.asarray(linprog(draw.standard_normal(self.m), **constraints).x) for _ in range(count)
         ]
 
     def minimiser(self, R: Quadratic) -> np.ndarray:

@@ -28,8 +28,8 @@ from deqcheck.theorems.xie2021.thm2 import inclusion_residuals
 
 class Section41(Pointwise):
     """Fixed points of prox_R o T. Printed: they solve the inclusion of Theorem 2 with R(z_L) added
-    to Phi, with L blocks as before. Corrected: R is a further block, L + 1 in all; for one layer the
-    fixed point minimises a M_phi^1 + R, so a larger weight of R never gives a larger R.
+    to Phi, with L blocks as before. Corrected: R is a further block, L + 1 in all; for one layer
+    the fixed point minimises a M_phi^1 + R, so a larger weight of R never gives a larger R.
     """
 
     id = "xie2021/sec4.1"
@@ -99,7 +99,9 @@ class Section41(Pointwise):
             convexity = a * (1 - layer.s.slopes[1] * layer.norm**2)
             convexity += float(np.linalg.eigvalsh(R.hessian)[0])
             size = float(np.linalg.norm(solved.Z))
-            reach = (slope + work(layer, size)) / convexity + solved.error if convexity > 0 else np.inf
+            reach = (
+                (slope + work(layer, size)) / convexity + solved.error if convexity > 0 else np.inf
+            )
             distance = float(np.linalg.norm(x.reshape(shape) - solved.Z))
             yield self.objective(distance=Measured(distance), noise=tolerance(reach, size))
         weight = getattr(p.model.fields.prox, "weight", None)

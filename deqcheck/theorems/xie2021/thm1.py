@@ -25,9 +25,9 @@ from deqcheck.theorems.xie2021.hidden import Hidden, minimised, prox_by_nnls
 
 
 class Theorem1(Pointwise):
-    """If mu >= L_s ||W||^2 and mu > 0, then f(z) = (1/mu) W^T s(W z + c) is the proximal operator of
-    phi = psi* - |.|^2/2 with psi(z) = (1/mu) 1^T S(W z + c), and its fixed points are the minimisers
-    of phi. Judged for every layer; the equilibrium for networks of one layer with mu = 1.
+    """If mu >= L_s ||W||^2 and mu > 0, then f(z) = (1/mu) W^T s(W z + c) is the proximal operator
+    of phi = psi* - |.|^2/2 with psi(z) = (1/mu) 1^T S(W z + c), and its fixed points are the
+    minimisers of phi. Judged for every layer; the equilibrium for one layer with mu = 1.
     """
 
     id = "xie2021/thm1"
@@ -39,9 +39,7 @@ class Theorem1(Pointwise):
     positive = Check("mu is positive", "mu > 0", "Theorem 1")
     convex = Check("Jacobian positive semidefinite", "smallest >= -noise", "Lemma 5")
     nonexpansive = Check("Jacobian at most the identity", "largest <= 1 + noise", "Lemma 5")
-    firm = Check(
-        f"firmly nonexpansive on {DRAWS} random pairs", "excess <= noise", "Lemma 5"
-    )
+    firm = Check(f"firmly nonexpansive on {DRAWS} random pairs", "excess <= noise", "Lemma 5")
     envelope = Check(
         "phi from the conjugate gives the envelope |z|^2/2 - psi(z)", "deviation <= noise", "(4)"
     )

@@ -1,4 +1,4 @@
-"""Theorem 2 and Corollary 1: the inclusion and, for two layers, the objective of the equilibrium."""
+"""Theorem 2 and Corollary 1: the inclusion and, for two layers, the equilibrium's objective."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.models.opteq_equilibrium import Equilibrium
+from deqcheck.models.opteq_network import Layer
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
@@ -44,9 +45,7 @@ class Theorem2(Pointwise):
         if not solved.found:
             return
         for i, (off, noise, size) in enumerate(inclusion_residuals(p, solved), start=1):
-            yield self.inclusion(
-                f"block {i}", residual=Measured(off), noise=tolerance(noise, size)
-            )
+            yield self.inclusion(f"block {i}", residual=Measured(off), noise=tolerance(noise, size))
 
 
 def inclusion_residuals(p: Problem, solved: Equilibrium) -> Iterable[tuple[float, float, float]]:
@@ -62,10 +61,10 @@ def inclusion_residuals(p: Problem, solved: Equilibrium) -> Iterable[tuple[float
         yield float(np.linalg.norm(gradient + here - before)), error + work(layer, size), size
 
 
-def fenchel_gap(layer: object, Z: np.ndarray) -> float:
+def fenchel_gap(layer: Layer, Z: np.ndarray) -> float:
     """a = 1: z_{i-1} - z_i is a subgradient of phi_i at z_i = f(z_{i-1}) if and only if
     phi(f(z)) + psi(z) + |f(z)|^2/2 = <f(z), z>, with phi from the conjugate of S."""
-    hidden = Hidden(layer)  # type: ignore[arg-type]
+    hidden = Hidden(layer)
     return abs(hidden.phi_conjugate(Z) - hidden.phi_at_image(Z))
 
 

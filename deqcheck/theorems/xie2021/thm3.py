@@ -43,8 +43,7 @@ class Wide:
     @cached_property
     def solved(self) -> Equilibrium:
         layers, root = self.network.layers, np.sqrt(len(self.network.layers))
-        # sum_l W_l^T s(W_l y + c_l)/L = Wt^T s(Wt sqrt(L) y + c)/sqrt(L): with y' = sqrt(L) y the
-        # stacked layer with weights W_l/sqrt(L) maps y' to sum_l W_l^T s(W_l y'/sqrt(L) + c_l)/sqrt(L).
+        # With y' = sqrt(L) y the stacked layer maps y' to sum_l W_l^T s(W_l y + c_l)/sqrt(L).
         theta = {
             "W1": np.vstack([layer.W for layer in layers]) / root,
             "U1": np.vstack([layer.U for layer in layers]),
@@ -81,8 +80,7 @@ class Wide:
         return sum(hidden.envelope(Y) for hidden in self._hidden)
 
     def slope(self, Y: np.ndarray) -> np.ndarray:
-        out: np.ndarray = -sum(self.g(i, Y) for i in range(len(self._hidden)))
-        return out
+        return -np.sum([self.g(i, Y) for i in range(len(self._hidden))], axis=0)
 
 
 class Theorem3(Pointwise):

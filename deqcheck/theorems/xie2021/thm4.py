@@ -39,10 +39,10 @@ class Selected:
 
 
 class Theorem4(Pointwise):
-    """T nonexpansive with bounded fixed points, R convex and L_z-smooth with a unique minimiser zbar
-    on them, g = 1/(2 L_z), beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0, rho + 2 c < 1 and
-    eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. Judged by what a run can show: each step
-    contracts towards its own fixed point zbar^k by 1 - beta_k g lambda_k; since I - T is monotone,
+    """T nonexpansive with bounded fixed points, R convex and L_z-smooth with a unique minimiser
+    zbar on them, g = 1/(2 L_z), beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0,
+    rho + 2 c < 1 and eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. Judged by what a run can
+    show: each step contracts towards its own fixed point zbar^k by 1 - beta_k g lambda_k; since I - T is monotone,
     R + lambda_k |.|^2/2 is no larger at zbar^k than at zbar, which an independent solver finds; and
     every doubling of k brings z^k nearer to zbar (where it does not, nothing is decided: no finite
     run refutes a limit).
@@ -54,7 +54,9 @@ class Theorem4(Pointwise):
 
     given = GIVEN
     step = Check("g is 1/(2 L_z)", "2*gamma*L_z == 1", "Theorem 4")
-    beta = Check("beta_k small enough", "beta_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4")
+    beta = Check(
+        "beta_k small enough", "beta_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
+    )
     damping = Check(
         "lambda_k small enough", "lambda_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
     )
@@ -163,8 +165,8 @@ class Theorem4(Pointwise):
 def state_bound(p: Problem, sam: Sam) -> Measured:
     """On the fixed points of z = beta S(z) + (1 - beta) T(z), beta <= 1/2.
 
-    |f_l(z)| <= a B + (1 - a) |z| with B = ||W_l|| sqrt(n_l N) sup|s|, so |z| <= |S(0)|/(1 - r) + B with
-    r = (1 - a)^L; for a contraction with factor q, |z| <= |S(0)|/(1 - q) + |T(0)|/(1 - q).
+    |f_l(z)| <= a B + (1 - a) |z| with B = ||W_l|| sqrt(n_l N) sup|s|, so |z| <= |S(0)|/(1 - r) + B
+    with r = (1 - a)^L; for a contraction with factor q, |z| <= (|S(0)| + |T(0)|)/(1 - q).
     """
     network, N = p.start.network, p.model.N
     pull = errors.frobenius(sam.gamma * sam.R.gradient(np.zeros_like(p.model.Z0)))

@@ -13,7 +13,7 @@ from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, maximum, measured, sqrt
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm
 from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate
@@ -65,7 +65,7 @@ class PrintedConstants:
     @cached_property
     def least_B_star(self) -> Measured:
         """For s = k t + (1-k) tanh t: |z| <= k |C|/(1-k) + sqrt(n N), |C|_F <= B_Ub (B_x + sqrt N);
-        for |s| <= B: sqrt(n N) B. No bound holds for all parameters where slopes reach 1 for good."""
+        for |s| <= B: sqrt(n N) B. Where slopes tend to 1 no bound holds for all parameters."""
         s, N = self.p.start.network.s, float(self.p.model.N)
         width = max(len(layer.W) for layer in self.p.start.network.layers)
         start = errors.frobenius(self.p.model.Z0)
@@ -153,7 +153,9 @@ class Theorem5(RepairedRate):
     constants = CONSTANTS
 
     narrow = Check("||W_l|| at most 3/4", "norm_W <= 0.75 + 1e-12", "Assumption 5")
-    wide = Check("sigma_min(W_l) above 1/4", "sigma_min_W + 1e-12 >= 0.25 + sigma_m", "Assumption 5")
+    wide = Check(
+        "sigma_min(W_l) above 1/4", "sigma_min_W + 1e-12 >= 0.25 + sigma_m", "Assumption 5"
+    )
     margin = Check("sigma_m is positive", "sigma_m > 0", "Assumption 5")
     inputs = Check("||U_l||, ||b_l|| at most B_Ub/2", "norm_Ub <= B_Ub/2", "Assumption 5")
     data = Check("|X|_F, sqrt(N) at most B_x", "norm_X <= B_x", "Assumption 3")
@@ -163,16 +165,20 @@ class Theorem5(RepairedRate):
     bounded = Check("fixed points are bounded by B_star", "bound <= B_star", "Assumption 4")
     slopes = Check("slopes bounded below", "kappa > 0", "Theorem 5")
     short = Check("a K L below 1", "alpha*K*L < 1", "Theorem 5")
-    near_W = Check("W stays", "2/Q0*alpha*K*C_z*B_L*residual <= 0.25", "(31)")
-    near_U = Check("U stays", "2/Q0*alpha*K*B_x*B_L*residual <= B_Ub/3", "after (31)")
-    near_b = Check("b stays", "2/Q0*alpha*K*root_N*B_L*residual <= B_Ub/3", "after (31)")
-    near_X = Check("X would stay", "2/Q0*alpha*K*B_Ub*B_L*residual <= B_x/2", "after (31)")
-    near_Wo = Check("W_o stays", "2/Q0*3*K*B_star*residual <= sigma_min_Wo/2", "after (31)")
-    step_Q0 = Check("step at most 1/Q0", "step*Q0 <= 1", "Theorem 5")
-    step_Q1 = Check("step at most 1/Q1", "step*Q1 <= 1", "Theorem 5")
+    weights_stay = Check("W stays", "2/Q0*alpha*K*C_z*B_L*residual <= 0.25", "(31)")
+    inputs_stay = Check("U stays", "2/Q0*alpha*K*B_x*B_L*residual <= B_Ub/3", "after (31)")
+    biases_stay = Check("b stays", "2/Q0*alpha*K*root_N*B_L*residual <= B_Ub/3", "after (31)")
+    data_stay = Check("X would stay", "2/Q0*alpha*K*B_Ub*B_L*residual <= B_x/2", "after (31)")
+    outputs_stay = Check("W_o stays", "2/Q0*3*K*B_star*residual <= sigma_min_Wo/2", "after (31)")
+    step_rate = Check("step at most 1/Q0", "step*Q0 <= 1", "Theorem 5")
+    step_smooth = Check("step at most 1/Q1", "step*Q1 <= 1", "Theorem 5")
     printed_rate = Check(
         "linear rate to zero", "gap/gap_0 <= (1 - step*Q0)^k", "Theorem 5", decays=True
     )
+
+    def setting(self, p: Problem) -> Iterable[Claim]:
+        if self.printed and p.train is not None:
+            yield GRADIENT_DESCENT(step=p.step)
 
     def _constants(self, p: Problem) -> PrintedConstants:
         return PrintedConstants(p, self.fixed)
@@ -208,20 +214,20 @@ class Theorem5(RepairedRate):
         size = {"alpha": p.model.alpha, "K": p.model.iterations}
         yield self.short(**size, L=p.model.depth)
         near = {**size, "Q0": c.Q0, "residual": start.residual}
-        yield self.near_W(**near, C_z=c.C_z, B_L=c.B_L)
-        yield self.near_U(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.near_b(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.near_X(**near, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x)
+        yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
+        yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.data_stay(**near, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x)
         del near["alpha"]
-        yield self.near_Wo(**near, B_star=c.B_star, sigma_min_Wo=smallest)
+        yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if not self.printed:
             yield from super().step_hypotheses(p)
             return
         c = self._constants(p)
-        yield self.step_Q0(step=p.step, Q0=c.Q0)
-        yield self.step_Q1(step=p.step, Q1=c.Q1)
+        yield self.step_rate(step=p.step, Q0=c.Q0)
+        yield self.step_smooth(step=p.step, Q1=c.Q1)
 
     def admissible_step(self, p: Problem) -> Measured | None:
         if not self.printed:

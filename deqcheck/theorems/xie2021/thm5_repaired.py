@@ -34,7 +34,9 @@ class RepairedRate(Statement):
     nonexpansive = Check("weights stay nonexpansive", "norm_W + rho <= 1", "5R")
     short_step = Check("step at most 1/Q1", "step*Q1 <= 1", "5R")
     rate = Check("linear rate", "gap/gap_0 <= (1 - step*mu)^k", "5R", decays=True)
-    flow_rate = Check("exponential rate of the flow", "gap/gap_0 <= exp(-2*mu*t)", "5R", decays=True)
+    flow_rate = Check(
+        "exponential rate of the flow", "gap/gap_0 <= exp(-2*mu*t)", "5R", decays=True
+    )
     near = Check("parameters stay near", "distance <= rho", "5R")
     kept = Check("the state keeps its rank", "sigma_min_Z >= sigma_0/2", "5R")
 

@@ -17,7 +17,6 @@ from deqcheck.theorems.xie2021.common import (
     UNKNOWN,
     Pointwise,
     cite,
-    found,
     largest_norm,
     nonexpansive,
     points,
@@ -48,16 +47,18 @@ class WellPosed(Pointwise):
     single = Check("one layer", "L == 1", "Theorem 1")
     strict = Check("strictly convex hidden objective", "strict == 1", "section 2.2")
     exists = Check("t = s(t + c) has a solution in every coordinate", "-c > lift", "section 2.2")
-    contracts = Check("the layer contracts", "slope*norm_W^2 < 1", "corrected")
+    contracts = Check("the layer contracts (L_s = 1)", "norm_W < 1", "corrected")
     factor = Check(
-        f"contraction factor on {DRAWS} random pairs", "ratio <= slope*norm_W^2 + 1e-12", "corrected"
+        f"contraction factor on {DRAWS} random pairs",
+        "ratio <= slope*norm_W^2 + 1e-12",
+        "corrected",
     )
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         network = p.start.network
         yield self.single(L=p.model.depth)
         if not self.printed:
-            yield self.contracts(slope=network.s.slopes[1], norm_W=largest_norm(network))
+            yield self.contracts(norm_W=largest_norm(network))
             return
         yield nonexpansive(p)
         inside = network.layers[0].norm ** 2 * network.s.slopes[1] < 1
@@ -72,9 +73,17 @@ class WellPosed(Pointwise):
                 # With t = W z the coordinates separate: s(u) - u = -c, and s(u) - u > lift.
                 yield self.exists(c=Measured(float(layer.drive.max())), lift=layer.s.lift)
             else:
-                yield FOUND("not decided by the solver", equilibrium_error=UNKNOWN, infinity=INFINITY)
+                yield FOUND(
+                    "not decided by the solver", equilibrium_error=UNKNOWN, infinity=INFINITY
+                )
             return
-        yield found(p)
+        solved = p.start.solved
+        # A solver that fails refutes nothing.
+        yield FOUND(
+            solved.existence.value,
+            equilibrium_error=solved.error if solved.found else UNKNOWN,
+            infinity=INFINITY,
+        )
         if not self.printed:
             drawn = points(p, "xie2021/well-posed.points", 2 * DRAWS)
             pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
