@@ -1,16 +1,13 @@
 """Writes the arrays of cases/xie2021: the seeded instances of the audit.
 
-python tests/make_xie2021_arrays.py, from the root of the repository.
+PYTHONPATH=. python tests/make_xie2021_arrays.py, from the root of the repository.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent / "models"))
 from opteq_instances import arrays, parameters, problem
 
 FOLDER = Path(__file__).parents[1] / "cases" / "xie2021"

@@ -27,10 +27,16 @@ class Certificate(Statement):
     dynamics = (DESCENT, FLOW)
     tracks = ("lambda_min_JJt", "gradient")
 
+    independent = Check(
+        "outputs move independently (else labels may be out of reach)", "mu_0 > 0", "5T"
+    )
     descent = Check("sampled steps descend", "gap_next <= gap - step/2*gradient^2", "5T")
     falls = Check("no step rises", "gap_next <= gap", "5T")
     product = Check("product of the contractions", "gap/gap_0 <= product", "5T", decays=True)
     integral = Check("integral of mu", "gap/gap_0 <= exp(-2*integral)", "5T", decays=True)
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.independent(mu_0=p.start.lambda_min_JJt)
 
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         if not p.step or len(run.k) < 2:

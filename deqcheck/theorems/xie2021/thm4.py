@@ -42,10 +42,10 @@ class Theorem4(Pointwise):
     """T nonexpansive with bounded fixed points, R convex and L_z-smooth with a unique minimiser
     zbar on them, g = 1/(2 L_z), beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0,
     rho + 2 c < 1 and eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. Judged by what a run can
-    show: each step contracts towards its own fixed point zbar^k by 1 - beta_k g lambda_k; since I - T is monotone,
-    R + lambda_k |.|^2/2 is no larger at zbar^k than at zbar, which an independent solver finds; and
-    every doubling of k brings z^k nearer to zbar (where it does not, nothing is decided: no finite
-    run refutes a limit).
+    show: each step contracts towards its own fixed point zbar^k by 1 - beta_k g lambda_k; since
+    I - T is monotone, R + lambda_k |.|^2/2 is no larger at zbar^k than at zbar, which an
+    independent solver finds; and every doubling of k brings z^k nearer to zbar (where it does not,
+    nothing is decided: no finite run refutes a limit).
     """
 
     id = "xie2021/thm4"
@@ -60,6 +60,7 @@ class Theorem4(Pointwise):
     damping = Check(
         "lambda_k small enough", "lambda_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
     )
+    positive = Check("weights are positive", "min(beta_1, lambda_1) > 0", "Theorem 4")
     rho = Check("beta_k falls", "rho > 0", "Theorem 4")
     c = Check("lambda_k falls", "c > 0", "Theorem 4")
     slow = Check("slowly enough", "rho + 2*c < 1", "Theorem 4")
@@ -87,6 +88,7 @@ class Theorem4(Pointwise):
         yield self.step(gamma=sam.gamma, L_z=L_z)
         yield self.beta(beta_1=fields.beta, L_z=L_z)
         yield self.damping(lambda_1=fields.lambda_, L_z=L_z)
+        yield self.positive(beta_1=fields.beta, lambda_1=fields.lambda_)
         yield self.rho(rho=fields.rho)
         yield self.c(c=fields.c)
         yield self.slow(rho=fields.rho, c=fields.c)
@@ -105,21 +107,21 @@ class Theorem4(Pointwise):
         zbar = selected(p, sam)
         if zbar is not None:
             yield self._selection(sam, zbar, k, rests)
-            yield self._nearer(p, zbar, k)
+            yield from self._nearer(p, zbar, k)
 
     def _states(self, p: Problem) -> list[np.ndarray]:
         return [*(step.Z for step in p.start.steps), p.start.Z]
 
-    def _nearer(self, p: Problem, zbar: Selected, k: np.ndarray) -> Curve:
+    def _nearer(self, p: Problem, zbar: Selected, k: np.ndarray) -> Iterable[Claim]:
         states = self._states(p)
-        off = np.array([float(np.linalg.norm(states[i] - zbar.Z)) for i in k])
-        radius = np.full(off.shape, zbar.error + p.start.Z_radius)
-        farther = np.append(False, off[1:] >= off[:-1])
-        distance = Measured(off, np.where(farther, np.inf, radius))
-        t = k.astype(float)
-        return self.nearer.sampled(
-            k[1:], t[1:], distance_2k=distance[1:], distance_k=Measured(off[:-1], radius[:-1])
-        )
+        off = [float(np.linalg.norm(states[i] - zbar.Z)) for i in k]
+        radius = zbar.error + p.start.Z_radius
+        for i, before, after in zip(k[:-1], off[:-1], off[1:], strict=True):
+            yield self.nearer(
+                f"k = {i}",
+                distance_2k=Measured(after, np.inf if after >= before else radius),
+                distance_k=Measured(before, radius),
+            )
 
     def _selection(
         self, sam: Sam, zbar: Selected, k: np.ndarray, rests: list[tuple[np.ndarray, float]]
@@ -140,7 +142,7 @@ class Theorem4(Pointwise):
             norm_k=Measured(norms),
             R_bar=sam.R.value(zbar.Z),
             norm_bar=top,
-            noise=Measured(noise),
+            noise=Measured(noise, np.where(np.isfinite(noise), 0.0, np.inf)),
         )
 
     def _contraction(
