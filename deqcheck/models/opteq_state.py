@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deqcheck.models.opteq import OpteqModel
 
 # Above this many entries the full Jacobian is not formed.
-DENSE_LIMIT = 20_000_000
+DENSE_LIMIT = 2_000_000
 # A pre-activation nearer to a kink than this lies on it.
 KINK = 1e-12
 

@@ -57,7 +57,7 @@ def test_the_start_of_the_state_can_be_scaled(read):
          "init.Z0: Z0 has shape (1, 2); expected (m, N) = (2, 2) because W1 is 1 x 2"),
         ("init.U1=[[1, 2]]",
          "init.U1: U1 has shape (1, 2); expected (n1, d) = (1, 1) because X is 1 x 2"),
-        ("init.Z1=[[1]]", "init.Z1: unknown array 'Z1' (did you mean 'Z0'?)"),
+        ("init.V=[[1]]", "init.V: unknown array 'V'; expected W1, U1, b1, Wo, Z0"),
         ("init.Wo=[[.nan, 1]]", "init.Wo: holds inf or nan; expected finite numbers"),
         (DRAWN, "init: cannot draw W1: nothing decides the size n1"),
         ("model.activation=swish",

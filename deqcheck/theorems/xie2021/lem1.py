@@ -41,9 +41,11 @@ class Lemma1(Pointwise):
 
     chain = CHAIN
     obstruction = Check(
-        "a weight between two invertible ones is invertible at this width", "rank_W >= width", "(2)"
+        "a weight between two invertible ones is invertible at this width",
+        "rank_W >= width",
+        "Lemma 1",
     )
-    product = Check("W_k = V_k V_{k-1}^T", "deviation <= noise", "(2)")
+    product = Check("W_k = V_k V_{k-1}^T", "deviation <= noise", "Lemma 1")
     output = Check("both networks give the same output", "difference <= noise", "Lemma 1")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:

@@ -14,7 +14,7 @@ from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 
 # Entries of the largest dense matrix that is formed.
-DENSE_LIMIT = 4_000_000
+DENSE_LIMIT = 1_000_000
 # The dense products round more than reverse mode does.
 DENSE_LOSS = 100.0
 

@@ -15,8 +15,8 @@ from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import Pointwise, cite, nonexpansive
 
-# Entries of the largest dense matrix that is formed.
-DENSE_LIMIT = 4_000_000
+# Entries of the largest dense matrix that is taken apart.
+DENSE_LIMIT = 1_000_000
 
 
 class StateBound(Pointwise):
@@ -147,6 +147,8 @@ class Lemma17(StateBound):
     bound = Check("derivative of the state", "norm_dZ <= alpha*K*sqrt(L)*(C + c_A)", "Lemma 17")
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        if p.start.Z.size * p.start.count > DENSE_LIMIT:
+            return
         derivative, radius = p.start.dZ
         layers = derivative[:, : -p.start.Wo.size]
         bounds = Bounds(p)
@@ -180,7 +182,7 @@ class Lemma18(StateBound):
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         sam = p.start.sam
-        if sam is None or not sam.uses_output:
+        if sam is None or not sam.uses_output or p.start.Z.size * p.start.count > DENSE_LIMIT:
             return
         derivative, radius = p.start.dZ
         bounds = Bounds(p)

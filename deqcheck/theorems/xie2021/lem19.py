@@ -16,6 +16,7 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import INFINITY, Pointwise, cite, largest_norm
+from deqcheck.theorems.xie2021.lem12 import DENSE_LIMIT
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
 
 PAIRS = 12
@@ -65,6 +66,8 @@ class Lemma19(Pointwise):
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if p.model.implicit or not p.model.s.smooth or p.model.fields.sam is not None:
+            return
+        if p.start.Z.size * p.start.count > DENSE_LIMIT:
             return
         bounds = Bounds(p, measured(self.rho(p)))
         pairs = list(self._pairs(p))

@@ -32,9 +32,9 @@ class Theorem2(Pointwise):
 
     id = "xie2021/thm2"
     title = "The equilibrium of a deep network solves a monotone inclusion"
-    cite = cite("Theorem 2", "(7)")
+    cite = cite("Theorem 2")
 
-    inclusion = Check("block residual", "residual <= noise", "(7)")
+    inclusion = Check("block residual", "residual <= noise", "Theorem 2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield nonexpansive(p)
@@ -75,12 +75,14 @@ class Corollary1(Pointwise):
 
     id = "xie2021/cor1"
     title = "For two layers the equilibrium minimises one objective"
-    cite = cite("Corollary 1", "(8)")
+    cite = cite("Corollary 1")
 
     two = Check("two layers", "L == 2", "Corollary 1")
     proper = Check("a real skip connection", "alpha < 1", "Corollary 1")
-    minimiser = Check("equilibrium minimises the objective (BFGS)", "distance <= noise", "(8)")
-    lowest = Check("value at the equilibrium against BFGS", "excess <= noise", "(8)")
+    minimiser = Check(
+        "equilibrium minimises the objective (BFGS)", "distance <= noise", "Corollary 1"
+    )
+    lowest = Check("value at the equilibrium against BFGS", "excess <= noise", "Corollary 1")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.two(L=p.model.depth)

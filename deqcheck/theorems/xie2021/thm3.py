@@ -93,12 +93,12 @@ class Theorem3(Pointwise):
 
     id = "xie2021/thm3"
     title = "Deep networks with small alpha tend to a wide one"
-    cite = cite("Theorem 3", "(9)")
+    cite = cite("Theorem 3")
 
     deep = Check("more than one layer", "L > 1", "Theorem 3")
     strict = Check("one layer contracts", "smallest_norm_W < 1", "Theorem 3")
-    objective = Check("y* minimises the sum of envelopes (BFGS)", "distance <= noise", "(9)")
-    limit = Check("the blocks are near y*", "distance <= alpha*spread/(1 - q) + drift", "(9)")
+    objective = Check("y* minimises the sum of envelopes (BFGS)", "distance <= noise", "Theorem 3")
+    limit = Check("the blocks are near y*", "distance <= alpha*spread/(1 - q) + drift", "Theorem 3")
     slope = Check(
         "(z_0 - y*)/alpha tends to v: a quarter of alpha, less than half the error",
         "fine_error <= 0.5*coarse_error",

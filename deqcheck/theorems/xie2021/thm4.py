@@ -50,7 +50,7 @@ class Theorem4(Pointwise):
 
     id = "xie2021/thm4"
     title = "SAM converges to the fixed point that the regulariser selects"
-    cite = cite("Theorem 4", "(10)-(12)")
+    cite = cite("Theorem 4", "(10)")
 
     given = GIVEN
     step = Check("g is 1/(2 L_z)", "2*gamma*L_z == 1", "Theorem 4")
@@ -74,9 +74,11 @@ class Theorem4(Pointwise):
     selection = Check(
         "R + lambda_k |.|^2/2 at zbar^k not above that at zbar",
         "R_k + lambda_k*norm_k^2/2 <= R_bar + lambda_k*norm_bar^2/2 + noise",
-        "(11)",
+        "Lemma 10",
     )
-    nearer = Check("every doubling of k brings zbar nearer", "distance_2k < distance_k", "(12)")
+    nearer = Check(
+        "every doubling of k brings zbar nearer", "distance_2k < distance_k", "Theorem 4"
+    )
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         fields, sam = p.model.fields.sam, p.start.sam
