@@ -19,6 +19,7 @@ INFINITY = Measured(np.inf)
 UNKNOWN = Measured(np.nan, np.inf)
 
 NONEXPANSIVE = Check("layers are nonexpansive", "norm_W^2*slope <= 1 + 1e-12", "Assumption 2")
+PLAIN = Check("no last proximal layer", "prox == 0", "setting")
 FOUND = Check("an equilibrium was found", "equilibrium_error < infinity", "setting")
 
 
@@ -45,6 +46,10 @@ def largest_norm(network: Network) -> Measured:
 def nonexpansive(p: Problem) -> Claim:
     network = p.start.network
     return NONEXPANSIVE(norm_W=largest_norm(network), slope=network.s.slopes[1])
+
+
+def plain(p: Problem) -> Claim:
+    return PLAIN(prox=p.model.fields.prox is not None)
 
 
 def found(p: Problem) -> Claim:

@@ -12,7 +12,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
-from deqcheck.theorems.xie2021.common import Pointwise, cite, found, tolerance, work
+from deqcheck.theorems.xie2021.common import Pointwise, cite, found, plain, tolerance, work
 
 
 class Lemma3(Pointwise):
@@ -28,6 +28,7 @@ class Lemma3(Pointwise):
     backward = Check("iterating (6) from 0 ends at the same z_0", "distance <= noise", "(6)")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield plain(p)
         yield found(p)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:

@@ -19,6 +19,7 @@ from deqcheck.theorems.xie2021.common import (
     cite,
     found,
     nonexpansive,
+    plain,
     tolerance,
     work,
 )
@@ -37,6 +38,7 @@ class Theorem2(Pointwise):
     inclusion = Check("block residual", "residual <= noise", "Theorem 2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield plain(p)
         yield nonexpansive(p)
         yield found(p)
 
@@ -87,6 +89,7 @@ class Corollary1(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.two(L=p.model.depth)
         yield self.proper(alpha=p.model.alpha)
+        yield plain(p)
         yield nonexpansive(p)
         yield found(p)
 

@@ -207,12 +207,13 @@ def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray
     gap = w.beta * sam.gamma * w.lambda_
     rest = np.inf
     noise = _noise(p, sam, Z)
-    for _ in range(FIXED_POINT_STEPS):
-        moved = w.beta * sam.S(Z, w) + (1 - w.beta) * T(Z)
-        rest = float(np.linalg.norm(moved - Z))
-        Z = moved
-        if rest <= noise:
-            break
+    with np.errstate(all="ignore"):
+        for _ in range(FIXED_POINT_STEPS):
+            moved = w.beta * sam.S(Z, w) + (1 - w.beta) * T(Z)
+            rest = float(np.linalg.norm(moved - Z))
+            Z = moved
+            if rest <= noise or not np.isfinite(rest):
+                break
     return Z, (rest + noise) / gap if gap > 0 else np.inf
 
 

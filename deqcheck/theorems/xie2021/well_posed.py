@@ -19,6 +19,7 @@ from deqcheck.theorems.xie2021.common import (
     cite,
     largest_norm,
     nonexpansive,
+    plain,
     points,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden
@@ -57,6 +58,7 @@ class WellPosed(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         network = p.start.network
         yield self.single(L=p.model.depth)
+        yield plain(p)
         if not self.printed:
             yield self.contracts(norm_W=largest_norm(network))
             return
