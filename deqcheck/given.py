@@ -30,15 +30,15 @@ class Given:
 def from_values(
     arrays: Mapping[str, np.ndarray], wanted: Iterable[str], known: Collection[str]
 ) -> dict[str, Given]:
-    """The wanted arrays among those written in a case; whatever is not even known is refused."""
+    """The arrays written in a case: all the wanted ones, and nothing that is not even known."""
     missing = [(name, "missing; expected its numbers") for name in wanted if name not in arrays]
     extra = [(name, _unknown(name, known)) for name in arrays if name not in known]
     refuse(missing + extra)
-    return {name: Given(arrays[name], name, name) for name in wanted}
+    return {name: Given(array, name, name) for name, array in arrays.items()}
 
 
 def from_npz(file: FilePath, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
-    """The wanted arrays of an .npz file; whatever is not even known is refused."""
+    """The arrays of an .npz file: all the wanted ones, and nothing that is not even known."""
     try:
         arrays = _load(file)
     except _Unusable as reason:
@@ -51,8 +51,8 @@ def from_npz(file: FilePath, wanted: Iterable[str], known: Collection[str]) -> d
             sentences.append(f"{name} has dtype {array.dtype}; expected real numbers")
     refuse(("path", f"{file.name}: {sentence}") for sentence in sentences)
     return {
-        name: Given(arrays[name].astype(np.float64), "path", f"{file.name}: {name}")
-        for name in wanted
+        name: Given(array.astype(np.float64), "path", f"{file.name}: {name}")
+        for name, array in arrays.items()
     }
 
 

@@ -60,6 +60,8 @@ def implicit_problem(
     every = {name: np.asarray(arrays.get(name, a), dtype=float) for name, a in drawn.items()}
     model = ImplicitRelu(gamma=gamma).build({n: every[n] for n in ("X", "y")}, None)
     return Problem(model, {n: every[n] for n in ("W", "A", "b")}, train)
+
+
 def monotone_problem(
     n: int = 6,
     d: int = 4,
@@ -100,6 +102,9 @@ def delm() -> Callable[..., Problem]:
 @pytest.fixture
 def implicit() -> Callable[..., Problem]:
     return implicit_problem
+
+
+@pytest.fixture
 def monotone() -> Callable[..., Problem]:
     return monotone_problem
 

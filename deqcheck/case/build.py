@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.case.errors import located
 from deqcheck.case.read import Case
-from deqcheck.case.shapes import Sizes
+from deqcheck.case.shapes import Sizes, Symbols
 from deqcheck.fields import Refusal, below, refuse, unknown
 from deqcheck.given import MOST_ENTRIES, Given
 
@@ -77,8 +77,10 @@ def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
     with below("init"), np.errstate(over="ignore", invalid="ignore"):
         theta0 = _parameters(case, sizes)
     _rescale(case, data, theta0)
+    # What is optional stands beside the parameters, but is not trained.
+    optional = {name: theta0.pop(name) for name in _optional(case)}
     try:
-        model = case.model.build(data, case.loss)
+        model = case.model.build({**data, **optional}, case.loss)
     except ValueError as error:
         raise Refusal("model", str(error)) from None
     refuse(model.check(theta0) if hasattr(model, "check") else ())
@@ -97,15 +99,22 @@ def _rescale(case: Case, *groups: dict[str, np.ndarray]) -> None:
             group[name] = case.rescale[name] * group[name]
 
 
+def _optional(case: Case) -> Mapping[str, Symbols]:
+    """Arrays that an initialisation may bring; zero where it does not."""
+    return getattr(case.model, "optional", {})
+
+
 def _parameters(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
-    symbols = case.model.parameters
-    parameters: dict[str, Given] = case.init.given(symbols, symbols)
+    symbols = {**case.model.parameters, **_optional(case)}
+    parameters: dict[str, Given] = case.init.given(case.model.parameters, symbols)
     # First what the user brings: it may decide sizes that the rest needs.
     sizes.fit(parameters, {name: symbols[name] for name in parameters})
     for name in symbols:
         if name not in parameters:
             shape = _decided(name, sizes.shape(symbols[name]))
-            parameters[name] = Given(case.init.draw(name, shape, case.seed), "", name)
+            drawn = name not in _optional(case) or name in getattr(case.init, "parts", ())
+            array = case.init.draw(name, shape, case.seed) if drawn else np.zeros(shape)
+            parameters[name] = Given(array, "", name)
     return sizes.fit(parameters, symbols)
 
 

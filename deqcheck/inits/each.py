@@ -35,10 +35,11 @@ class EachInit:
         ]
         refuse(problems)
         found: dict[str, Given] = {}
-        for name in wanted:
+        for name, part_ in self.parts.items():
             with below(name):
-                for given in self.parts[name].given([name], known).values():
-                    found[name] = replace(given, key=join(name, given.key))
+                given = part_.given([name], known).get(name)
+            if given is not None:
+                found[name] = replace(given, key=join(name, given.key))
         return found
 
     def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:

@@ -166,7 +166,7 @@ class Statement:
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         return ()
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: Any) -> Iterable[Claim | Curve]:
         """Pointwise conclusions of a static statement at one state of the model."""
         return ()
 

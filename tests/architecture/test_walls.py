@@ -21,9 +21,12 @@ MAY_IMPORT = {
     "data": {"data"} | FOUNDATION,
     "targets": {"targets"} | FOUNDATION,
     "inits": {"inits"} | FOUNDATION,
-    "models": {"models", "linalg", "losses"} | FOUNDATION,
+    "activations": {"activations"} | FOUNDATION,
+    "regularizers": {"regularizers"} | FOUNDATION,
+    "models": {"models", "linalg", "losses", "activations", "regularizers"} | FOUNDATION,
     "dynamics": {"dynamics", "models", "linalg"} | FOUNDATION,
-    "theorems": {"theorems", "linalg", "models", "dynamics", "gradcheck"} | FOUNDATION,
+    "theorems": {"theorems", "linalg", "models", "dynamics", "regularizers", "gradcheck"}
+    | FOUNDATION,
     "case": {"case", "theorems", "dynamics", "models", "losses", "data", "targets", "inits"}
     | FOUNDATION,
     "given": {"fields"},

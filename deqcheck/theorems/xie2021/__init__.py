@@ -1,0 +1,1 @@
+"""Xie et al., Optimization induced equilibrium networks."""

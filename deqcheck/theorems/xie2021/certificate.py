@@ -1,0 +1,82 @@
+"""What a run itself certifies: descent at each step and the Gram matrix of the Jacobian."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.base import DESCENT, FLOW, Check, Statement
+from deqcheck.theorems.xie2021.common import cite
+
+
+class Certificate(Statement):
+    """With mu_k = lambda_min(J_k J_k^T), |gradient|^2 >= 2 mu_k loss. Where every step of gradient
+    descent lowers the loss by step/2 |gradient|^2, the loss is below the product of 1 - step mu_k
+    over the sampled steps; along the flow it is below exp(-2 times the integral of mu).
+    """
+
+    id = "xie2021/certificate"
+    title = "The rate that a run certifies for itself"
+    cite = cite("Theorem 5", "trajectory certificate (5T)")
+    models = ("opteq",)
+    dynamics = (DESCENT, FLOW)
+    tracks = ("lambda_min_JJt", "gradient")
+
+    independent = Check(
+        "outputs move independently (else labels may be out of reach)", "mu_0 > 0", "5T"
+    )
+    descent = Check("sampled steps descend", "gap_next <= gap - step/2*gradient^2", "5T")
+    falls = Check("no step rises", "gap_next <= gap", "5T")
+    product = Check("product of the contractions", "gap/gap_0 <= product", "5T", decays=True)
+    integral = Check("integral of mu", "gap/gap_0 <= exp(-2*integral)", "5T", decays=True)
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.independent(mu_0=p.start.lambda_min_JJt)
+
+    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        if not p.step or len(run.k) < 2:
+            return
+        # From any point: only the evaluation of the two losses and the rounding of a step count.
+        gap = Measured(run.gap.value, run.local_error)
+        size = float(np.sqrt(sum(float(np.vdot(a, a)) for a in p.theta0.values())))
+        after = gap[1:].widened(4 * EPS * size * run.gradient[1:])
+        slope = run.series["gradient"]
+        at = slope.k[slope.k < run.k[-1]]
+        yield self.descent.sampled(
+            run.k[at],
+            run.t[at],
+            gap_next=after[at],
+            gap=gap[at],
+            step=p.step,
+            gradient=slope.value[: len(at)],
+        )
+        if len(at) < len(after):
+            yield self.falls.sampled(run.k[:-1], run.t[:-1], gap_next=after, gap=gap[:-1])
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        series = run.series["lambda_min_JJt"]
+        common = {"gap": run.gap, "gap_0": run.gap[0]}
+        if not p.step:
+            yield self.integral.along(run, **common, integral=series.integral_until(run.t))
+            return
+        yield self.product.along(run, **common, product=contraction(p, run))
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        return {"mu_0": p.start.lambda_min_JJt}
+
+
+def contraction(p: Problem, run: Trajectory) -> Measured:
+    """prod over the sampled j < k of 1 - step mu_j; a step that was not sampled contributes 1."""
+    series = run.series["lambda_min_JJt"]
+    total, out = Measured(1.0), []
+    sampled = dict(zip(series.k.tolist(), range(len(series.k)), strict=True))
+    for k in run.k.tolist():
+        out.append(total)
+        if k in sampled:
+            total = total * (1 - p.step * series.value[sampled[k]])
+    return Measured(np.array([x.value for x in out]), np.array([x.error for x in out]))

@@ -1,0 +1,85 @@
+"""What the statements of the paper share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.models.opteq_network import Layer, Network
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import IDENTITY_RESOLUTION, Claim
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import STATIC, Check, Cite, Statement
+
+PAPER = "Xie et al. 2021"
+# What a random search draws.
+DRAWS = 64
+INFINITY = Measured(np.inf)
+UNKNOWN = Measured(np.nan, np.inf)
+
+NONEXPANSIVE = Check("layers are nonexpansive", "norm_W^2*slope <= 1 + 1e-12", "Assumption 2")
+PLAIN = Check("no last proximal layer", "prox == 0", "setting")
+FOUND = Check("an equilibrium was found", "equilibrium_error < infinity", "setting")
+
+
+def cite(number: str, equations: str = "") -> Cite:
+    return Cite(PAPER, number, equations)
+
+
+class Pointwise(Statement):
+    """A statement about an OptEq network at any parameters."""
+
+    models = ("opteq",)
+    dynamics = (STATIC,)
+
+
+def matrix_norm(W: np.ndarray) -> Measured:
+    """||W||_2, exact for a single number."""
+    return Measured(float(abs(W[0, 0]))) if W.size == 1 else errors.norm2(W)
+
+
+def largest_norm(network: Network) -> Measured:
+    return max((matrix_norm(layer.W) for layer in network.layers), key=lambda norm: norm.high)
+
+
+def nonexpansive(p: Problem) -> Claim:
+    network = p.start.network
+    return NONEXPANSIVE(norm_W=largest_norm(network), slope=network.s.slopes[1])
+
+
+def plain(p: Problem) -> Claim:
+    return PLAIN(prox=p.model.fields.prox is not None)
+
+
+def found(p: Problem) -> Claim:
+    solved = p.start.solved
+    return FOUND(solved.existence.value, equilibrium_error=solved.error, infinity=INFINITY)
+
+
+def tolerance(noise: float, size: float) -> Measured:
+    """The noise that an identity is judged with; too wide for its size, it decides nothing."""
+    wide = not noise <= IDENTITY_RESOLUTION * max(size, 1.0)
+    return Measured(noise, np.inf if wide else 0.0, "error analysis")
+
+
+def work(layer: Layer, size: float) -> float:
+    """Rounding of one evaluation of a layer at a state of this norm."""
+    drive = float(np.linalg.norm(layer.drive))
+    length = 2 * (sum(layer.W.shape) + len(layer.X))
+    scale = (1 + layer.frobenius) * (layer.frobenius * size + drive + np.sqrt(layer.drive.size))
+    return errors.rounding(length, scale + size)
+
+
+def points(p: Problem, name: str, count: int = DRAWS) -> np.ndarray:
+    """Random states around the one at hand, of several sizes (count x m x N)."""
+    Z = p.start.map(p.model.Z0)
+    draw = rng(p.seed, name)
+    sizes = 10.0 ** draw.uniform(-1, 1, size=(count, 1, 1))
+    moved: np.ndarray = Z + sizes * draw.standard_normal((count, *Z.shape))
+    return moved
+
+
+def gap_noise(*sizes: float) -> float:
+    """Rounding of an inner product of vectors of these norms."""
+    return errors.rounding(8, float(np.prod(sizes))) + EPS

@@ -1,0 +1,113 @@
+"""Lemma 16: the gradient by the biases alone bounds the residual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deqcheck.linalg import errors
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, maximum, measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
+from deqcheck.theorems.xie2021.common import Pointwise, cite, matrix_norm, nonexpansive
+
+
+class Lemma16(Pointwise):
+    """Printed: if s' >= kappa, sigma_min(W_l) >= sigma_m and a K L < 1, the gradient by the biases
+    is at least K sqrt(L) a kappa sigma_m sqrt(N) sigma_min(W_o) |r|. Corrected: for every N,
+    |gradient|^2 >= 2 lambda_min(J J^T) loss; for N = 1 and n_l >= m >= d_y, the biases alone give
+    sigma_min(W_o)^2 sum_l c_l^2 |r|^2 with c_l = a max(0, sum_k (1 - beta_k) (kappa sigma_min(W_l)
+    - ||W_l|| e_kl)), e_kl = a (L - l) + sum_{q > k} (beta_q v + (1 - beta_q) a L).
+    """
+
+    id = "xie2021/lem16"
+    title = "Lower bound on the gradient by the biases"
+    cite = cite("Lemma 16")
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "False even for one sample: all sizes 1, K = 2, a = 1/4, w = 1/2, s = id gives 0.0307 < "
+        "0.0374, since |J_b| = a w (2 - a (1 - w^2)) < 2 a w. For two samples with the same input "
+        "and residuals -1 and 1 the gradient is 0 and the bound 0.0625."
+    )
+
+    slopes = Check("slopes bounded below", "kappa > 0", "Lemma 16")
+    weights = Check("weights bounded below", "sigma_m > 0", "Lemma 16")
+    short = Check("a K L below 1", "alpha*K*L < 1", "Lemma 16")
+    printed_bound = Check(
+        "gradient by the biases",
+        "gradient_b^2 >= K^2*L*alpha^2*kappa^2*sigma_m^2*N*sigma_o^2*residual^2",
+        "Lemma 16",
+    )
+    polyak = Check("PL inequality", "gradient^2 >= 2*lambda_min_JJt*loss", "corrected")
+    features = Check(
+        "features bound the Gram matrix", "lambda_min_JJt >= sigma_min_Z^2", "corrected"
+    )
+    biases = Check(
+        "gradient by the biases, one sample",
+        "gradient_b^2 >= sigma_o^2*sum_c^2*residual^2",
+        "corrected",
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if not self.printed:
+            return
+        network = p.start.network
+        yield self.slopes(kappa=network.s.slopes[0])
+        yield self.weights(sigma_m=smallest_weight(network))
+        yield self.short(alpha=p.model.alpha, K=p.model.iterations, L=p.model.depth)
+        yield nonexpansive(p)
+
+    def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        start, model = p.start, p.model
+        by_biases = errors.together(
+            norm for name, norm in start.gradient_norms.items() if name.startswith("b")
+        )
+        sigma_o = sigma_output(start.Wo)
+        if self.printed:
+            yield self.printed_bound(
+                gradient_b=by_biases,
+                K=model.iterations,
+                L=model.depth,
+                alpha=model.alpha,
+                kappa=start.network.s.slopes[0],
+                sigma_m=smallest_weight(start.network),
+                N=model.N,
+                sigma_o=sigma_o,
+                residual=start.residual,
+            )
+            return
+        whole = errors.together(start.gradient_norms.values())
+        mu = start.lambda_min_JJt
+        if start.outputs > 1:
+            # For a single output both sides are the same number.
+            yield self.polyak(gradient=whole, lambda_min_JJt=mu, loss=start.loss)
+        if model.m >= model.N and not (start.sam and start.sam.uses_output):
+            yield self.features(lambda_min_JJt=mu, sigma_min_Z=start.sigma_min_Z)
+        wide = all(len(layer.W) >= model.m for layer in start.network.layers)
+        if model.N == 1 and wide and not model.implicit:
+            yield self.biases(
+                gradient_b=by_biases,
+                sigma_o=sigma_o,
+                sum_c=errors.together(bias_factors(p)),
+                residual=start.residual,
+            )
+
+
+def bias_factors(p: Problem) -> list[Measured]:
+    """c_l, l = 1..L: telescoping the products of factors of norm at most 1 that are near I."""
+    start, a, L = p.start, measured(p.model.alpha), p.model.depth
+    kappa, out = p.start.network.s.slopes[0], []
+    weights = [step.weights for step in start.steps]
+    sam = start.sam
+    pulled = [0.0 if sam is None else sam.gamma * (sam.R.smoothness + w.lambda_) for w in weights]
+    for i, layer in enumerate(start.network.layers, start=1):
+        smallest = errors.nth_singular_value(layer.W, p.model.m)
+        total, later = Measured(0.0), Measured(0.0)
+        for w, v in zip(reversed(weights), reversed(pulled), strict=True):
+            off = a * (L - i) + later
+            total = total + (1 - w.beta) * (kappa * smallest - matrix_norm(layer.W) * off)
+            later = later + w.beta * v + (1 - w.beta) * a * L
+        out.append(a * maximum(0.0, total))
+    return out

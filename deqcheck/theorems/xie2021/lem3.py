@@ -1,0 +1,83 @@
+"""Lemma 3: a deep equilibrium as one layer of blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.linalg.kron import block_diagonal
+from deqcheck.models.opteq_network import Network
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.xie2021.common import Pointwise, cite, found, plain, tolerance, work
+
+
+class Lemma3(Pointwise):
+    """Z = T(Z) if and only if the blocks zt = (z_1, ..., z_{L-1}, z_0) solve
+    zt = a Wt^T s(Wt P zt + Ut x + bt) + (1 - a) P zt, where P zt = (z_0, z_1, ..., z_{L-1}).
+    """
+
+    id = "xie2021/lem3"
+    title = "A deep equilibrium is one layer of blocks"
+    cite = cite("Lemma 3", "(6), (13)")
+
+    forward = Check("blocks of the equilibrium solve (6)", "residual <= noise", "(6)")
+    backward = Check("iterating (6) from 0 ends at the same z_0", "distance <= noise", "(6)")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield plain(p)
+        yield found(p)
+
+    def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        network, solved = p.start.network, p.start.solved
+        if not solved.found or p.start.map.prox is not None:
+            return
+        blocks = network.blocks(solved.Z)
+        zt = np.vstack([*blocks[1:-1], blocks[0]])
+        right = stacked(network, zt)
+        size = float(np.linalg.norm(zt))
+        noise = solved.error * (1 + network.lipschitz) + sum(
+            2 * work(layer, size) for layer in network.layers
+        )
+        residual = float(np.linalg.norm(zt - right))
+        yield self.forward(residual=Measured(residual), noise=tolerance(noise, size))
+        if network.lipschitz < 1:
+            yield self._backward(network, zt, solved.Z, noise)
+
+    def _backward(self, network: Network, zt: np.ndarray, Z: np.ndarray, noise: float) -> Claim:
+        L, q = len(network.layers), network.lipschitz
+        x = np.zeros_like(zt)
+        for _ in range(20_000):
+            moved = stacked(network, x)
+            done = np.linalg.norm(moved - x) <= noise
+            x = moved
+            if done:
+                break
+        # L applications of (6) send each block once through T, which contracts by q.
+        left = x
+        for _ in range(L):
+            left = stacked(network, left)
+        rest = float(np.linalg.norm(left - x))
+        distance = float(np.linalg.norm(x[-len(Z) :] - Z))
+        room = (rest + (L + 1) * noise) / (1 - q) + noise
+        return self.backward(
+            distance=Measured(distance), noise=tolerance(room, float(np.linalg.norm(Z)))
+        )
+
+
+def stacked(network: Network, zt: np.ndarray) -> np.ndarray:
+    """The right side of (6) with dense block matrices."""
+    L = len(network.layers)
+    m = len(zt) // L
+    P = np.zeros((L * m, L * m))
+    for i in range(L):
+        before = (i - 1) % L
+        P[i * m : (i + 1) * m, before * m : (before + 1) * m] = np.eye(m)
+    W = block_diagonal([layer.W for layer in network.layers])
+    drive = np.vstack([layer.drive for layer in network.layers])
+    inner = P @ zt
+    out: np.ndarray = network.alpha * W.T @ network.s.value(W @ inner + drive)
+    return out + (1 - network.alpha) * inner

@@ -1,0 +1,62 @@
+"""Lemma 4: factorisation through a matrix of full row rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.linalg.spectra import Factored
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
+from deqcheck.theorems.xie2021.factors import factor, factor_noise, rank_of
+
+
+class Lemma4(Pointwise):
+    """For k >= max(m, n), every W (m x n) and every A (m x k) of rank m there is B (n x k) with
+    W = A B^T. Printed: B of full rank. Corrected: a B of rank n exists if and only if
+    k >= m + n - rank W. Judged with A = W_1 and W = U_1 of the case.
+    """
+
+    id = "xie2021/lem4"
+    title = "Factorisation through a matrix of full row rank"
+    cite = cite("Lemma 4")
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "B need not have full rank: A = 1 and W = 0 force B = 0. rank B is at most "
+        "rank W + k - m, so rank n needs k >= m + n - rank W."
+    )
+
+    wide = Check("k is large enough", "k >= max(m, n)", "Lemma 4")
+    full_rows = Check("A has full row rank", "rank_A >= m", "Lemma 4")
+    product = Check("W = A B^T", "deviation <= noise", "Lemma 4")
+    full = Check("the largest rank of B is full", "rank_B >= n", "Lemma 4")
+    reached = Check("rank of B is min(n, rank W + k - m)", "rank_B == reachable", "corrected")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        A, W = p.theta0["W1"], p.theta0["U1"]
+        yield self.wide(k=A.shape[1], m=A.shape[0], n=W.shape[1])
+        yield self.full_rows(rank_A=_rank(A), m=len(A))
+
+    def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        A, W = p.theta0["W1"], p.theta0["U1"]
+        if A.shape[1] < max(A.shape[0], W.shape[1]) or rank_of(A) < len(A):
+            return
+        B = factor(W, A)
+        off = float(np.linalg.norm(A @ B.T - W))
+        noise = tolerance(factor_noise(W, A, B), float(np.linalg.norm(W)))
+        yield self.product(deviation=Measured(off), noise=noise)
+        if self.printed:
+            yield self.full(rank_B=_rank(B), n=W.shape[1])
+            return
+        rank = _rank(W)
+        reachable = min(W.shape[1], rank.value + A.shape[1] - len(A))
+        yield self.reached(rank_B=_rank(B), reachable=Measured(reachable, rank.error))
+
+
+def _rank(a: np.ndarray) -> Measured:
+    return Factored(a).measured_rank if a.any() else Measured(0.0)

@@ -1,0 +1,83 @@
+"""Lemma 8: a recursion with vanishing weights tends to zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.xie2021.common import Pointwise, cite
+
+STEPS = 1 << 16
+SPLITS = (16, 256, 4096, 16384)
+
+
+class Lemma8(Pointwise):
+    """a_{k+1} <= (1 - r1/(k+1)^t1) a_k + r1 r2/((k+1)^t1 k^t2) with 0 < r1 < 1, 0 < t1 <= 1, t2 > 0
+    tends to 0. Explicitly, from any k0 on the second term mixes in at most r2/k0^t2, so
+    a_n <= a_k0 exp(-sum_{k0 <= k < n} r1/(k+1)^t1) + r2/k0^t2. (The proof prints exp(+sum).)
+    """
+
+    id = "xie2021/lem8"
+    title = "A recursion with vanishing weights tends to zero"
+    cite = cite("Lemma 8")
+    status = "typo"
+    erratum = "The proof prints exp(+sum b_k) where exp(-sum b_k) is meant; the lemma holds."
+    constants = {
+        "r1": "weight of the recursion; default: 0.5",
+        "t1": "exponent of the weights; default: 0.5",
+        "r2": "size of the disturbance; default: 1",
+        "t2": "exponent of the disturbance; default: 0.5",
+        "a1": "first term; default: 1",
+    }
+
+    r1_low = Check("r1 is positive", "r1 > 0", "Lemma 8")
+    r1_high = Check("r1 below 1", "r1 < 1", "Lemma 8")
+    t1_low = Check("t1 is positive", "t1 > 0", "Lemma 8")
+    t1_high = Check("t1 at most 1", "t1 <= 1", "Lemma 8")
+    t2_low = Check("t2 is positive", "t2 > 0", "Lemma 8")
+    bound = Check("the recursion itself", "a_n <= a_0*exp(-weight) + r2/k_0^t2", "Lemma 8")
+
+    def chosen(self, p: Problem) -> dict[str, float]:
+        return {"r1": 0.5, "t1": 0.5, "r2": 1.0, "t2": 0.5, "a1": 1.0, **self.fixed}
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        c = self.chosen(p)
+        yield self.r1_low(r1=c["r1"])
+        yield self.r1_high(r1=c["r1"])
+        yield self.t1_low(t1=c["t1"])
+        yield self.t1_high(t1=c["t1"])
+        yield self.t2_low(t2=c["t2"])
+
+    def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        c = self.chosen(p)
+        k = np.arange(1, STEPS, dtype=float)
+        weights = c["r1"] / (k + 1) ** c["t1"]
+        a = recursion(c["a1"], weights, c["r2"] / k ** c["t2"])
+        for first, last in zip(SPLITS, (*SPLITS[1:], STEPS), strict=True):
+            total = float(weights[first - 1 : last - 1].sum())
+            # Every step rounds once; the weights in between are at most 1.
+            noise = 8 * EPS * last * float(np.abs(a[:last]).max())
+            yield self.bound(
+                f"k0 = {first}, n = {last}",
+                a_n=Measured(float(a[last - 1]), noise),
+                a_0=Measured(float(a[first - 1]), noise),
+                weight=Measured(total, 8 * EPS * last * total),
+                r2=measured(c["r2"]),
+                k_0=float(first),
+                t2=measured(c["t2"]),
+            )
+
+
+def recursion(first: float, weights: np.ndarray, disturbance: np.ndarray) -> np.ndarray:
+    """a_1, a_2, ... of a_{k+1} = (1 - w_k) a_k + w_k e_k."""
+    out = np.empty(len(weights) + 1)
+    out[0] = value = first
+    for i, (w, e) in enumerate(zip(weights.tolist(), disturbance.tolist(), strict=True)):
+        value = (1 - w) * value + w * e
+        out[i + 1] = value
+    return out

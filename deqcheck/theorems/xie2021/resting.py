@@ -1,0 +1,123 @@
+"""Fixed-point sets that are known in closed form.
+
+Layers with orthonormal rows and no drive rest exactly where s does: Fix f_l = {W_l^T t : s(t) = t},
+a box, an orthant or a subspace. The composition of averaged maps rests on the intersection, which
+contains 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog, lsq_linear, minimize
+
+from deqcheck.models.problem import Problem
+from deqcheck.records.measured import EPS
+from deqcheck.regularizers.base import Quadratic
+from deqcheck.seeds import rng
+
+ORTHONORMAL = 1e-12
+# Accuracy of the linear and quadratic programs.
+SOLVED = 1e-8
+
+
+@dataclass(frozen=True)
+class RestingSet:
+    """{z : z = W_l^T t_l, low <= t_l <= high for every l} in R^m."""
+
+    weights: tuple[np.ndarray, ...]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, p: Problem) -> RestingSet | None:
+        """None where the fixed points are not of this form."""
+        network = p.start.network
+        low, high = network.s.resting
+        for layer in network.layers:
+            rows = layer.W @ layer.W.T - np.eye(len(layer.W))
+            if layer.drive.any() or np.abs(rows).max() > ORTHONORMAL or low > high:
+                return None
+        return cls(tuple(layer.W for layer in network.layers), low, high)
+
+    @property
+    def m(self) -> int:
+        return self.weights[0].shape[1]
+
+    @property
+    def bounded(self) -> bool:
+        return bool(np.isfinite(self.low) and np.isfinite(self.high))
+
+    def _constraints(self) -> dict[str, Any]:
+        """z free, z in the range of each W_l^T, low <= W_l z <= high."""
+        off_range = [np.eye(self.m) - W.T @ W for W in self.weights]
+        equal = np.vstack(off_range)
+        inside = np.vstack(self.weights)
+        rows, bounds = [], []
+        if np.isfinite(self.high):
+            rows.append(inside)
+            bounds.append(np.full(len(inside), self.high))
+        if np.isfinite(self.low):
+            rows.append(-inside)
+            bounds.append(np.full(len(inside), -self.low))
+        keep = np.abs(equal).max(axis=1) > ORTHONORMAL
+        return {
+            "A_eq": equal[keep] if keep.any() else None,
+            "b_eq": np.zeros(int(keep.sum())) if keep.any() else None,
+            "A_ub": np.vstack(rows) if rows else None,
+            "b_ub": np.concatenate(bounds) if rows else None,
+            "bounds": [(None, None)] * self.m,
+        }
+
+    def extremes(self, p: Problem, name: str, count: int) -> list[np.ndarray]:
+        """Fixed points that are extreme in random directions."""
+        draw = rng(p.seed, name)
+        constraints = self._constraints()
+        return [
+            np.asarray(linprog(draw.standard_normal(self.m), **constraints).x) for _ in range(count)
+        ]
+
+    def minimiser(self, R: Quadratic) -> np.ndarray:
+        """argmin of R: bounded least squares for one layer, SLSQP for an intersection."""
+        if len(self.weights) == 1:
+            W = self.weights[0]
+            bounds = (self.low, self.high) if self.low < self.high else (self.low, self.high + EPS)
+            t = lsq_linear(R.A @ W.T, R.c, bounds, method="bvls", tol=1e-15).x
+            out: np.ndarray = W.T @ t
+            return out
+        constraints = self._constraints()
+        rules = []
+        if constraints["A_eq"] is not None:
+            rules.append({"type": "eq", "fun": lambda z: constraints["A_eq"] @ z})
+        if constraints["A_ub"] is not None:
+            rules.append(
+                {"type": "ineq", "fun": lambda z: constraints["b_ub"] - constraints["A_ub"] @ z}
+            )
+        found = minimize(
+            lambda z: R.value(z[:, None]),
+            np.zeros(self.m),
+            jac=lambda z: R.gradient(z[:, None])[:, 0],
+            constraints=rules,
+            method="SLSQP",
+            options={"ftol": 1e-16, "maxiter": 1000},
+        )
+        return np.asarray(found.x)
+
+    def spread(self, R: Quadratic, z: np.ndarray) -> float:
+        """The widest extent of the set of minimisers, {A z' = A z} inside the fixed points."""
+        constraints = self._constraints()
+        slab = np.vstack([R.A, -R.A])
+        limits = np.concatenate([R.A @ z + SOLVED, SOLVED - R.A @ z])
+        if constraints["A_ub"] is not None:
+            slab = np.vstack([constraints["A_ub"], slab])
+            limits = np.concatenate([constraints["b_ub"] + SOLVED, limits])
+        constraints |= {"A_ub": slab, "b_ub": limits}
+        widest = 0.0
+        for axis in np.eye(self.m):
+            ends = [linprog(sign * axis, **constraints) for sign in (1, -1)]
+            if any(end.status != 0 for end in ends):
+                return np.inf
+            widest = max(widest, float(-ends[1].fun - ends[0].fun))
+        return widest

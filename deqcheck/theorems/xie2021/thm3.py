@@ -1,0 +1,170 @@
+"""Theorem 3: deep networks with small alpha become wide ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deqcheck.models.opteq_equilibrium import Equilibrium, FixedPoint
+from deqcheck.models.opteq_network import Network
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, measured
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.xie2021.common import (
+    Pointwise,
+    cite,
+    matrix_norm,
+    nonexpansive,
+    tolerance,
+    work,
+)
+from deqcheck.theorems.xie2021.hidden import Hidden, minimised
+
+ALPHAS = (0.1, 0.01, 0.001)
+# Small enough for the first order to show, large enough for (z_0 - y*)/alpha to keep its digits.
+COARSE, FINE = 2.0**-8, 2.0**-10
+
+
+@dataclass(frozen=True)
+class Wide:
+    """y* with L y* = sum_l f_l(y*): a network of one layer with weights W_l/sqrt(L) stacked."""
+
+    network: Network
+    start: np.ndarray
+
+    @cached_property
+    def _hidden(self) -> list[Hidden]:
+        return [Hidden(layer) for layer in self.network.layers]
+
+    @cached_property
+    def solved(self) -> Equilibrium:
+        layers, root = self.network.layers, np.sqrt(len(self.network.layers))
+        # With y' = sqrt(L) y the stacked layer maps y' to sum_l W_l^T s(W_l y + c_l)/sqrt(L).
+        theta = {
+            "W1": np.vstack([layer.W for layer in layers]) / root,
+            "U1": np.vstack([layer.U for layer in layers]),
+            "b1": np.concatenate([layer.b for layer in layers]),
+        }
+        wide = Network(1.0, self.network.s, self.network.X, theta, 1)
+        found = FixedPoint(wide).solve(root * self.start)
+        return Equilibrium(
+            found.Z / root, found.residual / root, found.noise, found.error / root, found.existence
+        )
+
+    def g(self, i: int, Y: np.ndarray) -> np.ndarray:
+        return self._hidden[i].f(Y) - Y
+
+    def slopes(self, i: int, Y: np.ndarray) -> np.ndarray:
+        layer = self.network.layers[i]
+        slopes = layer.s.slope(layer.W @ Y + layer.drive)
+        inner: np.ndarray = np.einsum("ni,nj,nk->jik", layer.W, slopes, layer.W, optimize=True)
+        return inner - np.eye(len(Y))
+
+    def first_order(self) -> np.ndarray:
+        """v = -(DG)^-1 sum_{i > j} Dg_i(y*) g_j(y*), G = sum_l g_l."""
+        Y, L = self.solved.Z, len(self.network.layers)
+        right, partial = np.zeros_like(Y), np.zeros_like(Y)
+        total = np.zeros((Y.shape[1], len(Y), len(Y)))
+        for i in range(L):
+            slopes = self.slopes(i, Y)
+            right += np.einsum("jik,kj->ij", slopes, partial)
+            partial += self.g(i, Y)
+            total += slopes
+        return -np.linalg.solve(total, right.T[:, :, None])[:, :, 0].T
+
+    def value(self, Y: np.ndarray) -> float:
+        return sum(hidden.envelope(Y) for hidden in self._hidden)
+
+    def slope(self, Y: np.ndarray) -> np.ndarray:
+        return -np.sum([self.g(i, Y) for i in range(len(self._hidden))], axis=0)
+
+
+class Theorem3(Pointwise):
+    """If every ||W_l|| <= 1 and one is smaller, the blocks of the equilibrium tend to the y* with
+    L y* = sum_l W_l^T s(W_l y* + c_l) as alpha -> 0. Explicitly: g_l = W_l^T s(W_l . + c_l) - id is
+    1-Lipschitz, so with D_l = D_{l-1} + alpha (|g_l(y*)| + D_{l-1}) block l lies within
+    alpha sum_l D_{l-1}/(1 - q) + D_l of y*, q the contraction factor. To first order
+    z_0 = y* + alpha v.
+    """
+
+    id = "xie2021/thm3"
+    title = "Deep networks with small alpha tend to a wide one"
+    cite = cite("Theorem 3")
+
+    deep = Check("more than one layer", "L > 1", "Theorem 3")
+    strict = Check("one layer contracts", "smallest_norm_W < 1", "Theorem 3")
+    objective = Check("y* minimises the sum of envelopes (BFGS)", "distance <= noise", "Theorem 3")
+    limit = Check("the blocks are near y*", "distance <= alpha*spread/(1 - q) + drift", "Theorem 3")
+    slope = Check(
+        "(z_0 - y*)/alpha tends to v: a quarter of alpha, less than half the error",
+        "fine_error <= 0.5*coarse_error",
+        "first order",
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.deep(L=p.model.depth)
+        yield nonexpansive(p)
+        norms = [matrix_norm(layer.W) for layer in p.start.network.layers]
+        yield self.strict(smallest_norm_W=min(norms, key=lambda norm: norm.low))
+
+    def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        network = p.start.network
+        wide = Wide(network, p.model.Z0)
+        star = wide.solved
+        if not star.found or p.model.depth < 2:
+            return
+        yield self._objective(wide)
+        for alpha in ALPHAS:
+            yield self._limit(p, wide, alpha)
+        if network.s.smooth:
+            coarse, fine = (self._slope_error(p, wide, alpha) for alpha in (COARSE, FINE))
+            yield self.slope(f"alpha = {COARSE:g}, {FINE:g}", fine_error=fine, coarse_error=coarse)
+
+    def _objective(self, wide: Wide) -> Claim:
+        star, shape = wide.solved, wide.solved.Z.shape
+        x, size = minimised(
+            lambda x: wide.value(x.reshape(shape)),
+            lambda x: wide.slope(x.reshape(shape)).ravel(),
+            np.zeros(star.Z.size),
+        )
+        layers = wide.network.layers
+        convexity = sum(1 - layer.s.slopes[1] * layer.norm**2 for layer in layers)
+        noise = sum(work(layer, float(np.linalg.norm(star.Z))) for layer in layers)
+        reach = (size + noise) / convexity + star.error if convexity > 0 else np.inf
+        distance = float(np.linalg.norm(x.reshape(shape) - star.Z))
+        room = tolerance(reach, float(np.linalg.norm(star.Z)))
+        return self.objective(distance=Measured(distance), noise=room)
+
+    def _limit(self, p: Problem, wide: Wide, alpha: float) -> Claim:
+        deep, z = at_alpha(p, wide, alpha)
+        star = wide.solved
+        distance = max(float(np.linalg.norm(b - star.Z)) for b in deep.blocks(z.Z)[:-1])
+        noise = z.error + star.error + deep.visit(z.Z, 0.0)[2]
+        drift, spread = Measured(0.0), Measured(0.0)
+        for i, layer in enumerate(deep.layers):
+            spread = spread + drift
+            pull = Measured(float(np.linalg.norm(wide.g(i, star.Z))), work(layer, 1.0) + star.error)
+            drift = drift + alpha * (pull + drift)
+        return self.limit(
+            distance=Measured(distance, noise),
+            alpha=alpha,
+            spread=spread,
+            q=min(deep.lipschitz, 1.0),
+            drift=drift,
+        )
+
+    def _slope_error(self, p: Problem, wide: Wide, alpha: float) -> Measured:
+        """|(z_0 - y*)/alpha - v|."""
+        _, z = at_alpha(p, wide, alpha)
+        off = (z.Z - wide.solved.Z) / alpha - wide.first_order()
+        radius = (z.error + wide.solved.error) / measured(alpha)
+        return Measured(float(np.linalg.norm(off)), radius.high)
+
+
+def at_alpha(p: Problem, wide: Wide, alpha: float) -> tuple[Network, Equilibrium]:
+    deep = Network(alpha, p.model.s, p.model.X, p.theta0, p.model.depth)
+    return deep, FixedPoint(deep).solve(wide.solved.Z)

@@ -1,0 +1,222 @@
+"""Theorem 4: SAM converges to the fixed point that the regulariser selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.models.opteq_sweep import Sam, Weights
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import Measured, sqrt
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.xie2021.averaged import GIVEN, smoothness
+from deqcheck.theorems.xie2021.common import (
+    INFINITY,
+    UNKNOWN,
+    Pointwise,
+    cite,
+    nonexpansive,
+    work,
+)
+from deqcheck.theorems.xie2021.resting import SOLVED, RestingSet
+
+# The distance to the limit is compared at these shares of the last iteration, each half the next.
+DOUBLINGS = 5
+FIXED_POINT_STEPS = 20_000
+
+
+@dataclass(frozen=True)
+class Selected:
+    """zbar, how accurately it is known, and the extent of the set of minimisers."""
+
+    Z: np.ndarray
+    error: float
+    spread: float
+
+
+class Theorem4(Pointwise):
+    """T nonexpansive with bounded fixed points, R convex and L_z-smooth with a unique minimiser
+    zbar on them, g = 1/(2 L_z), beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0,
+    rho + 2 c < 1 and eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. Judged by what a run can
+    show: each step contracts towards its own fixed point zbar^k by 1 - beta_k g lambda_k; since
+    I - T is monotone, R + lambda_k |.|^2/2 is no larger at zbar^k than at zbar, which an
+    independent solver finds; and every doubling of k brings z^k nearer to zbar (where it does not,
+    nothing is decided: no finite run refutes a limit).
+    """
+
+    id = "xie2021/thm4"
+    title = "SAM converges to the fixed point that the regulariser selects"
+    cite = cite("Theorem 4", "(10)")
+
+    given = GIVEN
+    step = Check("g is 1/(2 L_z)", "2*gamma*L_z == 1", "Theorem 4")
+    beta = Check(
+        "beta_k small enough", "beta_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
+    )
+    damping = Check(
+        "lambda_k small enough", "lambda_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
+    )
+    positive = Check("weights are positive", "min(beta_1, lambda_1) > 0", "Theorem 4")
+    rho = Check("beta_k falls", "rho > 0", "Theorem 4")
+    c = Check("lambda_k falls", "c > 0", "Theorem 4")
+    slow = Check("slowly enough", "rho + 2*c < 1", "Theorem 4")
+    bounded = Check("fixed points are uniformly bounded", "bound < infinity", "Theorem 4")
+    unique = Check("R selects one fixed point", "spread <= 1e-6", "Theorem 4")
+    contraction = Check(
+        "each step contracts towards its own fixed point",
+        "after <= (1 - beta*gamma*lambda_k)*before",
+        "Lemma 9",
+    )
+    selection = Check(
+        "R + lambda_k |.|^2/2 at zbar^k not above that at zbar",
+        "R_k + lambda_k*norm_k^2/2 <= R_bar + lambda_k*norm_bar^2/2 + noise",
+        "Lemma 10",
+    )
+    nearer = Check(
+        "every doubling of k brings zbar nearer", "distance_2k < distance_k", "Theorem 4"
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        fields, sam = p.model.fields.sam, p.start.sam
+        yield self.given(given=sam is not None)
+        yield nonexpansive(p)
+        if sam is None:
+            return
+        L_z = smoothness(p)
+        yield self.step(gamma=sam.gamma, L_z=L_z)
+        yield self.beta(beta_1=fields.beta, L_z=L_z)
+        yield self.damping(lambda_1=fields.lambda_, L_z=L_z)
+        yield self.positive(beta_1=fields.beta, lambda_1=fields.lambda_)
+        yield self.rho(rho=fields.rho)
+        yield self.c(c=fields.c)
+        yield self.slow(rho=fields.rho, c=fields.c)
+        yield self.bounded(bound=state_bound(p, sam), infinity=INFINITY)
+        zbar = selected(p, sam)
+        yield self.unique(spread=UNKNOWN if zbar is None else zbar.spread)
+
+    def claims(self, p: Problem, state: object) -> Iterable[Claim | Curve]:
+        sam = p.start.sam
+        if sam is None or sam.uses_output or p.model.iterations < 2**DOUBLINGS:
+            return
+        k = p.model.iterations // 2 ** np.arange(DOUBLINGS, -1, -1)
+        states = self._states(p)
+        rests = [tracked(p, sam, sam.weights[i - 1], states[i]) for i in k]
+        yield self._contraction(p, sam, k, rests)
+        zbar = selected(p, sam)
+        if zbar is not None:
+            yield self._selection(sam, zbar, k, rests)
+            yield from self._nearer(p, zbar, k)
+
+    def _states(self, p: Problem) -> list[np.ndarray]:
+        return [*(step.Z for step in p.start.steps), p.start.Z]
+
+    def _nearer(self, p: Problem, zbar: Selected, k: np.ndarray) -> Iterable[Claim]:
+        states = self._states(p)
+        off = [float(np.linalg.norm(states[i] - zbar.Z)) for i in k]
+        radius = zbar.error + p.start.Z_radius
+        for i, before, after in zip(k[:-1], off[:-1], off[1:], strict=True):
+            yield self.nearer(
+                f"k = {i}",
+                distance_2k=Measured(after, np.inf if after >= before else radius),
+                distance_k=Measured(before, radius),
+            )
+
+    def _selection(
+        self, sam: Sam, zbar: Selected, k: np.ndarray, rests: list[tuple[np.ndarray, float]]
+    ) -> Curve:
+        lambdas = np.array([sam.weights[i - 1].lambda_ for i in k])
+        values = np.array([sam.R.value(rest) for rest, _ in rests])
+        norms = np.array([float(np.linalg.norm(rest)) for rest, _ in rests])
+        top = float(np.linalg.norm(zbar.Z))
+        pulls = [float(np.linalg.norm(sam.R.gradient(Z))) for Z, _ in (*rests, (zbar.Z, 0.0))]
+        slope = max(pulls) + float(lambdas.max()) * (top + float(norms.max())) + sam.R.smoothness
+        noise = np.array([slope * (error + zbar.error) for _, error in rests])
+        noise += sam.noise(1 + top) * (1 + slope)
+        return self.selection.sampled(
+            k,
+            k.astype(float),
+            R_k=Measured(values),
+            lambda_k=Measured(lambdas),
+            norm_k=Measured(norms),
+            R_bar=sam.R.value(zbar.Z),
+            norm_bar=top,
+            noise=Measured(noise, np.where(np.isfinite(noise), 0.0, np.inf)),
+        )
+
+    def _contraction(
+        self, p: Problem, sam: Sam, k: np.ndarray, rests: list[tuple[np.ndarray, float]]
+    ) -> Curve:
+        states = self._states(p)
+        pairs = list(zip(k.tolist(), rests, strict=True))
+        before = [float(np.linalg.norm(states[i - 1] - rest)) for i, (rest, _) in pairs]
+        after = [float(np.linalg.norm(states[i] - rest)) for i, (rest, _) in pairs]
+        radius = np.array([2 * error for _, error in rests])
+        return self.contraction.sampled(
+            k,
+            k.astype(float),
+            after=Measured(np.array(after), radius),
+            beta=Measured(np.array([sam.weights[i - 1].beta for i in k])),
+            gamma=sam.gamma,
+            lambda_k=Measured(np.array([sam.weights[i - 1].lambda_ for i in k])),
+            before=Measured(np.array(before), radius),
+        )
+
+
+def state_bound(p: Problem, sam: Sam) -> Measured:
+    """On the fixed points of z = beta S(z) + (1 - beta) T(z), beta <= 1/2.
+
+    |f_l(z)| <= a B + (1 - a) |z| with B = ||W_l|| sqrt(n_l N) sup|s|, so |z| <= |S(0)|/(1 - r) + B
+    with r = (1 - a)^L; for a contraction with factor q, |z| <= (|S(0)| + |T(0)|)/(1 - q).
+    """
+    network, N = p.start.network, p.model.N
+    pull = errors.frobenius(sam.gamma * sam.R.gradient(np.zeros_like(p.model.Z0)))
+    if network.lipschitz < 1:
+        moved = errors.frobenius(network.T(np.zeros_like(p.model.Z0)))
+        return (pull + moved) / (1 - Measured(network.lipschitz))
+    if not np.isfinite(network.s.bound):
+        return INFINITY
+    width = max(layer.norm * np.sqrt(len(layer.W)) for layer in network.layers)
+    kept = (1 - p.model.alpha) ** p.model.depth
+    return pull / (1 - Measured(kept)) + float(width * network.s.bound) * sqrt(float(N))
+
+
+def selected(p: Problem, sam: Sam) -> Selected | None:
+    """zbar where the fixed points are known: a contraction has one; else see RestingSet."""
+    if p.start.network.lipschitz < 1:
+        solved = p.start.solved
+        return Selected(solved.Z, solved.error, 0.0)
+    resting = RestingSet.of(p)
+    if resting is None:
+        return None
+    z = resting.minimiser(sam.R)
+    Z = np.repeat(z[:, None], p.model.N, axis=1)
+    spread = resting.spread(sam.R, z)
+    return Selected(Z, SOLVED * max(1.0, float(np.linalg.norm(Z))), spread)
+
+
+def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray, float]:
+    """The fixed point of z = beta S(z) + (1 - beta) T(z) by iteration, with its error.
+
+    The map contracts by q = 1 - beta g lambda.
+    """
+    T = p.start.network.T
+    gap = w.beta * sam.gamma * w.lambda_
+    rest = np.inf
+    noise = _noise(p, sam, Z)
+    with np.errstate(all="ignore"):
+        for _ in range(FIXED_POINT_STEPS):
+            moved = w.beta * sam.S(Z, w) + (1 - w.beta) * T(Z)
+            rest = float(np.linalg.norm(moved - Z))
+            Z = moved
+            if rest <= noise or not np.isfinite(rest):
+                break
+    return Z, (rest + noise) / gap if gap > 0 else np.inf
+
+
+def _noise(p: Problem, sam: Sam, Z: np.ndarray) -> float:
+    size = float(np.linalg.norm(Z))
+    return sam.noise(size) + sum(work(layer, size) for layer in p.start.network.layers)

@@ -1,0 +1,250 @@
+"""Theorem 5: linear rate of gradient descent, with the constants of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.linalg import errors
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
+from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
+from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm
+from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate
+
+CONSTANTS = {
+    "B_Ub": "bound on ||U_l|| and ||b_l||; default: twice the largest at the start",
+    "B_x": "bound on |X|_F and sqrt(N); default: twice the larger of them",
+    "B_L": "bound on ||W_o||; default: twice its value at the start",
+    "B_star": "bound on every fixed point under Assumption 3 (Assumption 4)",
+    "sigma_m": "margin of sigma_min(W_l) above 1/4; default: the largest possible",
+}
+
+
+@dataclass(frozen=True)
+class PrintedConstants:
+    """The constants of Theorem 5 and Lemma 19 as the paper writes them (L_g = 1)."""
+
+    p: Problem
+    fixed: dict[str, float]
+
+    def _given(self, name: str, default: Measured) -> Measured:
+        return measured(self.fixed[name]) if name in self.fixed else default
+
+    @cached_property
+    def input_norm(self) -> Measured:
+        layers = self.p.start.network.layers
+        return maximum(*(errors.norm2(each) for layer in layers for each in (layer.U, layer.b)))
+
+    @cached_property
+    def x_norm(self) -> Measured:
+        return maximum(errors.frobenius(self.p.model.X), sqrt(float(self.p.model.N)))
+
+    @cached_property
+    def output_norm(self) -> Measured:
+        return errors.norm2(self.p.start.Wo)
+
+    @cached_property
+    def B_Ub(self) -> Measured:
+        return self._given("B_Ub", 2 * self.input_norm)
+
+    @cached_property
+    def B_x(self) -> Measured:
+        return self._given("B_x", 2 * self.x_norm)
+
+    @cached_property
+    def B_L(self) -> Measured:
+        return self._given("B_L", 2 * self.output_norm)
+
+    @cached_property
+    def least_B_star(self) -> Measured:
+        """For s = k t + (1-k) tanh t: |z| <= k |C|/(1-k) + sqrt(n N), |C|_F <= B_Ub (B_x + sqrt N);
+        for |s| <= B: sqrt(n N) B. Where slopes tend to 1 no bound holds for all parameters."""
+        s, N = self.p.start.network.s, float(self.p.model.N)
+        width = max(len(layer.W) for layer in self.p.start.network.layers)
+        start = errors.frobenius(self.p.model.Z0)
+        if np.isfinite(s.bound):
+            return maximum(sqrt(width * N) * s.bound, start)
+        if s.kind != "mix" or s.k == 1:
+            return INFINITY
+        k = measured(s.k)
+        fixed = k / (1 - k) * self.B_Ub * (self.B_x + sqrt(N)) + sqrt(width * N)
+        return maximum(fixed, start)
+
+    @cached_property
+    def B_star(self) -> Measured:
+        return self._given("B_star", self.least_B_star)
+
+    @cached_property
+    def sigma_m(self) -> Measured:
+        return self._given("sigma_m", smallest_weight(self.p.start.network) - 0.25)
+
+    @cached_property
+    def kappa(self) -> Measured:
+        return measured(self.p.start.network.s.slopes[0])
+
+    @cached_property
+    def L_sigma(self) -> Measured:
+        return measured(self.p.start.network.s.curvature)
+
+    @property
+    def _aK(self) -> Measured:
+        return measured(self.p.model.alpha) * self.p.model.iterations
+
+    @property
+    def _root_L(self) -> Measured:
+        return sqrt(float(self.p.model.depth))
+
+    @cached_property
+    def C_z(self) -> Measured:
+        width = max(len(layer.W) for layer in self.p.start.network.layers)
+        zero = sqrt(float(self.p.model.m * width)) * self.p.start.network.s.at_zero
+        return zero + 6 * self.B_star + 3 * self.B_Ub * self.B_x
+
+    @cached_property
+    def B_J(self) -> Measured:
+        return 2 * self._aK * self._root_L * self.C_z
+
+    @cached_property
+    def C_J(self) -> Measured:
+        a = measured(self.p.model.alpha)
+        first = 9 * a * self._root_L * self.B_star * self.L_sigma * self.C_z
+        C_D = maximum(3 * self.B_star, self.B_x)
+        second = 2 * sqrt(3.0) * self._root_L * self._aK * self.B_star * self.L_sigma * C_D
+        return first + second
+
+    @cached_property
+    def Q0(self) -> Measured:
+        a, K, L = self.p.model.alpha, self.p.model.iterations, self.p.model.depth
+        smallest = sigma_output(self.p.start.Wo)
+        scale = measured(a) ** 2 * float(K**2 * L * self.p.model.N)
+        return scale * self.kappa**2 * self.sigma_m**2 * smallest**2 / 4
+
+    @cached_property
+    def Q1(self) -> Measured:
+        root = sqrt(self.p.start.loss)
+        middle = 2 * self._aK * self._root_L * self.C_z * self.B_J * self.B_L
+        return self.C_J * root + middle + self.B_J * root
+
+
+class Theorem5(RepairedRate):
+    """Gradient descent from a point that satisfies Assumption 5 converges linearly to loss 0:
+    loss_k <= (1 - step Q0)^k loss_0 with Q0 = K^2 L a^2 kappa^2 sigma_m^2 N sigma_min(W_o)^2/4.
+    The corrected edition is the repaired Theorem 5R.
+    """
+
+    id = "xie2021/thm5"
+    title = "Linear rate of gradient descent to a global minimum"
+    cite = cite("Theorem 5", "(31)")
+    status = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "The loss need not fall: with one weight each, K = 2, a = 1/4, w = 3/4, u = 1/2, b = 1/4, "
+        "x = (1, 1) and labels 1e-6 below and above the output all conditions hold, and the "
+        "gradient is exactly 0. Q1 is too small as well: with a = 0.01, W_o = 0.1, z0 = 3 it is "
+        "0.348 where the second derivative is 8.91. What holds is xie2021/thm5-repaired."
+    )
+    constants = CONSTANTS
+
+    narrow = Check("||W_l|| at most 3/4", "norm_W <= 0.75 + 1e-12", "Assumption 5")
+    wide = Check(
+        "sigma_min(W_l) above 1/4", "sigma_min_W + 1e-12 >= 0.25 + sigma_m", "Assumption 5"
+    )
+    margin = Check("sigma_m is positive", "sigma_m > 0", "Assumption 5")
+    inputs = Check("||U_l||, ||b_l|| at most B_Ub/2", "norm_Ub <= B_Ub/2", "Assumption 5")
+    data = Check("|X|_F, sqrt(N) at most B_x", "norm_X <= B_x", "Assumption 3")
+    output = Check("||W_o|| at most B_L/2", "norm_Wo <= B_L/2", "Assumption 5")
+    rank = Check("W_o has full row rank", "sigma_min_Wo > 0", "Assumption 5")
+    exists = Check("fixed points are bounded", "B_star < infinity", "Assumption 4")
+    bounded = Check("fixed points are bounded by B_star", "bound <= B_star", "Assumption 4")
+    slopes = Check("slopes bounded below", "kappa > 0", "Theorem 5")
+    short = Check("a K L below 1", "alpha*K*L < 1", "Theorem 5")
+    weights_stay = Check("W stays", "2/Q0*alpha*K*C_z*B_L*residual <= 0.25", "(31)")
+    inputs_stay = Check("U stays", "2/Q0*alpha*K*B_x*B_L*residual <= B_Ub/3", "after (31)")
+    biases_stay = Check("b stays", "2/Q0*alpha*K*root_N*B_L*residual <= B_Ub/3", "after (31)")
+    data_stay = Check("X would stay", "2/Q0*alpha*K*B_Ub*B_L*residual <= B_x/2", "after (31)")
+    outputs_stay = Check("W_o stays", "2/Q0*3*K*B_star*residual <= sigma_min_Wo/2", "after (31)")
+    step_rate = Check("step at most 1/Q0", "step*Q0 <= 1", "Theorem 5")
+    step_smooth = Check("step at most 1/Q1", "step*Q1 <= 1", "Theorem 5")
+    printed_rate = Check(
+        "linear rate to zero", "gap/gap_0 <= (1 - step*Q0)^k", "Theorem 5", decays=True
+    )
+
+    def setting(self, p: Problem) -> Iterable[Claim]:
+        if self.printed and p.train is not None:
+            yield GRADIENT_DESCENT(step=p.step)
+
+    def _constants(self, p: Problem) -> PrintedConstants:
+        return PrintedConstants(p, self.fixed)
+
+    def chosen(self, p: Problem) -> dict[str, float]:
+        if not self.printed:
+            return {}
+        constants = self._constants(p)
+        return {name: float(getattr(constants, name).value) for name in CONSTANTS}
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if not self.printed:
+            yield from super().hypotheses(p)
+            return
+        c, start = self._constants(p), p.start
+        yield self.unrolled(other=p.model.implicit or p.model.fields.sam is not None)
+        yield self.smooth(curvature=c.L_sigma, infinity=INFINITY)
+        yield self.narrow(norm_W=largest_norm(start.network))
+        if "sigma_m" in self.fixed:
+            yield self.wide(sigma_min_W=smallest_weight(start.network), sigma_m=c.sigma_m)
+        yield self.margin(sigma_m=c.sigma_m)
+        if "B_Ub" in self.fixed:
+            yield self.inputs(norm_Ub=c.input_norm, B_Ub=c.B_Ub)
+        yield self.data(norm_X=c.x_norm, B_x=c.B_x)
+        if "B_L" in self.fixed:
+            yield self.output(norm_Wo=c.output_norm, B_L=c.B_L)
+        smallest = sigma_output(start.Wo)
+        yield self.rank(sigma_min_Wo=smallest)
+        yield self.slopes(kappa=c.kappa)
+        yield self.exists(B_star=c.least_B_star, infinity=INFINITY)
+        if "B_star" in self.fixed:
+            yield self.bounded(bound=c.least_B_star, B_star=c.B_star)
+        size = {"alpha": p.model.alpha, "K": p.model.iterations}
+        yield self.short(**size, L=p.model.depth)
+        near = {**size, "Q0": c.Q0, "residual": start.residual}
+        yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
+        yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.data_stay(**near, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x)
+        del near["alpha"]
+        yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
+
+    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if not self.printed:
+            yield from super().step_hypotheses(p)
+            return
+        c = self._constants(p)
+        yield self.step_rate(step=p.step, Q0=c.Q0)
+        yield self.step_smooth(step=p.step, Q1=c.Q1)
+
+    def admissible_step(self, p: Problem) -> Measured | None:
+        if not self.printed:
+            return super().admissible_step(p)
+        c = self._constants(p)
+        return 1 / maximum(c.Q0, c.Q1)
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        if not self.printed:
+            return super().quantities(p)
+        c = self._constants(p)
+        return {"Q0": c.Q0, "Q1": c.Q1, "C_z": c.C_z}
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        if not self.printed:
+            yield from super().conclusions(p, run)
+            return
+        yield self.printed_rate.along(
+            run, gap=run.gap, gap_0=run.gap[0], step=p.step, Q0=self._constants(p).Q0
+        )

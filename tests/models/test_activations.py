@@ -1,0 +1,124 @@
+"""Activations and regularisers by their definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize, minimize_scalar
+
+from deqcheck.activations.base import Activation
+from deqcheck.activations.mix import Mix
+from deqcheck.registry import kinds
+from deqcheck.regularizers.base import Quadratic
+
+ACTIVATIONS = [
+    cls(k=0.3) if kind == "mix" else cls() for kind, cls in kinds("deqcheck.activations").items()
+]
+T = np.concatenate([np.linspace(-6, 6, 241), [-800.0, -40.0, 40.0, 800.0]])
+
+
+def names(each: Activation) -> str:
+    return each.kind
+
+
+def test_the_registry_has_every_activation() -> None:
+    found = {each.kind for each in ACTIVATIONS}
+    assert found == {"relu", "tanh", "softplus", "hardtanh", "identity", "mix"}
+
+
+@pytest.mark.parametrize("s", ACTIVATIONS, ids=names)
+def test_slopes_and_curvature(s: Activation) -> None:
+    slope = s.slope(T)
+    low, high = s.slopes
+    assert (slope >= low - 1e-15).all() and (slope <= high + 1e-15).all()
+    assert slope.max() == pytest.approx(high, abs=1e-3) and slope.min() == pytest.approx(
+        low, abs=1e-3
+    )
+    away = np.array([t for t in T if abs(t) < 10 and all(abs(t - k) > 1e-3 for k in s.kinks)])
+    h = 1e-6
+    numeric = (s.value(away + h) - s.value(away - h)) / (2 * h)
+    assert np.allclose(numeric, s.slope(away), atol=1e-9)
+    if s.smooth:
+        bend = np.abs(np.diff(s.slope(np.linspace(-4, 4, 80_001)))) / 1e-4
+        assert bend.max() == pytest.approx(s.curvature, abs=1e-6)
+    else:
+        assert s.curvature == np.inf
+    assert np.abs(s.value(T)).max() <= s.bound
+    inside = np.clip(T, *s.resting) if s.resting[0] <= s.resting[1] else T[:0]
+    assert np.allclose(s.value(inside), inside, atol=0)
+
+
+@pytest.mark.parametrize("s", ACTIVATIONS, ids=names)
+def test_primitive_is_the_integral(s: Activation) -> None:
+    for t in (-5.0, -1.5, -0.3, 0.0, 0.7, 2.0, 8.0):
+        breaks = [k for k in s.kinks if min(0, t) < k < max(0, t)] or None
+        integral = quad(lambda x: float(s.value(np.array(x))), 0, t, points=breaks)[0]
+        assert float(s.primitive(np.array([t]))[0]) == pytest.approx(integral, rel=1e-12, abs=1e-13)
+    assert np.isfinite(s.primitive(T)).all()
+
+
+@pytest.mark.parametrize("s", ACTIVATIONS, ids=names)
+def test_conjugate_is_the_supremum(s: Activation) -> None:
+    for t in (-2.0, -0.4, 0.0, 0.3, 1.7):
+        u = float(s.value(np.array([t]))[0])
+        best = minimize_scalar(
+            lambda x, u=u: float(s.primitive(np.array([x]))[0]) - u * x,
+            bracket=(t - 1, t + 1.1), tol=1e-12,
+        )  # fmt: skip
+        assert float(s.conjugate(np.array([u]))[0]) == pytest.approx(-best.fun, abs=1e-10)
+    outside = {"relu": -0.1, "softplus": -0.1, "tanh": 1.1, "hardtanh": -1.1}.get(s.kind)
+    if outside is not None:
+        assert s.conjugate(np.array([outside]))[0] == np.inf
+
+
+def test_conjugates_at_the_edge_of_their_domain() -> None:
+    edge = {"relu": (0.0, 0.0), "softplus": (0.0, np.pi**2 / 12), "tanh": (1.0, np.log(2))}
+    for kind, (u, value) in edge.items():
+        s = kinds("deqcheck.activations")[kind]()
+        assert s.conjugate(np.array([u]))[0] == pytest.approx(value, abs=1e-14)
+
+
+def test_mix_inverts_itself() -> None:
+    s = Mix(k=0.01)
+    assert np.allclose(s.value(s.inverse(T)), T, rtol=1e-13)
+
+
+REGULARIZERS: list[tuple[str, dict[str, Any]]] = [
+    ("distance", {"weight": 0.7, "center": np.array([1.0, -2.0, 0.5])}),
+    ("least-squares", {"A": np.array([[1.0, 2.0, 0.0]]), "c": np.array([0.5])}),
+    ("output", {}),
+    ("l1", {"weight": 0.4}),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields"), REGULARIZERS)
+def test_regularizers(kind: str, fields: dict[str, Any]) -> None:
+    r = np.random.default_rng(0)
+    R = kinds("deqcheck.regularizers")[kind](**fields).on(3, r.normal(size=(2, 3)))
+    z = r.normal(size=(3, 1))
+    found = minimize(
+        lambda u: R.value(u[:, None]) + ((u - z[:, 0]) ** 2).sum() / 2,
+        z[:, 0], method="Nelder-Mead", options={"xatol": 1e-11, "fatol": 1e-14, "maxfev": 9999},
+    )  # fmt: skip
+    assert np.allclose(R.prox(z)[:, 0], found.x, atol=1e-6)
+    h = 1e-6
+    numeric = np.stack([(R.prox(z + h * e[:, None]) - R.prox(z - h * e[:, None]))[:, 0] / (2 * h)
+                        for e in np.eye(3)], axis=1)  # fmt: skip
+    assert np.allclose(R.prox_slopes(z)[0], numeric, atol=1e-8)
+    if isinstance(R, Quadratic):
+        gradient = [(R.value(z + h * e[:, None]) - R.value(z - h * e[:, None])) / (2 * h)
+                    for e in np.eye(3)]  # fmt: skip
+        assert np.allclose(R.gradient(z)[:, 0], gradient, atol=1e-8)
+        assert R.smoothness == pytest.approx(np.linalg.eigvalsh(R.hessian)[-1])
+
+
+def test_cases_spell_activations_both_ways(tmp_path: Path) -> None:
+    from deqcheck.fields import Part
+
+    spec = Part(package="deqcheck.activations")
+    assert spec.read("tanh", tmp_path).kind == "tanh"
+    assert spec.read({"kind": "mix", "k": 0.5}, tmp_path) == Mix(k=0.5)

@@ -1,0 +1,325 @@
+"""The OptEq network against its slow twins, 50-digit arithmetic and the audit's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from opteq_instances import arrays, parameters, problem
+
+from deqcheck.fields import Refusal
+from deqcheck.gradcheck import gradcheck
+from deqcheck.models import opteq_oracle
+from deqcheck.models.opteq_equilibrium import Existence, FixedPoint
+from deqcheck.models.opteq_network import Network
+from deqcheck.models.problem import NoEquilibrium, Params, Problem, pack
+
+MIX = {"kind": "mix", "k": 0.5}
+SAM = {"beta": 0.4, "lambda": 0.2, "gamma": 0.3, "rho": 0.5, "c": 0.2}
+SETTINGS: list[dict[str, Any]] = [
+    {"iterations": 3},
+    {"solver": "implicit"},
+    {"solver": "implicit", "prox": {"kind": "distance", "weight": 0.3}},
+    {"solver": "implicit", "prox": {"kind": "l1", "weight": 0.1}},
+    {"iterations": 3, "sam": {**SAM, "regularizer": "output"}},
+    {"iterations": 3, "sam": {**SAM, "regularizer": {"kind": "distance", "center": [1, 2]}}},
+]
+
+
+def small(seed: int = 1, depth: int = 2, **fields: Any) -> Problem:
+    return problem(*arrays(seed, 2, 3, 1, 1, depth, 2), **{"alpha": 0.6, **fields})
+
+
+@pytest.mark.parametrize("fields", SETTINGS, ids=lambda f: "-".join(f))
+@pytest.mark.parametrize("activation", ["relu", MIX], ids=str)
+def test_gradients_agree_three_ways(activation: Any, fields: dict[str, Any]) -> None:
+    for agreement in gradcheck(small(activation=activation, **fields)):
+        assert agreement.agrees, agreement
+
+
+@pytest.mark.parametrize("activation", ["tanh", "hardtanh", "identity"])
+def test_gradients_of_the_other_activations(activation: str) -> None:
+    for depth, K in ((1, 1), (3, 2)):
+        p = small(depth=depth, iterations=K, activation=activation, Z0=[[1.0, 0.5], [-1.0, 2.0]])
+        explicit = p.model.explicit_gradient(p.theta0)
+        for name, norm in p.start.gradient_norms.items():
+            off = np.linalg.norm(explicit[name] - p.start.gradient[name])
+            assert off <= 100 * norm.error and norm.error < 1e-10 * (1 + norm.value), name
+
+
+@pytest.mark.parametrize("fields", SETTINGS, ids=lambda f: "-".join(f))
+def test_the_jacobian_is_that_of_lemma_11(fields: dict[str, Any]) -> None:
+    """J = (I kron W_o) dZ/dtheta plus the read-out, with dZ/dtheta from Kronecker products."""
+    start = small(activation=MIX, **fields).start
+    dense = opteq_oracle.state_jacobian(start)
+    # The oracle stacks columns, the sweeps rows: compare parameter by parameter.
+    blocks = []
+    for name, D in dense.items():
+        shape = start.theta[name].shape
+        order = (
+            np.arange(D.shape[1]).reshape(shape[::-1]).T.ravel() if len(shape) == 2 else slice(None)
+        )
+        blocks.append(D[:, order])
+    whole = np.concatenate(blocks, axis=1)
+    dZ, radius = start.dZ
+    assert np.linalg.norm(whole - dZ) <= 100 * radius
+    J, radius = start.J
+    expected = np.kron(np.eye(2), start.Wo) @ whole
+    expected[:, -start.Wo.size :] += start.Z.T
+    assert np.linalg.norm(expected - J) <= 100 * radius
+    assert np.allclose(J.T @ start.r.ravel(order="F"), pack(start.gradient), atol=1e-13)
+
+
+def test_unrolled_gradients_tend_to_the_implicit_one() -> None:
+    """Table of the audit (a = 0.5, L = 3, tanh): geometric in K."""
+    data, theta = arrays(5, 4, 4, 3, 2, 3, 3)
+    exact = pack(problem(data, theta, alpha=0.5, solver="implicit").start.gradient)
+    off = [
+        np.linalg.norm(pack(problem(data, theta, alpha=0.5, iterations=K).start.gradient) - exact)
+        / np.linalg.norm(exact)
+        for K in (5, 10, 20, 40)
+    ]
+    assert off[0] < 0.1 and off[1] < off[0] / 10 and off[2] < off[1] / 100 and off[3] < 1e-13
+
+
+def mp_forward(p: Problem, theta: dict[str, mp.matrix]) -> mp.matrix:
+    """Z^K in 50 digits for s = (t + tanh t)/2."""
+    X, Z = mp.matrix(p.model.X.tolist()), mp.matrix(p.model.Z0.tolist())
+    a = mp.mpf(p.model.alpha)
+    sam = p.start.sam
+    for k in range(p.model.iterations):
+        moved = Z
+        for i in range(1, p.model.depth + 1):
+            A = theta[f"W{i}"] * moved + theta[f"U{i}"] * X
+            for row in range(A.rows):
+                for column in range(A.cols):
+                    t = A[row, column] + theta[f"b{i}"][row]
+                    A[row, column] = (t + mp.tanh(t)) / 2
+            moved = a * (theta[f"W{i}"].T * A) + (1 - a) * moved
+        if sam is not None:
+            w = sam.weights[k]
+            R = mp.matrix(sam.R.A.tolist())
+            slope = R.T * (R * Z)
+            pulled = (1 - mp.mpf(sam.gamma) * w.lambda_) * Z - sam.gamma * slope
+            moved = mp.mpf(w.beta) * pulled + (1 - mp.mpf(w.beta)) * moved
+        Z = moved
+    return Z
+
+
+def mp_reference(p: Problem) -> dict[str, mp.mpf]:
+    theta = {name: mp.matrix(a.tolist()) for name, a in p.theta0.items()}
+    Y = mp.matrix(p.model.Y.tolist())
+    h = mp.mpf(10) ** -18
+    outputs = lambda: theta["Wo"] * mp_forward(p, theta)  # noqa: E731
+    columns, owners = [], []
+    for name, a in theta.items():
+        for i in range(a.rows):
+            for j in range(a.cols):
+                kept = a[i, j]
+                a[i, j] = kept + h
+                up = outputs()
+                a[i, j] = kept - h
+                down = outputs()
+                a[i, j] = kept
+                columns.append((up - down) / (2 * h))
+                owners.append(name)
+    Z = mp_forward(p, theta)
+    r = theta["Wo"] * Z - Y
+    J = mp.matrix(len(r), len(columns))
+    for c, column in enumerate(columns):
+        for i, entry in enumerate(column):
+            J[i, c] = entry
+    gradient = [mp.fsum(column[i] * r[i] for i in range(len(r))) for column in columns]
+    out = {
+        "loss": mp.fsum(x**2 for x in r) / 2,
+        "residual": mp.sqrt(mp.fsum(x**2 for x in r)),
+        "gradient": mp.sqrt(mp.fsum(g**2 for g in gradient)),
+        "Z_fro": mp.sqrt(mp.fsum(x**2 for x in Z)),
+        "sigma_min_Z": min(mp.svd_r(Z, compute_uv=False)),
+        "norm2_J": max(mp.svd_r(J, compute_uv=False)),
+        "lambda_min_JJt": min(mp.eigsy(J * J.T, eigvals_only=True)),
+    }
+    for name, a in theta.items():
+        out[f"norm2.{name}"] = max(mp.svd_r(a, compute_uv=False))
+        own = [g for g, owner in zip(gradient, owners, strict=True) if owner == name]
+        out[f"gradient.{name}"] = mp.sqrt(mp.fsum(g**2 for g in own))
+    return out
+
+
+@pytest.mark.parametrize("sam", [None, SAM], ids=["plain", "sam"])
+def test_every_quantity_lies_inside_its_error_bar(sam: Any) -> None:
+    extra = {} if sam is None else {"sam": sam}
+    p = small(activation=MIX, iterations=2, **extra)
+    with mp.workdps(50):
+        truth = mp_reference(p)
+        left = set(p.start.names) - set(truth)
+        assert left <= {"equilibrium.residual", "equilibrium.error", "jacobian_norm"}
+        for name, value in truth.items():
+            got = p.start.measure(name)
+            assert abs(got.value - value) <= got.error, name
+            assert got.error <= 1e-10 * max(abs(value), mp.mpf(1)), name
+
+
+@pytest.mark.parametrize("norm", [0.9, 1.0])
+def test_the_certified_equilibrium_error_covers_the_truth(norm: float) -> None:
+    """At norm 1 the map is only nonexpansive: the certificate is Newton-Kantorovich's."""
+    data, theta = arrays(3, 2, 2, 1, 1, 2, 2, s=norm)
+    p = problem(data, theta, alpha=0.7, activation="tanh", solver="implicit")
+    solved = p.start.solved
+    assert solved.existence is Existence.UNIQUE and solved.error < 1e-12
+    with mp.workdps(50):
+        names = {name: mp.matrix(a.tolist()) for name, a in theta.items()}
+        for j in range(2):
+
+            def rest(*z: mp.mpf, j: int = j) -> list[mp.mpf]:
+                state = mp.matrix(z)
+                for i in (1, 2):
+                    pre = names[f"W{i}"] * state + names[f"U{i}"] * float(data["X"][0, j])
+                    pre = pre + names[f"b{i}"]
+                    active = pre.apply(mp.tanh)
+                    a = mp.mpf(0.7)
+                    state = a * (names[f"W{i}"].T * active) + (1 - a) * state
+                return [state[k] - z[k] for k in range(2)]
+
+            exact = mp.findroot(rest, [mp.mpf(x) for x in solved.Z[:, j]])
+            off = mp.norm(exact - mp.matrix(solved.Z[:, j].tolist()))
+            assert off <= solved.error
+
+
+def scalar(w: float, c: float, **fields: Any) -> Problem:
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    return problem(data, parameters([[[w]]], [[[0.0]]], [[c]], [[1.0]]), **fields)
+
+
+@pytest.mark.parametrize(
+    ("w", "c", "activation", "existence"),
+    [
+        (0.5, 1.0, "relu", Existence.UNIQUE),
+        (1.0, 0.5, "tanh", Existence.UNIQUE),
+        (2.0, 0.0, "tanh", Existence.ISOLATED),
+        (1.0, 0.0, "relu", Existence.NOT_UNIQUE),
+        (1.0, 0.0, "identity", Existence.NOT_UNIQUE),
+        (1.0, 1.0, "identity", Existence.NONE_FOUND),
+        (1.0, 1.0, "relu", Existence.NONE_FOUND),
+        (1.0, 0.1, "softplus", Existence.NONE_FOUND),
+        (1.5, 1.0, "relu", Existence.NONE_FOUND),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_the_equilibrium(
+    w: float, c: float, activation: str, existence: Existence
+) -> None:
+    p = scalar(w, c, activation=activation, solver="implicit", Z0=[[1.0]])
+    assert p.start.solved.existence is existence
+    if existence in (Existence.NOT_UNIQUE, Existence.NONE_FOUND):
+        with pytest.raises(NoEquilibrium, match=existence.value[:10]):
+            p.start.measure("loss")
+    else:
+        assert p.start.measure("equilibrium.error").value < 1e-9
+
+
+def test_the_alpha_sweep_of_the_audit() -> None:
+    """Spectral radius of dT/dz, |z^20 - z*|/|z*| and the shrinking by SAM (section 6.1)."""
+    data, theta = arrays(41, 8, 8, 3, 1, 5, 6, s=0.9)
+    radii, distances, shrunk = [], [], []
+    sam = {"beta": 0.5, "lambda": 0.5, "gamma": 0.5, "rho": 0.3, "c": 0.2}
+    for alpha in (0.01, 0.1, 0.4, 0.8, 1.0):
+        star = problem(data, theta, alpha=alpha, solver="implicit").start
+        jacobians = star.network.jacobians(star.Z)
+        radii.append(np.abs(np.linalg.eigvals(jacobians)).max())
+        plain = problem(data, theta, alpha=alpha, iterations=20).start.Z
+        pulled = problem(data, theta, alpha=alpha, iterations=20, sam=sam).start.Z
+        distances.append(np.linalg.norm(plain - star.Z) / np.linalg.norm(star.Z))
+        shrunk.append(np.linalg.norm(pulled) / np.linalg.norm(plain))
+    assert radii == pytest.approx([0.972, 0.748, 0.269, 0.036, 0.007], abs=1e-3)
+    assert distances[:2] == pytest.approx([0.44, 6e-4], rel=0.1) and max(distances[2:]) < 1e-11
+    assert shrunk == pytest.approx([0.317, 0.674, 0.840, 0.859, 0.860], abs=1e-3)
+
+
+def test_the_regulariser_shrinks_the_features() -> None:
+    """Table 1's trend at alpha = 0.8 (section 6.2): mean norms fall with the weight."""
+    data, theta = arrays(41, 8, 8, 3, 1, 5, 6, s=0.9)
+
+    def features(prox: Any) -> np.ndarray:
+        extra = {} if prox is None else {"prox": prox}
+        return problem(data, theta, alpha=0.8, solver="implicit", **extra).start.Z
+
+    zeros, sums = [], []
+    for weight in (0, 0.01, 0.15, 0.5, 1):
+        Z = features({"kind": "l1", "weight": weight} if weight else None)
+        zeros.append(int((Z == 0).sum()))
+        sums.append(np.abs(Z).sum(axis=0).mean())
+    assert zeros == [0, 2, 24, 45, 48]
+    assert sums == pytest.approx([1.568, 1.488, 0.680, 0.102, 0], abs=1e-3)
+    # lam |z|^2 is the squared distance with weight 2 lam.
+    squares = [
+        (features({"kind": "distance", "weight": 2 * lam} if lam else None) ** 2).sum(axis=0).mean()
+        for lam in (0, 0.01, 0.15, 0.5, 1, 10)
+    ]
+    assert (np.diff(squares) < 0).all() and (np.diff(sums) < 0).all()
+
+
+def test_deep_and_wide_share_an_equilibrium_without_a_skip_connection() -> None:
+    """The equilibrium of one layer does not depend on alpha; that of several does."""
+    data, theta = arrays(7, 3, 3, 2, 1, 1, 2)
+    one = [problem(data, theta, alpha=a, solver="implicit").start.Z for a in (0.1, 1.0)]
+    assert np.allclose(*one, atol=1e-13)
+
+
+def test_permuting_samples_and_units_changes_nothing() -> None:
+    data, theta = arrays(2, 3, 4, 2, 2, 2, 3)
+    r = np.random.default_rng(0)
+    samples, units, states = r.permutation(3), r.permutation(4), r.permutation(3)
+    other: Params = {"Wo": theta["Wo"][:, states]}
+    for i in (1, 2):
+        other[f"W{i}"] = theta[f"W{i}"][units][:, states]
+        other[f"U{i}"], other[f"b{i}"] = theta[f"U{i}"][units], theta[f"b{i}"][units]
+    moved = {name: a[:, samples] for name, a in data.items()}
+    a = problem(data, theta, alpha=0.4, iterations=3).start
+    b = problem(moved, {name: other[name] for name in theta}, alpha=0.4, iterations=3).start
+    for name in a.names:
+        one, two = a.measure(name), b.measure(name)
+        assert abs(one.value - two.value) <= one.error + two.error, name
+
+
+def test_the_map_is_solved_without_its_start() -> None:
+    data, theta = arrays(4, 3, 3, 2, 1, 2, 2)
+    network = Network(0.5, problem(data, theta, iterations=1).model.s, data["X"], theta, 2)
+    starts = [np.zeros((3, 2)), 50 * np.ones((3, 2))]
+    a, b = (FixedPoint(network).solve(start) for start in starts)
+    assert np.linalg.norm(a.Z - b.Z) <= a.error + b.error
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"iterations": None}, "iterations: missing; expected an integer >= 1, or"),
+        ({"solver": "implicit"}, "iterations: an equilibrium has none; leave it out"),
+        ({"iterations": None, "solver": "implicit", "sam": SAM}, "sam: SAM is an iteration"),
+        ({"prox": "l1"}, "prox: speaks of equilibria; expected solver: implicit"),
+        ({"sam": {**SAM, "regularizer": "l1"}}, "sam.regularizer: 'l1' has no gradient"),
+        ({"sam": {**SAM, "beta": 1.5}}, "sam.beta: 1.5 is out of range; expected a number >= 0"),
+        ({"sam": {**SAM, "lambda": -1}}, "sam.lambda: -1 is out of range"),
+        ({"sam": {**SAM, "gamma": 0}}, "sam.gamma: 0 is out of range; expected a number > 0"),
+        ({"alpha": 0}, "alpha: 0 is out of range; expected a number > 0 and <= 1"),
+        ({"alpha": 1.5}, "alpha: 1.5 is out of range"),
+        ({"depth": 0}, "depth: 0 is out of range; expected an integer >= 1"),
+        ({"iterations": 0}, "iterations: 0 is out of range; expected an integer >= 1"),
+        ({"activation": {"kind": "mix", "k": 0}}, "activation.k: 0 is out of range"),
+        ({"activation": "sigmoid"}, "activation: unknown kind 'sigmoid'"),
+        ({"sam": {**SAM, "regularizer": {"kind": "distance", "center": [1]}}},
+         "model.sam.regularizer.center: has shape (1,); expected the state width 2 on axis 0"),
+        ({"sam": {**SAM, "regularizer": {"kind": "least-squares", "A": [[1, 2, 3]], "c": [1]}}},
+         "model.sam.regularizer.A: has shape (1, 3); expected the state width 2 on axis 1"),
+        ({"sam": {**SAM, "regularizer": {"kind": "least-squares", "A": [[1, 2]], "c": [1, 2]}}},
+         "sam.regularizer.c: has shape (2,); expected one number for each row of A"),
+        ({"iterations": None, "solver": "implicit", "prox": "output"},
+         "prox: 'output' moves with the output weights"),
+    ],
+)  # fmt: skip
+def test_bad_fields_are_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        small(**{"iterations": 2, **fields})
+    key, sentence = caught.value.problems[0]
+    assert f"{key}: {sentence}".startswith(message)
