@@ -31,9 +31,22 @@ MAY_IMPORT = {
     "gradcheck": {"models", "records"},
     "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "cli": {"cli", "case", "engine", "gradcheck", "search", "report", "theorems", "models"}
+    "cli": {
+        "cli",
+        "atomic",
+        "store",
+        "case",
+        "engine",
+        "gradcheck",
+        "search",
+        "report",
+        "theorems",
+        "models",
+    }
     | FOUNDATION,
     "__main__": {"cli"},
+    "atomic": set(),
+    "store": {"atomic", "__init__"},
 }
 FORBIDDEN = {
     "yaml": {"linalg", "models", "losses", "dynamics", "theorems", "report", "records", "cli"},
