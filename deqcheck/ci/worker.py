@@ -15,7 +15,8 @@ from typing import Any
 from deqcheck.case import CaseError
 from deqcheck.ci.records import End
 from deqcheck.ci.single import judge
-from deqcheck.engine import UsageError
+from deqcheck.engine import UsageError, statements
+from deqcheck.registry import kinds
 
 
 def main() -> None:
@@ -26,6 +27,7 @@ def main() -> None:
     os.dup2(2, 1)
     paths: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(paths,), daemon=True).start()
+    _warm_up()
     _send(replies, {"ready": True})
     while True:
         _send(replies, reply(paths.get()))
@@ -47,6 +49,13 @@ def reply(path: str) -> dict[str, Any]:
         sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
         answer = {"end": End.CRASHED.value, "sentence": f"internal error at {place}: {sentence}"}
     return answer | {"seconds": round(time.perf_counter() - started, 3)}
+
+
+def _warm_up() -> None:
+    """Import now what the first case would import on its own time."""
+    statements()
+    for package in ("data", "models", "losses", "inits", "dynamics"):
+        kinds(f"deqcheck.{package}")
 
 
 def _listen(paths: queue.SimpleQueue[str]) -> None:
