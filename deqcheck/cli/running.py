@@ -12,6 +12,7 @@ import click
 
 from deqcheck.ci.gate import Runner
 from deqcheck.ci.records import GateError
+from deqcheck.cli.errors import Complaint
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.store import Store
 
@@ -56,6 +57,15 @@ def running(jobs: int, timeout: float | None, store: Path | None) -> Iterator[Ru
             tell=lambda done, total: line.say(f"{done} of {total} cases"),
             warn=lambda sentence: click.echo(sentence, err=True),
         )
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What the gate refuses, as a complaint."""
+    try:
+        yield
+    except GateError as error:
+        raise Complaint(str(error)) from None
 
 
 def _open(folder: Path | None) -> Store | None:

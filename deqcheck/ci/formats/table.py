@@ -10,12 +10,10 @@ from rich.text import Text
 
 from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary
 from deqcheck.ci.records import Gate, Row
-from deqcheck.report.parts.console import paper
+from deqcheck.report.parts.console import ENDLESS, paper
 from deqcheck.report.parts.look import Look
 
 GOOD, BAD = "green", "bold red"
-# One line for each case, however long: for grep.
-ENDLESS = 10_000
 
 
 def render(gate: Gate, look: Look) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from deqcheck.cli.errors import Complaint
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
-from deqcheck.cli.running import runner_options, running
+from deqcheck.cli.running import refusals, runner_options, running
 
 
 @click.command("ci")
@@ -75,14 +73,6 @@ def command(
     if update and file is not None and old is not None:
         _write(file, gate, old)
     ctx.exit(gate.exit_code)
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    try:
-        yield
-    except GateError as error:
-        raise Complaint(str(error)) from None
 
 
 def _baseline(file: Path | None, update: bool) -> base.Baseline | None:
