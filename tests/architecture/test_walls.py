@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "inits": {"inits"} | FOUNDATION,
     "models": {"models", "linalg", "losses"} | FOUNDATION,
     "dynamics": {"dynamics", "models", "linalg"} | FOUNDATION,
-    "theorems": {"theorems", "linalg", "models", "dynamics"} | FOUNDATION,
+    "theorems": {"theorems", "linalg", "models", "dynamics", "gradcheck"} | FOUNDATION,
     "case": {"case", "theorems", "dynamics", "models", "losses", "data", "targets", "inits"}
     | FOUNDATION,
     "given": {"fields"},
