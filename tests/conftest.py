@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deqcheck.ci.records import Result
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm
 from deqcheck.models.problem import Problem
+
+from .shipped import results
 
 
 def delm_problem(
@@ -57,3 +60,10 @@ def delm() -> Callable[..., Problem]:
 @pytest.fixture
 def case() -> Callable[..., SimpleNamespace]:
     return bare_case
+
+
+@pytest.fixture(scope="session")
+def shipped(pytestconfig: pytest.Config) -> dict[str, Result]:
+    """What came of every shipped case, by its name such as `kawaguchi2021/equality`."""
+    assert pytestconfig.cache is not None
+    return results(pytestconfig.cache.mkdir("deqcheck-shipped"))
