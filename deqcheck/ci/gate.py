@@ -13,7 +13,7 @@ from deqcheck.ci.compare import updated
 from deqcheck.ci.discover import Discovery, Found
 from deqcheck.ci.judge import FAILED, Rule, judge
 from deqcheck.ci.records import End, Gate, GateError, Reply, Result, Row
-from deqcheck.ci.single import environment, key
+from deqcheck.ci.single import environment, key, reply
 from deqcheck.ci.workers import Pool
 from deqcheck.store import Store
 
@@ -88,6 +88,13 @@ def _refuse_silent(cases: Iterable[Case]) -> None:
 def _result(found: Found, case: Case | Reply, replies: dict[Path, Reply]) -> Result:
     more = {"title": case.title, "expect": case.expect} if isinstance(case, Case) else {}
     return Result(found.id, found.path.as_posix(), replies[found.path], **more)  # type: ignore[arg-type]
+
+
+def alone(found: Found) -> Result:
+    """One case in this very process."""
+    case = _read(found)
+    answer = reply(found.path) if isinstance(case, Case) else case
+    return _result(found, case, {found.path: answer})
 
 
 def hold(

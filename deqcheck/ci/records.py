@@ -31,6 +31,13 @@ class Reply:
     facts: Mapping[str, Any] | None = None
     seconds: float = 0.0
 
+    def plain(self) -> dict[str, Any]:
+        return vars(self) | {"end": self.end.value}
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Reply:
+        return cls(**{**plain, "end": End(plain["end"])})
+
 
 @dataclass(frozen=True)
 class Result:

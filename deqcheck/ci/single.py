@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
+import traceback
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import deqcheck
 from deqcheck import engine
-from deqcheck.case import build_problem, read_case
+from deqcheck.case import CaseError, build_problem, read_case
+from deqcheck.ci.records import End, Reply
+from deqcheck.engine import UsageError
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.verdict import Report, Status
 from deqcheck.report.json import statement
@@ -30,6 +33,29 @@ def judge(path: str | Path) -> dict[str, Any]:
     except NoEquilibrium as stop:
         return _facts(case.digest, Status.NO_EQUILIBRIUM, [str(stop)], [])
     return _facts(case.digest, report.status, list(report.notes), _statements(report))
+
+
+def reply(path: str | Path) -> Reply:
+    """The facts of a case, or why there are none."""
+    started = time.perf_counter()
+    end, sentence, facts = _answer(path)
+    return Reply(end, sentence, facts, round(time.perf_counter() - started, 3))
+
+
+def _answer(path: str | Path) -> tuple[End, str, dict[str, Any] | None]:
+    try:
+        return End.RAN, "", judge(path)
+    except CaseError as error:
+        return End.BAD_CASE, str(error), None
+    except UsageError as error:
+        return End.BAD_CASE, f"{path}: {error}", None
+    except MemoryError:
+        return End.KILLED, "ran out of memory", None
+    except Exception as bug:
+        last = traceback.extract_tb(bug.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
+        return End.CRASHED, f"internal error at {place}: {sentence}", None
 
 
 def _facts(
@@ -57,7 +83,7 @@ def key(digest: str) -> str:
 @cache
 def _source() -> str:
     """A version number stays the same while deqcheck is being worked on; its text does not."""
-    root = Path(deqcheck.__file__).parent
+    root = Path(engine.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())

@@ -8,14 +8,10 @@ import queue
 import signal
 import sys
 import threading
-import time
-import traceback
 from typing import Any
 
-from deqcheck.case import CaseError
-from deqcheck.ci.records import End
-from deqcheck.ci.single import judge
-from deqcheck.engine import UsageError, statements
+from deqcheck.ci.single import reply
+from deqcheck.engine import statements
 from deqcheck.registry import kinds
 
 
@@ -30,25 +26,7 @@ def main() -> None:
     _warm_up()
     _send(replies, {"ready": True})
     while True:
-        _send(replies, reply(paths.get()))
-
-
-def reply(path: str) -> dict[str, Any]:
-    started = time.perf_counter()
-    try:
-        answer: dict[str, Any] = {"end": End.RAN.value, "facts": judge(path)}
-    except CaseError as error:
-        answer = {"end": End.BAD_CASE.value, "sentence": str(error)}
-    except UsageError as error:
-        answer = {"end": End.BAD_CASE.value, "sentence": f"{path}: {error}"}
-    except MemoryError:
-        answer = {"end": End.KILLED.value, "sentence": "ran out of memory"}
-    except Exception as bug:
-        last = traceback.extract_tb(bug.__traceback__)[-1]
-        place = f"{os.path.basename(last.filename)}:{last.lineno}"
-        sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
-        answer = {"end": End.CRASHED.value, "sentence": f"internal error at {place}: {sentence}"}
-    return answer | {"seconds": round(time.perf_counter() - started, 3)}
+        _send(replies, reply(paths.get()).plain())
 
 
 def _warm_up() -> None:

@@ -65,7 +65,7 @@ class Worker:
         if answer is not None:
             if late.is_set():
                 self._process.wait()
-            return Reply(**(answer | {"end": End(answer["end"])}))
+            return Reply.read(answer)
         if late.is_set():
             return Reply(End.TIMED_OUT, f"no result after {timeout:g} s", seconds=timeout or 0.0)
         return self._death()

@@ -31,20 +31,12 @@ MAY_IMPORT = {
     "gradcheck": {"models", "records"},
     "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "cli": {
-        "cli",
-        "atomic",
-        "store",
-        "case",
-        "engine",
-        "gradcheck",
-        "search",
-        "report",
-        "theorems",
-        "models",
-    }
+    "ci": {"ci", "store", "case", "engine", "report", "models"} | FOUNDATION,
+    "cli": {"cli", "ci", "atomic", "store", "case", "engine", "gradcheck", "search", "report"}
+    | {"theorems", "models"}
     | FOUNDATION,
     "__main__": {"cli"},
+    "pytest_plugin": {"ci", "cli", "__init__"},
     "atomic": set(),
     "store": {"atomic", "__init__"},
 }

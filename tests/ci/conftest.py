@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from deqcheck.ci import gate, workers
-from deqcheck.ci.records import End, Reply
-from deqcheck.ci.worker import reply
+from deqcheck.ci.records import Reply
+from deqcheck.ci.single import reply
 from deqcheck.cli.main import cli
 
 CASE = """\
@@ -27,8 +27,9 @@ CONFIRMED = "expect: {kawaguchi2021/gd: confirmed}"
 # A worker whose cases misbehave according to their names.
 FAULTY = """
 import json, sys; sys.path[:] = json.loads(sys.argv.pop())
-import os, time, deqcheck.ci.worker as worker
-real = worker.judge
+import os, time, deqcheck.ci.single as single
+from deqcheck.ci import worker
+real = single.judge
 def judge(path):
     name = os.path.basename(path)
     if "crash" in name: raise ZeroDivisionError("a bug\\nin two lines")
@@ -38,7 +39,7 @@ def judge(path):
     if "exit" in name: print("last words", file=sys.stderr, flush=True); os._exit(3)
     if "print" in name: print("noise"); os.system("echo more noise")
     return real(path)
-worker.judge = judge
+single.judge = judge
 worker.main()
 """
 
@@ -77,8 +78,8 @@ class Inline:
 
     def judge_all(self, paths: list[Path], done: Callable[[Path, Reply], None]) -> None:
         for path in reversed(paths):
-            answer = json.loads(json.dumps(reply(str(path)), allow_nan=False))
-            done(path, Reply(**(answer | {"end": End(answer["end"])})))
+            text = json.dumps(reply(path).plain(), allow_nan=False)
+            done(path, Reply.read(json.loads(text)))
 
 
 @pytest.fixture
