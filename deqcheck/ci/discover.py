@@ -40,7 +40,7 @@ def discover(paths: Iterable[str | Path], every: bool = False) -> Discovery:
     skipped: set[str] = set()
     for place in places:
         for found in _below(place):
-            if every or place.is_file() or is_case(found.path):
+            if every or os.path.isfile(place) or is_case(found.path):
                 cases.setdefault(os.path.realpath(found.path), found)
             else:
                 skipped.add(found.path.as_posix())
@@ -61,10 +61,11 @@ def is_case(path: Path) -> bool:
 
 
 def _below(path: Path) -> Iterator[Found]:
-    if path.is_file():
+    # Not Path.is_file: it raises for a name that is too long.
+    if os.path.isfile(path):
         yield Found(_name(path), path)
-    elif not path.is_dir():
-        what = "not a file or folder" if path.exists() else "no such file or folder"
+    elif not os.path.isdir(path):
+        what = "not a file or folder" if os.path.exists(path) else "no such file or folder"
         raise GateError(f"{path}: {what}")
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
