@@ -12,7 +12,8 @@ def replace(path: Path, text: str) -> None:
     """Put `text` in the place of a file; whatever stops it, the old file is still there."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
+        # A file name that is not UTF-8 may be part of the text.
+        with open(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -20,7 +20,7 @@ from deqcheck.ci.records import Result
 from deqcheck.records.claim import Claim, Curve, Decision, Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, outcome_of
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Cite, Statement
 
 from .shipped import FOLDER
 
@@ -225,3 +225,33 @@ def test_a_broken_version_of_each_conclusion_is_caught(
             wrong = broken.judge()
             assert wrong.decision is Decision.VIOLATED, (case.id, power)
             assert outcome_of([], [wrong]) is Outcome.REFUTED
+
+
+class Unsupported(Statement):
+    """What a new statement without anything looks like."""
+
+    id = "nobody/thm0"
+    title = ""
+    cite = Cite("", "")
+    models = ("delm",)
+    dynamics = (STATIC,)
+    status = "false"
+
+    bound = Check("bound", "a <= b")
+
+
+def test_the_catalogue_can_say_no(
+    shipped: Shipped, table: dict[str, list[Power]], made: Callable[[str], Made]
+) -> None:
+    s = Unsupported
+    demands: list[Callable[[], None]] = [
+        lambda: test_it_is_cited_by_its_number(s),
+        lambda: test_its_status_and_editions_agree(s),
+        lambda: test_every_formula_is_judged_by_some_case(s, shipped),
+        lambda: test_its_hypotheses_hold_in_some_case(s, shipped),
+        lambda: test_a_wrong_statement_has_a_counterexample(s, shipped),
+        lambda: test_a_broken_version_of_each_conclusion_is_caught(s, shipped, table, made),
+    ]
+    for demand in demands:
+        with pytest.raises((AssertionError, KeyError)):
+            demand()

@@ -76,7 +76,8 @@ def _below(path: Path) -> Iterator[Found]:
 
 
 def _name(path: Path) -> str:
-    return Path(os.path.normpath(path)).with_suffix("").as_posix()
+    name = Path(os.path.normpath(path)).with_suffix("").as_posix()
+    return name.encode("utf-8", "replace").decode()
 
 
 def _refuse_twins(cases: Iterable[Found]) -> None:

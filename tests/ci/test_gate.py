@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -194,3 +195,16 @@ def test_an_unwritable_report_stops_before_the_work(deqcheck, write, monkeypatch
     done = deqcheck("ci", write("case"), "--output", tmp_path / "none" / "out")
     assert done.exit_code == 2
     assert done.stderr.startswith("cannot write")
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("form", ["table", "json", "junit", "markdown"])
+def test_a_name_that_is_not_utf8_can_be_reported(deqcheck, write, tmp_path, form):
+    cases = write("good")
+    os.rename(cases / "good.yaml", os.fsencode(cases) + b"/\xff.yaml")
+    out, baseline = tmp_path / "out", tmp_path / "baseline.json"
+    words = ("ci", cases, "--format", form, "--output", out, "--baseline", baseline)
+    done = deqcheck(*words, "--update-baseline")
+    assert done.exit_code == 0, done.output
+    assert "?" in out.read_text()
+    assert deqcheck(*words).exit_code == 0
