@@ -56,6 +56,9 @@ class Measured:
     def __len__(self) -> int:
         return len(self.value)
 
+    def __bool__(self) -> bool:
+        raise TypeError("a Measured is neither true nor false; judge a claim about it")
+
     def __getitem__(self, index: Any) -> Measured:
         return Measured(self.value[index], self.error[index], self.how)
 
