@@ -12,13 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deqcheck.case import Case, CaseError, build_problem, read_case, read_text
+from deqcheck.fields import read_record
 from deqcheck.gradcheck import STEP, Agreement, gradcheck
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.measured import Measured
 from deqcheck.registry import kinds
+from tests.shipped import cases
 
 MODELS = kinds("deqcheck.models")
-CASES = sorted((Path(__file__).parents[2] / "cases").rglob("*.yaml"))
 # What a solver reports about itself depends on the order in which it works.
 DIAGNOSTICS = ("equilibrium.",)
 few = settings(
@@ -31,8 +32,8 @@ every_model = pytest.mark.parametrize("kind", MODELS)
 def spellings() -> dict[str, list[dict[str, Any]]]:
     """How shipped cases spell each model, options included."""
     found: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in MODELS}
-    for path in CASES:
-        resolved = read_case(path).resolved
+    for case in cases():
+        resolved = read_case(case.path).resolved
         for part in (resolved, resolved.get("compare") or {}):
             model = part.get("model")
             if model is not None:
@@ -82,8 +83,6 @@ class Instance:
 
 def _model(model: dict[str, Any]) -> Any:
     """The kind itself, read as a case would."""
-    from deqcheck.fields import read_record
-
     fields = {name: value for name, value in model.items() if name != "kind"}
     return read_record(MODELS[model["kind"]], fields, Path("/nowhere"), "model")
 

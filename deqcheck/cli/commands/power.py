@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from deqcheck.ci.discover import discover
+from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
 from deqcheck.cli import embedded
@@ -42,11 +42,12 @@ def command(
 
     The slack is the factor by which the inequality could be stronger before that case refutes it:
     1.00x means that nothing stronger is true. Of a decaying bound it is the factor on the rate. Of
-    an identity, the accuracy to which it was seen. Without PATH, the embedded cases are run.
+    an identity, the accuracy to which it was seen. Without PATH, the embedded cases are run,
+    those in a folder `slow` left out.
     """
     destination = Destination(output)
     with refusals():
-        cases = discover(paths or (embedded.folder(),)).cases
+        cases = discover(paths).cases if paths else _embedded()
         with running(jobs, timeout, store) as runner:
             results = runner.results(cases)
     lost = [result for result in results if result.reply.facts is None]
@@ -55,6 +56,13 @@ def command(
     found = powers(results)
     destination.write(_json(found) if form == "json" else _table(found, destination.look))
     ctx.exit(gravest(CODES[result.reply.end] for result in lost))
+
+
+def _embedded() -> list[Found]:
+    """Without those that take minutes."""
+    return [
+        case for case in discover([embedded.folder()]).cases if "slow" not in case.id.split("/")
+    ]
 
 
 def _json(found: Sequence[Power]) -> str:
