@@ -254,7 +254,8 @@ class Curve:
             promised = np.log(right.value[0] / right.value)
             noise = left.error / left.value + left.error[0] / left.value[0]
             loose = right.error / right.value + right.error[0] / right.value[0]
-        usable = seen & (fall > 0) & np.isfinite(promised) & (noise <= RATE_RESOLUTION * fall)
+        known = np.isfinite(promised) & np.isfinite(noise) & np.isfinite(loose)
+        usable = seen & known & (fall > 0) & (noise <= RATE_RESOLUTION * fall)
         if not usable.any():
             return None, None
         ratio = promised[usable] / fall[usable]

@@ -23,7 +23,7 @@ MODELS = kinds("deqcheck.models")
 # What a solver reports about itself depends on the order in which it works.
 DIAGNOSTICS = ("equilibrium.",)
 few = settings(
-    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 every_model = pytest.mark.parametrize("kind", MODELS)
 
@@ -101,7 +101,7 @@ def instances(spelt: list[dict[str, Any]]) -> st.SearchStrategy[Instance]:
     return st.builds(
         Instance,
         st.sampled_from(spelt),
-        st.fixed_dictionaries({letter: st.integers(1, 4) for letter in sorted(letters)}),
+        st.fixed_dictionaries({letter: st.integers(1, 3) for letter in sorted(letters)}),
         st.integers(0, 2**32 - 1),
         st.sampled_from([0.05, 0.2, 0.5, 3.0]),
     )
@@ -109,7 +109,7 @@ def instances(spelt: list[dict[str, Any]]) -> st.SearchStrategy[Instance]:
 
 def small(spelt: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Shipped depths may be large; a small network has the same code."""
-    cut = {"depth": 3, "width": 4, "iterations": 3}
+    cut = {"depth": 3, "width": 3, "iterations": 3}
     return [
         {k: min(v, cut[k]) if k in cut and isinstance(v, int) else v for k, v in model.items()}
         for model in spelt

@@ -59,3 +59,12 @@ def test_the_radius_of_a_rate_tightness_covers_what_the_error_bars_allow():
     exact = curve(0.2, 0.1, 0.0, decays=True).judge().curve
     noisy = curve(0.2 * (1 + 1e-5), 0.1, 1e-5, decays=True).judge().curve
     assert abs(exact.rate_tightness - noisy.rate_tightness) <= noisy.rate_error < 1e-3
+
+
+def test_a_value_that_reaches_zero_has_no_rate_there():
+    k = np.arange(4)
+    left = Measured(np.array([1.0, 0.5, 0.0, 0.0]), np.array([0.0, 1e-9, 1e-9, 0.0]))
+    judged = Curve("c", left, "<=", measured(0.75**k), k, k * 1.0, decays=True).judge()
+    assert judged.decision is Decision.HOLDS
+    assert judged.curve.rate_tightness == pytest.approx(np.log(0.75) / np.log(0.5))
+    assert judged.caught == pytest.approx(np.log(0.5) / np.log(0.75))
