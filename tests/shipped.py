@@ -11,7 +11,7 @@ from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.gate import Runner
 from deqcheck.ci.records import Result
 from deqcheck.ci.single import _source
-from deqcheck.cli.running import _cores
+from deqcheck.cli.running import cores
 from deqcheck.store import Store
 
 FOLDER = Path(__file__).parents[1] / "cases"
@@ -32,5 +32,5 @@ def results(folder: Path) -> dict[str, Result]:
         for old in folder.iterdir():
             if old.is_dir() and old != store:
                 shutil.rmtree(old)
-        found = Runner(_cores(), timeout=600, store=Store(store)).results(cases())
+        found = Runner(cores(), timeout=600, store=Store(store)).results(cases())
     return {result.id: result for result in found}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,53 +21,59 @@ from deqcheck.store import Store
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def runner_options(function: F) -> F:
-    """`--jobs`, `--timeout` and `--store`."""
-    options = (
-        click.option(
-            "--jobs",
-            type=click.IntRange(min=1),
-            default=_cores,
-            show_default="the cores",
-            help="So many cases at a time, each in a process of its own with one thread.",
-        ),
-        click.option(
-            "--timeout",
-            type=click.FloatRange(min=0, min_open=True, max=1e6),
-            metavar="SECONDS",
-            help="Give up on a case after so long; the others go on.",
-        ),
-        click.option(
-            "--store",
-            type=click.Path(path_type=Path, file_okay=False),
-            metavar="DIR",
-            help="Keep results in DIR and take from it what is there: a killed run goes on.",
-        ),
+@dataclass(frozen=True)
+class Plan:
+    """How many cases are to be run."""
+
+    jobs: int
+    timeout: float | None
+    store: Path | None
+
+    @contextmanager
+    def runner(self) -> Iterator[Runner]:
+        """Whatever is refused meanwhile is a complaint."""
+        try:
+            with ProgressLine() as line:
+                yield Runner(
+                    self.jobs,
+                    self.timeout,
+                    _open(self.store),
+                    tell=lambda done, total: line.say(f"{done} of {total} cases"),
+                    warn=lambda sentence: click.echo(sentence, err=True),
+                )
+        except GateError as error:
+            raise Complaint(str(error)) from None
+
+
+def plan_options(function: F) -> F:
+    """`--jobs`, `--timeout` and `--store`, given to the function as `plan`."""
+
+    @click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=cores,
+        show_default="the cores",
+        help="So many cases at a time, each in a process of its own with one thread.",
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+    @click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True, max=1e6),
+        metavar="SECONDS",
+        help="Give up on a case after so long; the others go on.",
+    )
+    @click.option(
+        "--store",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Keep results in DIR and take from it what is there: a killed run goes on.",
+    )
+    @wraps(function)
+    def wrapped(
+        *args: Any, jobs: int, timeout: float | None, store: Path | None, **more: Any
+    ) -> Any:
+        return function(*args, plan=Plan(jobs, timeout, store), **more)
 
-
-@contextmanager
-def running(jobs: int, timeout: float | None, store: Path | None) -> Iterator[Runner]:
-    with ProgressLine() as line:
-        yield Runner(
-            jobs,
-            timeout,
-            _open(store),
-            tell=lambda done, total: line.say(f"{done} of {total} cases"),
-            warn=lambda sentence: click.echo(sentence, err=True),
-        )
-
-
-@contextmanager
-def refusals() -> Iterator[None]:
-    """What the gate refuses, as a complaint."""
-    try:
-        yield
-    except GateError as error:
-        raise Complaint(str(error)) from None
+    return wrapped  # type: ignore[return-value]
 
 
 def _open(folder: Path | None) -> Store | None:
@@ -75,5 +83,5 @@ def _open(folder: Path | None) -> Store | None:
         raise GateError(f"cannot keep results in {folder}: {error.strerror}") from None
 
 
-def _cores() -> int:
+def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,7 +19,7 @@ from deqcheck.cli.errors import Complaint
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
-from deqcheck.cli.running import refusals, runner_options, running
+from deqcheck.cli.running import Plan, plan_options
 
 
 @click.command("ci")
@@ -39,7 +39,7 @@ from deqcheck.cli.running import refusals, runner_options, running
     is_flag=True,
     help="Every YAML file below the paths must be a case, and every case must say `expect:`.",
 )
-@runner_options
+@plan_options
 @output_options(*formats())
 @click.pass_context
 def command(
@@ -48,9 +48,7 @@ def command(
     file: Path | None,
     update: bool,
     strict: bool,
-    jobs: int,
-    timeout: float | None,
-    store: Path | None,
+    plan: Plan,
     form: str,
     output: Path | None,
 ) -> None:
@@ -62,12 +60,11 @@ def command(
     counts as 1, a time-out as 4.
     """
     destination = Destination(output)
-    with refusals():
+    with plan.runner() as runner:
         old = _baseline(file, update)
+        known = None if update else old
         discovery = discover(paths, every=strict)
-        with running(jobs, timeout, store) as runner:
-            known = None if update else old
-            gate = hold(runner, discovery, exit_code, gravest, known, strict)
+        gate = hold(runner, discovery, exit_code, gravest, known, strict)
     gate = replace(gate, baseline=None if file is None else file.as_posix())
     destination.write(renderer(form)(gate, destination.look))
     if update and file is not None and old is not None:

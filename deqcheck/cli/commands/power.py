@@ -16,7 +16,7 @@ from deqcheck.cli import embedded
 from deqcheck.cli.exit_code import gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
-from deqcheck.cli.running import refusals, runner_options, running
+from deqcheck.cli.running import Plan, plan_options
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import ENDLESS, paper
 from deqcheck.report.parts.look import Look
@@ -26,15 +26,13 @@ SCHEMA = "deqcheck-power/1"
 
 @click.command("power")
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@runner_options
+@plan_options
 @output_options("table", "json")
 @click.pass_context
 def command(
     ctx: click.Context,
     paths: tuple[str, ...],
-    jobs: int,
-    timeout: float | None,
-    store: Path | None,
+    plan: Plan,
     form: str,
     output: Path | None,
 ) -> None:
@@ -46,10 +44,8 @@ def command(
     those in a folder `slow` left out.
     """
     destination = Destination(output)
-    with refusals():
-        cases = discover(paths).cases if paths else _embedded()
-        with running(jobs, timeout, store) as runner:
-            results = runner.results(cases)
+    with plan.runner() as runner:
+        results = runner.results(discover(paths).cases if paths else _embedded())
     lost = [result for result in results if result.reply.facts is None]
     for result in lost:
         click.echo(f"{result.path}: {result.reply.end.value}: {result.reply.sentence}", err=True)
