@@ -11,7 +11,8 @@ from typing import NamedTuple
 from deqcheck.ci.records import GateError
 
 SUFFIXES = (".yaml", ".yml")
-_CASE = re.compile(rb"^(\xef\xbb\xbf)?['\"]?deqcheck['\"]?\s*:", re.MULTILINE)
+# At the beginning of a line: an indented key belongs to something else.
+_CASE = re.compile(rb"^(\xef\xbb\xbf)?(\{\s*)?['\"]?deqcheck['\"]?\s*:", re.MULTILINE)
 # A case is no larger (see deqcheck.case.read); what is after that need not be looked at.
 _LOOKED_AT = 1 << 20
 

@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, Report, Status, Verdict
 
 Entry = Mapping[str, Any]
-PARTS = ("hypotheses", "conclusions")
 STATUSES = {status.word: status for status in Status}
 
 
@@ -20,11 +18,6 @@ def side(entry: Entry) -> Measured:
     value, error = entry["value"], entry["error"]
     value = float(entry["marker"]) if value is None else value
     return Measured(value, math.inf if error == "inf" else error or 0.0)
-
-
-def claim(entry: Entry) -> Claim:
-    """The claim that was judged; of a curve, its decisive point."""
-    return Claim(entry["name"], side(entry["left"]), entry["relation"], side(entry["right"]))
 
 
 def ratio_error(entry: Entry) -> float | None:

@@ -13,9 +13,9 @@ from deqcheck.records.verdict import Outcome, Report, Status, Verdict
 
 # Turns reports into an exit code; the command line owns the codes.
 Rule = Callable[[Sequence[Report]], int]
-FAILED = 1
+FAILED, NOTHING_DECIDED = 1, 3
 CODES = {End.BAD_CASE: 2, End.TIMED_OUT: 4, End.KILLED: 4, End.CRASHED: 70}
-WORDS = {0: "ok", FAILED: "failed", 3: "nothing decided", 4: "numerical failure"}
+WORDS = {0: "ok", FAILED: "failed", NOTHING_DECIDED: "nothing decided", 4: "numerical failure"}
 SURPRISING = {Outcome.REFUTED, Outcome.INCONSISTENT}
 
 
@@ -35,10 +35,10 @@ def judge(result: Result, rule: Rule, known: base.Baseline | None) -> Row:
             notes.append("the case itself was changed since the baseline")
     told = report(reply.facts, result.expect or {}, result.path, result.title)
     code = rule([told])
-    if code == 0 and any(change.fails for change in deviations):
+    if code in (0, NOTHING_DECIDED) and any(change.fails for change in deviations):
         code = FAILED
     sentences = tuple(_sentences(told, reply.facts["statements"]))
-    if code == 3:
+    if code == NOTHING_DECIDED:
         sentences = (*sentences, "nothing was decided, and the case did not expect that")
     return Row(result, code, WORDS.get(code, "failed"), sentences, deviations, tuple(notes))
 

@@ -32,15 +32,19 @@ PROGRAM = (
 class Worker:
     def __init__(self) -> None:
         self._talk = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._talk,
-            env=os.environ | PINNED,
-            text=True,
-            encoding="utf-8",
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._talk,
+                env=os.environ | PINNED,
+                text=True,
+                encoding="utf-8",
+            )
+        except OSError:
+            self._talk.close()
+            raise
         self._ready = False
 
     @property
@@ -154,6 +158,8 @@ class Pool:
                     worker = Worker()
                     self._all.append(worker)
             return worker.judge(path, self.timeout)
+        except OSError as error:
+            return Reply(End.CRASHED, f"no process could be started: {error.strerror}")
         finally:
             self._slots.put(worker)
 

@@ -9,6 +9,8 @@ import re
 import pytest
 
 from deqcheck.ci import gate as gate_module
+from deqcheck.ci import workers
+from deqcheck.ci.discover import is_case
 
 
 def result(done) -> dict[str, str]:
@@ -208,3 +210,40 @@ def test_a_name_that_is_not_utf8_can_be_reported(deqcheck, write, tmp_path, form
     assert done.exit_code == 0, done.output
     assert "?" in out.read_text()
     assert deqcheck(*words).exit_code == 0
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_report_that_does_not_fit_the_disk_goes_to_stdout(deqcheck, write):
+    done = deqcheck("ci", write("good"), "--output", "/dev/full")
+    assert done.exit_code == 2
+    assert "1 case: 1 ok" in done.stdout
+    assert "No space left on device" in done.stderr
+
+
+def test_a_process_that_cannot_be_started_is_the_result_of_its_case(deqcheck, write, monkeypatch):
+    def refuse(*_, **__):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(workers.subprocess, "Popen", refuse)
+    done = deqcheck("ci", write("good"))
+    assert done.exit_code == 70
+    assert "no process could be started: Resource temporarily unavailable" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        ("deqcheck: 1\n", True),
+        ("# remark\n\n'deqcheck' : 1\n", True),
+        ('{"deqcheck": 1}', True),
+        ("\ufeffdeqcheck: 1\n", True),
+        ("jobs:\n  deqcheck:\n    runs-on: x\n", False),
+        ("mydeqcheck: 1\n", False),
+        ("", False),
+    ],
+)
+def test_a_case_is_known_by_its_first_key(tmp_path, text, case):
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert is_case(path) is case

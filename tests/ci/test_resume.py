@@ -122,7 +122,7 @@ def test_a_full_disk_costs_the_store_but_not_the_report(deqcheck, write, tmp_pat
 
 def test_a_killed_gate_goes_on_where_it_stopped_and_leaves_no_worker(write, tmp_path, start):
     for seed in range(5):
-        cases = write(f"case{seed}", seed=seed, steps=500)
+        cases = write(f"case{seed}", seed=seed, steps=300)
     whole = start(cases, "--format", "json")
     store = tmp_path / "store"
     words = [cases, "--jobs", "2", "--store", store, "--format", "json"]

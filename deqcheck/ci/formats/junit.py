@@ -39,9 +39,7 @@ def render(gate: Gate, look: Look) -> str:
     for path in gate.skipped:
         _outcome(_case(suite, path), "skipped", "", "no key `deqcheck`")
     Xml.indent(root, " ")
-    return Xml.tostring(root, encoding="unicode", xml_declaration=False).join(
-        ("<?xml version='1.0' encoding='utf-8'?>\n", "\n")
-    )
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{Xml.tostring(root, encoding='unicode')}\n"
 
 
 def _row(suite: Xml.Element, row: Row) -> None:
