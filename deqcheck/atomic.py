@@ -10,7 +10,8 @@ from pathlib import Path
 
 def replace(path: Path, content: str | bytes) -> None:
     """Put `content` in the place of a file; whatever stops it, the old file is still there."""
-    data = content.encode() if isinstance(content, str) else content
+    # A file name that is not UTF-8 may be part of a text.
+    data = content.encode(errors="replace") if isinstance(content, str) else content
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "wb") as file:

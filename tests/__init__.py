@@ -1,0 +1,7 @@
+"""Loaded before numpy: processes that share the cores must not have threads that fight for them."""
+
+import os
+
+from deqcheck.ci.workers import PINNED
+
+os.environ.update(PINNED)

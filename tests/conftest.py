@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deqcheck.ci.records import Result
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm
 from deqcheck.models.implicit_relu import ImplicitRelu
 from deqcheck.models.monotone_deq import MonotoneDeqModel
 from deqcheck.models.problem import Problem
 from tests.make_hieu2022_arrays import instance
+
+from .shipped import results
 
 
 def delm_problem(
@@ -112,3 +115,10 @@ def monotone() -> Callable[..., Problem]:
 @pytest.fixture
 def case() -> Callable[..., SimpleNamespace]:
     return bare_case
+
+
+@pytest.fixture(scope="session")
+def shipped(pytestconfig: pytest.Config) -> dict[str, Result]:
+    """What came of every shipped case, by its name such as `kawaguchi2021/equality`."""
+    assert pytestconfig.cache is not None
+    return results(pytestconfig.cache.mkdir("deqcheck-shipped"))

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deqcheck.cli.errors import FAILED, INTERRUPTED, NOTHING_DECIDED, NUMERICAL, OK
+from deqcheck.cli.errors import (
+    BUG,
+    FAILED,
+    INTERRUPTED,
+    NOTHING_DECIDED,
+    NUMERICAL,
+    OK,
+    USAGE,
+)
 from deqcheck.records.verdict import Outcome, Report, Status, Verdict
 
-PRECEDENCE = (INTERRUPTED, NUMERICAL, FAILED, NOTHING_DECIDED, OK)
+PRECEDENCE = (INTERRUPTED, BUG, USAGE, NUMERICAL, FAILED, NOTHING_DECIDED, OK)
 BROKEN = set(Status) - {Status.COMPLETED, Status.INTERRUPTED}
 NEGATIVE = {Outcome.REFUTED, Outcome.INCONSISTENT}
 OPEN = {Outcome.NOT_APPLICABLE, Outcome.UNDECIDED, None}
@@ -15,15 +23,15 @@ OPEN = {Outcome.NOT_APPLICABLE, Outcome.UNDECIDED, None}
 
 def exit_code(reports: Sequence[Report]) -> int:
     """The gravest code of the reports."""
-    return _gravest(_judged(report) for report in reports)
+    return gravest(_judged(report) for report in reports)
 
 
 def status_code(reports: Sequence[Report]) -> int:
     """For what judges nothing: how the numerics fared."""
-    return _gravest(_status(report) for report in reports)
+    return gravest(_status(report) for report in reports)
 
 
-def _gravest(codes: Iterable[int]) -> int:
+def gravest(codes: Iterable[int]) -> int:
     return min(codes, key=PRECEDENCE.index, default=OK)
 
 
@@ -31,7 +39,7 @@ def _judged(report: Report) -> int:
     codes = [_status(report), *(_verdict(verdict) for verdict in report.verdicts)]
     if _nothing_decided(report):
         codes.append(NOTHING_DECIDED)
-    return _gravest(codes)
+    return gravest(codes)
 
 
 def _status(report: Report) -> int:

@@ -53,6 +53,11 @@ class ProgressLine:
             self.last = now
             self._write(_line(progress, now - self.started))
 
+    def say(self, text: str) -> None:
+        """Any text, at once."""
+        if self.shown:
+            self._write(text)
+
     def _write(self, text: str) -> None:
         text = text[: shutil.get_terminal_size().columns - 1]
         self.stream.write(f"\r{text:<{self.length}}")

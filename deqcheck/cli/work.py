@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -68,9 +69,9 @@ def sentences() -> Iterator[None]:
 
 def _read(word: str, changes: Changes) -> Case:
     """A file, or else an embedded case of that name."""
-    path = Path(word)
-    if path.exists():
-        return read_case(path, changes.settings, changes.seed)
+    # Not Path.exists: it raises for a name that is too long.
+    if os.path.exists(word):
+        return read_case(Path(word), changes.settings, changes.seed)
     found = embedded.find(word)
     if found is None:
         near = difflib.get_close_matches(word, embedded.names(), 1)

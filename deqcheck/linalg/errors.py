@@ -6,6 +6,7 @@ the square root of their length in practice, so a few times `length * eps` has r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -22,7 +23,7 @@ def sum_of_squares(a: np.ndarray, radius: float = 0.0) -> Measured:
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
     value = float(np.vdot(a, a).real)
     size = float(np.sqrt(value))
-    return Measured(value, 2 * size * radius + radius**2 + rounding(1, value))
+    return Measured(value, 2 * size * radius + radius * radius + rounding(1, value))
 
 
 def frobenius(a: np.ndarray, radius: float = 0.0) -> Measured:
@@ -74,6 +75,7 @@ def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
 def together(norms: Iterable[Measured]) -> Measured:
     """sqrt of the sum of squares of several norms (their radii add at most in the same way)."""
     parts = list(norms)
-    value = float(np.sqrt(sum(p.value**2 for p in parts)))
-    radius = float(np.sqrt(sum(p.error**2 for p in parts)))
+    # hypot: squares of large floats would raise.
+    value = math.hypot(*(p.value for p in parts))
+    radius = math.hypot(*(p.error for p in parts))
     return Measured(value, radius + rounding(1, value))

@@ -111,7 +111,7 @@ class LinearSquare:
         gap = float(np.vdot(r, r))
         size = gap**0.5
         radius = self.residual_radius(math.sqrt(np.vdot(W, W)), W_radius, size)
-        return gap, 2 * size * radius + radius**2 + 4 * EPS * gap, r
+        return gap, 2 * size * radius + radius * radius + 4 * EPS * gap, r
 
     def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
         gap, error, r = self._free_gap(W, W_radius)

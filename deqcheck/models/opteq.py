@@ -114,6 +114,7 @@ class Opteq:
 class OpteqModel:
     """The network with its data; the theorems compare the loss with 0."""
 
+    loss_kind = "half-square"
     infimum = Measured(0.0)
 
     def __init__(self, fields: Opteq, X: np.ndarray, Y: np.ndarray, Z0: np.ndarray):

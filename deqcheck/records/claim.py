@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
 
 from deqcheck.records.measured import Measured
+from deqcheck.records.power import Form, caught_beyond, stronger
 
 
 class Decision(str, Enum):
@@ -70,6 +71,8 @@ class Judged:
     ratio: float | None
     note: str = ""
     curve: CurveFacts | None = None
+    # A claim that is stronger by more than this factor is refuted by the same numbers.
+    caught: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class CurveFacts:
     first_violation: Point | None
     tightest: Point | None
     rate_tightness: float | None
+    rate_error: float | None
     k: np.ndarray = field(repr=False)
     t: np.ndarray = field(repr=False)
     bound: Measured = field(repr=False)
@@ -127,7 +131,11 @@ class Claim:
             decision,
             _ratio(self.left.value, self.relation, self.right.value),
             self.note,
+            caught=_caught(caught_beyond(self.left, self.relation, self.right, Form.VALUE)),
         )
+
+    def stronger(self, factor: float) -> Claim:
+        return replace(self, right=stronger(self.right, self.relation, factor, Form.VALUE))
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,15 @@ class Curve:
             ratio,
             self.note,
             facts,
+            _caught(caught_beyond(self.left, self.relation, self.right, self._form)[first:]),
         )
+
+    def stronger(self, factor: float) -> Curve:
+        return replace(self, right=stronger(self.right, self.relation, factor, self._form))
+
+    @property
+    def _form(self) -> Form:
+        return Form.of(self.relation, self.decays, self.contracts)
 
     def _resolved(self) -> np.ndarray:
         """Where the bound still stands above the error bars of the two sides."""
@@ -197,6 +213,7 @@ class Curve:
         seen = self._resolved() & ~np.isnan(slack)
         seen[0] &= not self.decays
         tightest = int(np.argmin(np.where(seen, slack, np.inf))) if seen.any() else None
+        rate, rate_error = self._rate_tightness(seen) if self.decays else (None, None)
         return CurveFacts(
             horizon=None if horizon is None else int(self.k[horizon]),
             last=int(self.k[-1]),
@@ -204,7 +221,8 @@ class Curve:
             last_t=float(self.t[-1]),
             first_violation=self._point(first, slack),
             tightest=self._point(tightest, slack),
-            rate_tightness=self._rate_tightness(seen) if self.decays else None,
+            rate_tightness=rate,
+            rate_error=rate_error,
             k=self.k,
             t=self.t,
             bound=self.right,
@@ -224,17 +242,32 @@ class Curve:
             return min(judged, len(self.k) - 1)
         return int(np.flatnonzero((self.k == point.k) & (self.t == point.t))[0])
 
-    def _rate_tightness(self, seen: np.ndarray) -> float | None:
-        """Largest log-decrease of the bound over that of the measured value: 1 is an equality."""
+    def _rate_tightness(self, seen: np.ndarray) -> tuple[float | None, float | None]:
+        """Largest log-decrease of the bound over that of the measured value: 1 is an equality.
+
+        The radius of each quotient p/f is (dp + df p/f)/f; that of the largest one is how far the
+        largest of the upper and of the lower ends are from it.
+        """
         left, right = self.left, self.right
         with np.errstate(all="ignore"):
             fall = np.log(left.value[0] / left.value)
             promised = np.log(right.value[0] / right.value)
             noise = left.error / left.value + left.error[0] / left.value[0]
-        usable = seen & (fall > 0) & np.isfinite(promised) & (noise <= RATE_RESOLUTION * fall)
+            loose = right.error / right.value + right.error[0] / right.value[0]
+        known = np.isfinite(promised) & np.isfinite(noise) & np.isfinite(loose)
+        usable = seen & known & (fall > 0) & (noise <= RATE_RESOLUTION * fall)
         if not usable.any():
-            return None
-        return float(np.max(promised[usable] / fall[usable]))
+            return None, None
+        ratio = promised[usable] / fall[usable]
+        radius = (loose[usable] + noise[usable] * np.abs(ratio)) / fall[usable]
+        value = float(ratio.max())
+        return value, float(max((ratio + radius).max() - value, value - (ratio - radius).max()))
+
+
+def _caught(factors: np.ndarray) -> float | None:
+    """The smallest one; below 1 the claim itself is violated."""
+    smallest = float(np.min(factors, initial=np.inf))
+    return smallest if 1 <= smallest < np.inf else None
 
 
 def _leading(flags: np.ndarray) -> int:

@@ -60,7 +60,7 @@ def _report(report: Report) -> dict[str, Any]:
         "replay": report.replay,
         "seconds": finite(report.seconds),
         "quantities": _quantities(report.quantities),
-        "statements": [_statement(verdict) for verdict in report.verdicts],
+        "statements": [statement(verdict) for verdict in report.verdicts],
     }
     if report.track is not None:
         entry["trajectory"] = _trajectory(report.track) | {"bounds": _bounds(report)}
@@ -69,7 +69,8 @@ def _report(report: Report) -> dict[str, Any]:
     return entry
 
 
-def _statement(verdict: Verdict) -> dict[str, Any]:
+def statement(verdict: Verdict) -> dict[str, Any]:
+    """One verdict with everything that was judged."""
     entry: dict[str, Any] = {
         "id": verdict.id,
         "edition": verdict.edition,
@@ -99,6 +100,7 @@ def _judged(judged: Judged) -> dict[str, Any]:
         "right": _measured(judged.right),
         "ratio": finite(judged.ratio),
         "decision": judged.decision.value,
+        "caught": finite(judged.caught),
         "note": judged.note,
     }
     return entry if judged.curve is None else entry | _facts(judged.curve)
@@ -112,6 +114,7 @@ def _facts(facts: CurveFacts) -> dict[str, Any]:
         "last_t": finite(facts.last_t),
         "tightest": _point(facts.tightest),
         "rate_tightness": finite(facts.rate_tightness),
+        "rate_error": finite(facts.rate_error),
         "first_violation": _point(facts.first_violation),
     }
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, Report, Status, Track, Verdict
-from deqcheck.report.parts.console import columns, heading, indented, paper
+from deqcheck.report.parts.console import ENDLESS, columns, heading, indented, paper
 from deqcheck.report.parts.curves import bounds, relative_bound
 from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.numbers import number, with_error
@@ -36,8 +36,7 @@ MARKS = {
 def render(reports: Sequence[Report], look: Look) -> str:
     if look.quiet:
         lines = (_headline(v, r.name) for r in reports for v in r.verdicts)
-        # One line for each statement, however long: quiet output is for grep.
-        return paper(lines, Look(10_000, look.color, look.unicode))
+        return paper(lines, Look(ENDLESS, look.color, look.unicode))
     return paper((part for report in reports for part in _Page(report, look).parts()), look)
 
 

@@ -55,6 +55,7 @@ def test_a_statement_has_both_parts_and_a_curve_its_facts():
         "right",
         "ratio",
         "decision",
+        "caught",
         "note",
     }
     assert set(hypothesis) == claim
@@ -65,6 +66,7 @@ def test_a_statement_has_both_parts_and_a_curve_its_facts():
         "last_t",
         "tightest",
         "rate_tightness",
+        "rate_error",
         "first_violation",
     }
     assert hypothesis["ratio"] == 2

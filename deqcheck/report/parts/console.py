@@ -12,6 +12,9 @@ from rich.text import Text
 
 from deqcheck.report.parts.look import Look
 
+# Where every line is to stay one line: for grep.
+ENDLESS = 10_000
+
 
 def paper(parts: Iterable[RenderableType], look: Look) -> str:
     """The parts below each other, without trailing blanks."""

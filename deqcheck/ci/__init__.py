@@ -1,0 +1,1 @@
+"""The gate: every case below some paths, run in processes of its own and compared."""

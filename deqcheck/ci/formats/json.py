@@ -1,0 +1,60 @@
+"""JSON, schema `deqcheck-ci/1`: sorted, finite; everything that is timed is called `seconds`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from deqcheck.ci.facts import report
+from deqcheck.ci.parts.words import replay
+from deqcheck.ci.records import Gate, Row
+from deqcheck.report.json import dumps
+from deqcheck.report.parts.look import Look
+
+SCHEMA = "deqcheck-ci/1"
+
+
+def render(gate: Gate, look: Look) -> str:
+    return dumps(
+        {
+            "schema": SCHEMA,
+            "environment": dict(gate.environment),
+            "exit_code": gate.exit_code,
+            "summary": {"cases": len(gate.rows), **gate.count(), "missing": len(gate.missing)},
+            "baseline": gate.baseline,
+            "missing": list(gate.missing),
+            "skipped": list(gate.skipped),
+            "seconds": round(gate.seconds, 3),
+            "cases": [_case(row) for row in gate.rows],
+        }
+    )
+
+
+def _case(row: Row) -> dict[str, Any]:
+    result, facts = row.result, row.result.reply.facts
+    return {
+        "id": result.id,
+        "path": result.path,
+        "title": result.title,
+        "result": row.word,
+        "exit_code": row.exit_code,
+        "digest": facts["digest"] if facts else None,
+        "status": facts["status"] if facts else None,
+        "sentences": list(row.sentences),
+        "changes": [asdict(change) | {"sentence": change.sentence} for change in row.changes],
+        "notes": list(row.notes),
+        "replay": replay(row),
+        "seconds": result.reply.seconds,
+        "statements": _statements(row),
+    }
+
+
+def _statements(row: Row) -> list[dict[str, Any]]:
+    result = row.result
+    if result.reply.facts is None:
+        return []
+    verdicts = report(result.reply.facts, result.expect or {}, result.path, result.title).verdicts
+    return [
+        dict(statement) | {"expected": verdict.expected, "met": verdict.met}
+        for statement, verdict in zip(row.statements, verdicts, strict=True)
+    ]

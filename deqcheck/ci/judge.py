@@ -1,0 +1,77 @@
+"""From the result of a case to its line: what was missed, and how grave that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from deqcheck.ci import baseline as base
+from deqcheck.ci.compare import changes
+from deqcheck.ci.facts import report
+from deqcheck.ci.records import Change, End, Result, Row, label
+from deqcheck.records.verdict import Outcome, Report, Status, Verdict
+
+# Turns reports into an exit code; the command line owns the codes.
+Rule = Callable[[Sequence[Report]], int]
+FAILED, NOTHING_DECIDED = 1, 3
+CODES = {End.BAD_CASE: 2, End.TIMED_OUT: 4, End.KILLED: 4, End.CRASHED: 70}
+WORDS = {0: "ok", FAILED: "failed", NOTHING_DECIDED: "nothing decided", 4: "numerical failure"}
+SURPRISING = {Outcome.REFUTED, Outcome.INCONSISTENT}
+
+
+def judge(result: Result, rule: Rule, known: base.Baseline | None) -> Row:
+    reply = result.reply
+    if reply.facts is None:
+        return Row(result, CODES[reply.end], reply.end.value, tuple(reply.sentence.splitlines()))
+    entry = base.entry(reply.facts)
+    before = None if known is None else known.cases.get(result.id)
+    deviations: tuple[Change, ...] = ()
+    notes = list(reply.facts["notes"])
+    if known is not None and before is None:
+        notes.append("not in the baseline")
+    elif known is not None and before is not None:
+        deviations = changes(before, entry, known.allowance)
+        if before["digest"] != entry["digest"]:
+            notes.append("the case itself was changed since the baseline")
+    told = report(reply.facts, result.expect or {}, result.path, result.title)
+    code = rule([told])
+    if code in (0, NOTHING_DECIDED) and any(change.fails for change in deviations):
+        code = FAILED
+    sentences = tuple(_sentences(told, reply.facts["statements"]))
+    if code == NOTHING_DECIDED:
+        sentences = (*sentences, "nothing was decided, and the case did not expect that")
+    return Row(result, code, WORDS.get(code, "failed"), sentences, deviations, tuple(notes))
+
+
+def _sentences(told: Report, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    expected = told.expected_status or Status.COMPLETED.word
+    if told.status.word != expected:
+        yield f"the run ended as {told.status.word}, expected {expected}"
+    for verdict, entry in zip(told.verdicts, statements, strict=True):
+        if verdict.met is False:
+            yield f"{_outcome(verdict, entry)}, expected {verdict.expected}{_reason(entry)}"
+        elif verdict.met is None and verdict.outcome in SURPRISING:
+            yield f"{_outcome(verdict, entry)}{_reason(entry)}"
+
+
+def _outcome(verdict: Verdict, entry: Mapping[str, Any]) -> str:
+    return f"{label(entry)}: {verdict.outcome.value if verdict.outcome else 'not judged'}"
+
+
+def _reason(entry: Mapping[str, Any]) -> str:
+    """The first check that stands in the way of `confirmed`."""
+    for part in ("hypotheses", "conclusions"):
+        for decision in ("violated", "undecided"):
+            for judged in entry[part]:
+                if judged["decision"] == decision:
+                    return f" ({judged['name']}: {decision}{_sides(judged)})"
+    return ""
+
+
+def _sides(judged: Mapping[str, Any]) -> str:
+    left, right = judged["left"]["value"], judged["right"]["value"]
+    if left is None or right is None:
+        return ""
+    first = judged.get("first_violation")
+    where = f" first at k = {first['k']}" if first else ""
+    return f"{where}, {left:.6g} {judged['relation']} {right:.6g} was claimed"

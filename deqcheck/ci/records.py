@@ -1,0 +1,131 @@
+"""What the gate knows about each case, and about all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class GateError(Exception):
+    """The gate cannot be held as asked; the text is one sentence for each reason."""
+
+
+class End(Enum):
+    """How the process of a case ended."""
+
+    RAN = "ran"
+    BAD_CASE = "bad case"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed out"
+    KILLED = "killed"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of one case: what was judged, or why nothing was."""
+
+    end: End
+    sentence: str = ""
+    facts: Mapping[str, Any] | None = None
+    seconds: float = 0.0
+
+    def plain(self) -> dict[str, Any]:
+        return vars(self) | {"end": self.end.value}
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Reply:
+        return cls(**{**plain, "end": End(plain["end"])})
+
+
+@dataclass(frozen=True)
+class Result:
+    """A reply together with the case it belongs to."""
+
+    id: str
+    path: str
+    reply: Reply
+    title: str = ""
+    expect: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """One deviation from the baseline; `what` says which number or word."""
+
+    statement: str
+    check: str
+    what: str
+    before: Any
+    after: Any
+    direction: str = "changed"
+    # Something new is told but does not fail the gate.
+    fails: bool = True
+
+    @property
+    def sentence(self) -> str:
+        place = ": ".join(part for part in (self.statement, self.check) if part)
+        place = f"{place}: " if place else ""
+        if self.direction in ("new", "missing"):
+            return f"{place}{self.what} {self.direction} compared with the baseline"
+        return f"{place}{self.what} {self.direction}: {_told(self.before)} -> {_told(self.after)}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the report."""
+
+    result: Result
+    exit_code: int
+    word: str
+    # Expectations that were missed and whatever else went wrong.
+    sentences: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        return (*self.sentences, *(c.sentence for c in self.changes if c.fails))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (*self.notes, *(c.sentence for c in self.changes if not c.fails))
+
+    @property
+    def statements(self) -> list[Mapping[str, Any]]:
+        facts = self.result.reply.facts
+        return [] if facts is None else list(facts["statements"])
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The whole report."""
+
+    rows: tuple[Row, ...]
+    environment: Mapping[str, Any]
+    exit_code: int
+    skipped: tuple[str, ...] = ()
+    baseline: str | None = None
+    # Cases of the baseline that were not found.
+    missing: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def count(self) -> dict[str, int]:
+        """How many cases by word, ok first."""
+        words = sorted({row.word for row in self.rows}, key=lambda word: (word != "ok", word))
+        return {word: sum(row.word == word for row in self.rows) for word in words}
+
+
+def label(statement: Mapping[str, Any]) -> str:
+    return f"{statement['id']} ({statement['edition']})"
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,90 @@
+"""One case, judged: what a worker does and what the store keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from deqcheck import engine
+from deqcheck.case import CaseError, build_problem, read_case
+from deqcheck.ci.records import End, Reply
+from deqcheck.engine import UsageError
+from deqcheck.models.problem import NoEquilibrium
+from deqcheck.records.verdict import Report, Status
+from deqcheck.report.json import statement
+
+# What depends on the expectations, or is told elsewhere.
+LEFT_OUT = ("expected", "met", "erratum", "quantities")
+
+
+def judge(path: str | Path) -> dict[str, Any]:
+    """The facts of a case: nothing in them depends on its name, title or expectations.
+
+    Raises CaseError or UsageError.
+    """
+    case = read_case(path)
+    try:
+        report = engine.run(case, build_problem(case))
+    except NoEquilibrium as stop:
+        return _facts(case.digest, Status.NO_EQUILIBRIUM, [str(stop)], [])
+    return _facts(case.digest, report.status, list(report.notes), _statements(report))
+
+
+def reply(path: str | Path) -> Reply:
+    """The facts of a case, or why there are none."""
+    started = time.perf_counter()
+    end, sentence, facts = _answer(path)
+    return Reply(end, sentence, facts, round(time.perf_counter() - started, 3))
+
+
+def _answer(path: str | Path) -> tuple[End, str, dict[str, Any] | None]:
+    try:
+        return End.RAN, "", judge(path)
+    except CaseError as error:
+        return End.BAD_CASE, str(error), None
+    except UsageError as error:
+        return End.BAD_CASE, f"{path}: {error}", None
+    except MemoryError:
+        return End.KILLED, "ran out of memory", None
+    except Exception as bug:
+        last = traceback.extract_tb(bug.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
+        return End.CRASHED, f"internal error at {place}: {sentence}", None
+
+
+def _facts(
+    digest: str, status: Status, notes: list[str], statements: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {"digest": digest, "status": status.word, "notes": notes, "statements": statements}
+
+
+def _statements(report: Report) -> list[dict[str, Any]]:
+    entries = (statement(verdict) for verdict in report.verdicts)
+    return [{k: v for k, v in entry.items() if k not in LEFT_OUT} for entry in entries]
+
+
+def environment() -> dict[str, Any]:
+    """That of the workers: one thread each."""
+    return engine.environment() | {"threads": 1}
+
+
+def key(digest: str) -> str:
+    """What the facts of a case depend on: the case, the environment, and deqcheck itself."""
+    parts = {"case": digest, "environment": environment(), "source": _source()}
+    return json.dumps(parts, sort_keys=True)
+
+
+@cache
+def _source() -> str:
+    """A version number stays the same while deqcheck is being worked on; its text does not."""
+    root = Path(engine.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

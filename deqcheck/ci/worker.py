@@ -1,0 +1,48 @@
+"""The process that judges cases: one path for each line in, one reply for each line out."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from typing import Any
+
+from deqcheck.ci.single import reply
+from deqcheck.engine import statements
+from deqcheck.registry import kinds
+
+
+def main() -> None:
+    # Ctrl-C reaches the whole group of processes; the parent decides what becomes of a worker.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Whatever a library prints must not get between the replies.
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    paths: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(paths,), daemon=True).start()
+    _warm_up()
+    _send(replies, {"ready": True})
+    while True:
+        _send(replies, reply(paths.get()).plain())
+
+
+def _warm_up() -> None:
+    """Import now what the first case would import on its own time."""
+    statements()
+    for package in ("data", "models", "losses", "inits", "dynamics"):
+        kinds(f"deqcheck.{package}")
+
+
+def _listen(paths: queue.SimpleQueue[str]) -> None:
+    """When the parent is gone, however it went, nobody wants the answer any more."""
+    for line in sys.stdin:
+        paths.put(json.loads(line))
+    os._exit(0)
+
+
+def _send(replies: Any, answer: dict[str, Any]) -> None:
+    replies.write(json.dumps(answer, allow_nan=False) + "\n")
+    replies.flush()

@@ -1,0 +1,171 @@
+"""Worker processes that can be killed: whatever happens to one is the result of its case."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from deqcheck.ci.records import End, Reply
+
+# Several processes with several threads each would fight for the cores.
+PINNED = {
+    f"{library}_NUM_THREADS": "1"
+    for library in ("OPENBLAS", "MKL", "OMP", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
+}
+# The worker imports exactly what its parent would.
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
+    "from deqcheck.ci.worker import main; main()"
+)
+
+
+class Worker:
+    def __init__(self) -> None:
+        self._talk = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, json.dumps(sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._talk,
+                env=os.environ | PINNED,
+                text=True,
+                encoding="utf-8",
+            )
+        except OSError:
+            self._talk.close()
+            raise
+        self._ready = False
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def judge(self, path: Path, timeout: float | None) -> Reply:
+        # The time for importing numpy and scipy is not the case's.
+        if not self._ready and self._receive() is None:
+            return self._death()
+        self._ready = True
+        late = threading.Event()
+        timer = threading.Timer(timeout, self._stop, [late]) if timeout else None
+        if timer:
+            timer.start()
+        try:
+            self._send(path)
+            answer = self._receive()
+        finally:
+            if timer:
+                timer.cancel()
+        if answer is not None:
+            if late.is_set():
+                self._process.wait()
+            return Reply.read(answer)
+        if late.is_set():
+            return Reply(End.TIMED_OUT, f"no result after {timeout:g} s", seconds=timeout or 0.0)
+        return self._death()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._talk):
+            if stream is not None:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    continue
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def _stop(self, late: threading.Event) -> None:
+        late.set()
+        self.kill()
+
+    def _send(self, path: Path) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(str(path)) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            # It is dead; that there is no answer will tell.
+            return
+
+    def _receive(self) -> dict[str, Any] | None:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        return json.loads(line) if line.endswith("\n") else None
+
+    def _death(self) -> Reply:
+        code = self._process.wait()
+        if code < 0:
+            return Reply(End.KILLED, f"its process was killed by {_signal(-code)}")
+        self._talk.seek(0)
+        said = self._talk.read()[-1000:].decode("utf-8", "replace").strip().splitlines()
+        last = f": {said[-1]}" if said else ""
+        return Reply(End.CRASHED, f"its process ended with exit code {code}{last}")
+
+
+class Pool:
+    """At most `jobs` workers, made when needed and replaced when dead."""
+
+    def __init__(self, jobs: int, timeout: float | None = None):
+        self.jobs = jobs
+        self.timeout = timeout
+        self._slots: SimpleQueue[Worker | None] = SimpleQueue()
+        self._all: list[Worker] = []
+        self._closed = False
+        self._lock = threading.Lock()
+        for _ in range(jobs):
+            self._slots.put(None)
+
+    def judge_all(self, paths: Iterable[Path], done: Callable[[Path, Reply], None]) -> None:
+        """Call `done` in this thread with the reply for each path, as they come."""
+        with ThreadPoolExecutor(self.jobs) as threads:
+            open_: dict[Future[Reply], Path] = {}
+            try:
+                open_ = {threads.submit(self._judge, path): path for path in paths}
+                while open_:
+                    finished, _ = wait(open_, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        done(open_.pop(future), future.result())
+            finally:
+                for future in open_:
+                    future.cancel()
+                with self._lock:
+                    self._closed = True
+                    for worker in self._all:
+                        worker.kill()
+        for worker in self._all:
+            worker.close()
+
+    def _judge(self, path: Path) -> Reply:
+        worker = self._slots.get()
+        try:
+            with self._lock:
+                if self._closed:
+                    return Reply(End.KILLED, "the gate was stopped")
+                if worker is None or not worker.alive:
+                    worker = Worker()
+                    self._all.append(worker)
+            return worker.judge(path, self.timeout)
+        except OSError as error:
+            return Reply(End.CRASHED, f"no process could be started: {error.strerror}")
+        finally:
+            self._slots.put(worker)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,90 @@
+"""Which checks have teeth: how near to equality each inequality comes, and on which case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import click
+from rich.text import Text
+
+from deqcheck.ci.discover import Found, discover
+from deqcheck.ci.judge import CODES
+from deqcheck.ci.power import Power, powers
+from deqcheck.cli import embedded
+from deqcheck.cli.exit_code import gravest
+from deqcheck.cli.options import output_options
+from deqcheck.cli.output import Destination
+from deqcheck.cli.running import Plan, plan_options
+from deqcheck.report.json import dumps
+from deqcheck.report.parts.console import ENDLESS, paper
+from deqcheck.report.parts.look import Look
+
+SCHEMA = "deqcheck-power/1"
+
+
+@click.command("power")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@plan_options
+@output_options("table", "json")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    plan: Plan,
+    form: str,
+    output: Path | None,
+) -> None:
+    """For each inequality of each statement, the case on which it comes nearest to equality.
+
+    The slack is the factor by which the inequality could be stronger before that case refutes it:
+    1.00x means that nothing stronger is true. Of a decaying bound it is the factor on the rate. Of
+    an identity, the accuracy to which it was seen. Without PATH, the embedded cases are run,
+    those in a folder `slow` left out.
+    """
+    destination = Destination(output)
+    with plan.runner() as runner:
+        results = runner.results(discover(paths).cases if paths else _embedded())
+    lost = [result for result in results if result.reply.facts is None]
+    for result in lost:
+        click.echo(f"{result.path}: {result.reply.end.value}: {result.reply.sentence}", err=True)
+    found = powers(results)
+    destination.write(_json(found) if form == "json" else _table(found, destination.look))
+    ctx.exit(gravest(CODES[result.reply.end] for result in lost))
+
+
+def _embedded() -> list[Found]:
+    """Without those that take minutes."""
+    return [
+        case for case in discover([embedded.folder()]).cases if "slow" not in case.id.split("/")
+    ]
+
+
+def _json(found: Sequence[Power]) -> str:
+    return dumps({"schema": SCHEMA, "checks": [asdict(power) for power in found]})
+
+
+def _table(found: Sequence[Power], look: Look) -> str:
+    """A heading for each statement; every check is one line, however long."""
+    wide = max((len(power.check) for power in found), default=0)
+    lines: list[Text] = []
+    title = ""
+    for power in found:
+        if title != f"{power.id} ({power.edition})":
+            title = f"{power.id} ({power.edition})"
+            lines.append(Text(title, "bold"))
+        case = ", ".join(power.violated) or power.case or ""
+        lines.append(Text(f"  {slack(power):>15}  {power.check:<{wide}}  {case}"))
+    return paper(lines, replace(look, width=ENDLESS))
+
+
+def slack(power: Power) -> str:
+    """`1.002x`; an identity is told by its accuracy."""
+    if power.violated:
+        return "violated by"
+    if power.caught is None:
+        return "a sign"
+    if power.relation == "==":
+        return f"equal to {power.caught - 1:.0e}"
+    return f"{power.caught:.3f}x" if power.caught < 10 else f"{power.caught:.3g}x"

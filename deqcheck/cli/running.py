@@ -1,0 +1,87 @@
+"""What the commands that run many cases share: their options, and the progress on stderr."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from deqcheck.ci.gate import Runner
+from deqcheck.ci.records import GateError
+from deqcheck.cli.errors import Complaint
+from deqcheck.cli.progress import ProgressLine
+from deqcheck.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many cases are to be run."""
+
+    jobs: int
+    timeout: float | None
+    store: Path | None
+
+    @contextmanager
+    def runner(self) -> Iterator[Runner]:
+        """Whatever is refused meanwhile is a complaint."""
+        try:
+            with ProgressLine() as line:
+                yield Runner(
+                    self.jobs,
+                    self.timeout,
+                    _open(self.store),
+                    tell=lambda done, total: line.say(f"{done} of {total} cases"),
+                    warn=lambda sentence: click.echo(sentence, err=True),
+                )
+        except GateError as error:
+            raise Complaint(str(error)) from None
+
+
+def plan_options(function: F) -> F:
+    """`--jobs`, `--timeout` and `--store`, given to the function as `plan`."""
+
+    @click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=cores,
+        show_default="the cores",
+        help="So many cases at a time, each in a process of its own with one thread.",
+    )
+    @click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True, max=1e6),
+        metavar="SECONDS",
+        help="Give up on a case after so long; the others go on.",
+    )
+    @click.option(
+        "--store",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Keep results in DIR and take from it what is there: a killed run goes on.",
+    )
+    @wraps(function)
+    def wrapped(
+        *args: Any, jobs: int, timeout: float | None, store: Path | None, **more: Any
+    ) -> Any:
+        return function(*args, plan=Plan(jobs, timeout, store), **more)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _open(folder: Path | None) -> Store | None:
+    try:
+        return None if folder is None else Store(folder)
+    except OSError as error:
+        raise GateError(f"cannot keep results in {folder}: {error.strerror}") from None
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

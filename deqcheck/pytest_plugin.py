@@ -1,0 +1,77 @@
+"""Cases as tests: with `deqcheck_cases = true` in the ini file, `pytest cases/` runs them.
+
+Imported by every pytest that finds deqcheck installed, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from deqcheck.ci.records import Row
+
+OPT_IN = "deqcheck_cases"
+SUFFIXES = (".yaml", ".yml")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addini(
+        OPT_IN, "Collect YAML files with a key `deqcheck` as tests.", type="bool", default=False
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
+    if not parent.config.getini(OPT_IN) or file_path.suffix not in SUFFIXES:
+        return None
+    from deqcheck.ci.discover import is_case
+
+    return CaseFile.from_parent(parent, path=file_path) if is_case(file_path) else None
+
+
+class CaseFailed(Exception):
+    """A case that is not as expected."""
+
+    def __init__(self, row: Row):
+        super().__init__(row)
+        self.row = row
+
+
+class CaseFile(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        yield CaseItem.from_parent(self, name=self.path.stem)
+
+
+class CaseItem(pytest.Item):
+    """Runs one case and compares it with its `expect:`."""
+
+    def runtest(self) -> None:
+        from deqcheck.ci.discover import Found
+        from deqcheck.ci.gate import alone
+        from deqcheck.ci.judge import judge
+        from deqcheck.cli.errors import INTERRUPTED
+        from deqcheck.cli.exit_code import exit_code
+
+        here = os.path.relpath(self.path, self.config.invocation_params.dir)
+        row = judge(alone(Found(self.name, Path(here))), exit_code, None)
+        if row.exit_code == INTERRUPTED:
+            raise KeyboardInterrupt
+        if not row.ok:
+            raise CaseFailed(row)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if not isinstance(excinfo.value, CaseFailed):
+            return super().repr_failure(excinfo, style)
+        from deqcheck.ci.parts.words import replay
+
+        row = excinfo.value.row
+        remarks = (f"note: {remark}" for remark in row.remarks)
+        title = f"{row.word}: {row.result.title or row.result.path}"
+        return "\n".join((title, *row.troubles, *remarks, f"replay: {replay(row)}"))
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"case {self.name}"

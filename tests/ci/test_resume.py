@@ -1,0 +1,166 @@
+"""Killed at any moment, the gate goes on where it stopped and reports the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from deqcheck.ci import gate as gate_module
+from deqcheck.store import Store
+
+CI = [sys.executable, "-m", "deqcheck", "ci"]
+
+
+def untimed(text: str | bytes) -> str:
+    text = text.decode() if isinstance(text, bytes) else text
+    return re.sub(r'"seconds": [\d.]+', "", text)
+
+
+def children(pid: int) -> list[int]:
+    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for text in lists for child in text.split()]
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.fixture
+def start():
+    """Starts the gate; whatever becomes of the test, it is killed."""
+    running: list[subprocess.Popen] = []
+
+    def start(*words: object, **more: object) -> subprocess.Popen:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+        running.append(subprocess.Popen([*CI, *map(str, words)], **pipes))
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def until(condition, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.usefixtures("inline")
+def test_stored_results_give_the_same_report_without_work(deqcheck, write, tmp_path, monkeypatch):
+    write("a")
+    words = ("ci", write("b", seed=1), "--store", tmp_path / "store", "--format", "json")
+    first = deqcheck(*words)
+    monkeypatch.setattr(gate_module, "Pool", None)
+    assert untimed(deqcheck(*words).stdout) == untimed(first.stdout)
+
+
+@pytest.mark.usefixtures("inline")
+def test_an_expectation_is_no_part_of_what_is_stored(deqcheck, write, tmp_path, monkeypatch):
+    store = ("--store", tmp_path / "store")
+    assert deqcheck("ci", write("a"), *store).exit_code == 0
+    monkeypatch.setattr(gate_module, "Pool", None)
+    assert deqcheck("ci", write("a", "expect: {kawaguchi2021/gd: refuted}"), *store).exit_code == 1
+
+
+@pytest.mark.usefixtures("inline")
+@pytest.mark.parametrize("change", ["seed", "source", "environment"])
+def test_what_changes_the_numbers_is_computed_anew(deqcheck, write, tmp_path, monkeypatch, change):
+    store = tmp_path / "store"
+    deqcheck("ci", write("a"), "--store", store)
+    if change == "source":
+        monkeypatch.setattr("deqcheck.ci.single._source", lambda: "another")
+    if change == "environment":
+        monkeypatch.setattr("deqcheck.engine._blas", lambda: "another")
+    deqcheck("ci", write("a", seed=int(change == "seed")), "--store", store)
+    assert len(list(store.iterdir())) == 2
+
+
+@pytest.mark.usefixtures("inline")
+def test_a_corrupt_entry_is_computed_anew(deqcheck, write, tmp_path):
+    words = ("ci", write("a"), "--store", tmp_path / "store", "--format", "json")
+    first = deqcheck(*words)
+    (entry,) = (tmp_path / "store").iterdir()
+    entry.write_text(entry.read_text().replace("confirmed", "undecided"))
+    assert untimed(deqcheck(*words).stdout) == untimed(first.stdout)
+    assert "confirmed" in entry.read_text()
+
+
+def test_misfortunes_are_not_stored(deqcheck, write, tmp_path, faulty):
+    write("kill", seed=1)
+    write("crash", seed=2)
+    deqcheck("ci", write("good"), "--store", tmp_path / "store")
+    assert len(list((tmp_path / "store").iterdir())) == 1
+
+
+@pytest.mark.usefixtures("inline")
+def test_a_full_disk_costs_the_store_but_not_the_report(deqcheck, write, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    write("a")
+    done = deqcheck("ci", write("b", seed=1), "--store", tmp_path / "store")
+    assert done.exit_code == 0
+    assert "2 cases: 2 ok" in done.stdout
+    told = f"cannot keep results in {tmp_path / 'store'}: No space left on device\n"
+    assert done.stderr == told
+
+
+def test_a_killed_gate_goes_on_where_it_stopped_and_leaves_no_worker(write, tmp_path, start):
+    for seed in range(5):
+        cases = write(f"case{seed}", seed=seed, steps=300)
+    whole = start(cases, "--format", "json")
+    store = tmp_path / "store"
+    words = [cases, "--jobs", "2", "--store", store, "--format", "json"]
+    killed = start(*words)
+    until(lambda: store.is_dir() and any(p.suffix == ".json" for p in store.iterdir()))
+    workers = children(killed.pid)
+    assert workers
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    kept = {p: p.stat().st_mtime_ns for p in store.iterdir() if not p.name.startswith(".")}
+    assert 0 < len(kept) < 5
+    until(lambda: all(gone(pid) for pid in workers))
+    resumed = start(*words)
+    out, err = resumed.communicate()
+    assert (resumed.returncode, err) == (0, b"")
+    assert untimed(out) == untimed(whole.communicate()[0])
+    assert {p: p.stat().st_mtime_ns for p in kept} == kept
+
+
+def test_a_worker_killed_from_outside_is_the_result_of_its_case(write, start):
+    cases = write("long", steps=10**6)
+    write("short", seed=1)
+    gate = subprocess.Popen([*CI, cases, "--jobs", "1", "--format", "json"], stdout=subprocess.PIPE)
+    until(lambda: children(gate.pid))
+    (worker,) = children(gate.pid)
+    time.sleep(2)
+    os.kill(worker, signal.SIGKILL)
+    document = json.loads(gate.communicate(timeout=60)[0])
+    assert {c["id"]: c["result"] for c in document["cases"]} == {"long": "killed", "short": "ok"}
+    assert gate.returncode == 4
+
+
+def test_an_interrupt_ends_it_with_130_and_no_worker(write, start):
+    gate = start(write("long", steps=10**6), start_new_session=True)
+    until(lambda: children(gate.pid))
+    workers = children(gate.pid)
+    time.sleep(1)
+    os.killpg(gate.pid, signal.SIGINT)
+    out, err = gate.communicate(timeout=30)
+    assert (gate.returncode, out, err) == (130, b"", b"deqcheck: interrupted\n")
+    until(lambda: all(gone(pid) for pid in workers))
