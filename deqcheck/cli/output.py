@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 import tempfile
 from pathlib import Path
 
 import click
 
+from deqcheck import atomic
 from deqcheck.cli.errors import Complaint, hush_stdout
 from deqcheck.report.parts.look import Look
 
@@ -45,7 +45,7 @@ class Destination:
             if _special(self.path):
                 self.path.write_text(text, encoding="utf-8")
             else:
-                _replace(self.path, text)
+                atomic.replace(self.path, text)
         except OSError as error:
             to_stdout(text)
             raise Complaint(
@@ -69,26 +69,3 @@ def to_stdout(text: str) -> None:
 def _special(path: Path) -> bool:
     """A device or a pipe is written to, never replaced."""
     return path.exists() and not path.is_file()
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, _mode(path))
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _mode(path: Path) -> int:
-    """Of the file that is replaced, else what the umask gives to a new one."""
-    if path.exists():
-        return stat.S_IMODE(path.stat().st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask

@@ -32,7 +32,10 @@ MAY_IMPORT = {
     "engine": {"theorems", "dynamics", "models"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
     "cli": {"cli", "case", "engine", "gradcheck", "search", "report", "theorems", "models"}
+    | {"atomic", "docs"}
     | FOUNDATION,
+    "docs": {"docs", "case", "theorems"} | FOUNDATION,
+    "atomic": set(),
     "__main__": {"cli"},
 }
 FORBIDDEN = {

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,7 +68,7 @@ def _entry(s: type[Statement]) -> dict[str, Any]:
 
 def _details(s: type[Statement]) -> dict[str, Any]:
     return {
-        "statement": _text(s),
+        "statement": s.text(),
         "equations": s.cite.equations,
         "constants": dict(s.constants),
         "checks": [
@@ -81,11 +79,11 @@ def _details(s: type[Statement]) -> dict[str, Any]:
 
 def _page(s: type[Statement]) -> Iterator[RenderableType]:
     yield Text(f"{s.id}  {s.title}", "bold")
-    yield Text(", ".join(part for part in (s.cite.paper, s.cite.number, s.cite.equations) if part))
+    yield Text(str(s.cite))
     yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")
     yield Text(f"status: {s.status}; editions: {', '.join(s.editions)}")
     yield Text("")
-    yield Text(_text(s))
+    yield Text(s.text())
     yield Text("")
     for check in s.checks():
         yield Text(numbered(check))
@@ -97,8 +95,3 @@ def _page(s: type[Statement]) -> Iterator[RenderableType]:
     if s.erratum:
         yield Text("")
         yield Text(f"erratum: {s.erratum}")
-
-
-def _text(s: type[Statement]) -> str:
-    """The docstring; a line break within a paragraph is the source's, not the reader's."""
-    return re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(s.__doc__ or ""))
