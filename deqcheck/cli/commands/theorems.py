@@ -18,6 +18,7 @@ from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, paper
 from deqcheck.report.parts.sentences import numbered
 from deqcheck.theorems.base import Statement
+from deqcheck.theorems.references import bibtex
 
 
 @click.group("theorems", invoke_without_command=True)
@@ -37,8 +38,9 @@ def command(ctx: click.Context, form: str) -> None:
 
 @command.command("show")
 @click.argument("id_", metavar="ID")
+@click.option("--bibtex", "citing", is_flag=True, help="Only the BibTeX entry of its paper.")
 @format_option("table", "json")
-def show(id_: str, form: str) -> None:
+def show(id_: str, citing: bool, form: str) -> None:
     """The statement ID: text, formulas with their equation numbers, status, erratum, citation."""
     known = {s.id: s for s in statements()}
     if id_ not in known:
@@ -46,7 +48,12 @@ def show(id_: str, form: str) -> None:
         hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck theorems` lists them"
         raise Complaint(f"deqcheck: there is no statement {id_!r}{hint}")
     statement = known[id_]
-    if form == "json":
+    if citing:
+        entry = bibtex(id_)
+        if entry is None:
+            raise Complaint(f"deqcheck: no BibTeX entry is known for {statement.cite.paper}")
+        to_stdout(f"{entry}\n")
+    elif form == "json":
         to_stdout(dumps(_entry(statement) | _details(statement)))
     else:
         to_stdout(paper(_page(statement), look_of_stdout()))
@@ -69,6 +76,7 @@ def _entry(s: type[Statement]) -> dict[str, Any]:
 def _details(s: type[Statement]) -> dict[str, Any]:
     return {
         "statement": s.text(),
+        "bibtex": bibtex(s.id),
         "equations": s.cite.equations,
         "constants": dict(s.constants),
         "checks": [
