@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import platform
 import time
@@ -16,7 +17,7 @@ from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
-from deqcheck.records.claim import Judged
+from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
 from deqcheck.theorems.base import STATIC, Statement
@@ -45,7 +46,8 @@ def run(
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, stop, started)
-    trajectory = _trained(problem, asked, progress or silent) if problem.train else None
+    shown = silent if progress is None else _with_bound(progress, problem, asked)
+    trajectory = _trained(problem, asked, shown) if problem.train else None
     verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
     other = problem.companion
     return Report(
@@ -90,6 +92,22 @@ def _trained(
     except Refusal as refusal:
         raise UsageError("; ".join(sentence for _, sentence in refusal.problems)) from None
     return run
+
+
+def _with_bound(
+    progress: Callable[[Progress], None], p: Problem, asked: Sequence[Statement]
+) -> Callable[[Progress], None]:
+    """Progress that tells the best bound of the statements that apply, if one is known by now."""
+    rates = [
+        rate.low
+        for s in asked
+        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None
+        if all(h.decision is Decision.HOLDS for h in _before_training(s, p))
+    ]
+    if not rates:
+        return progress
+    start = p.model.objective(p.theta0).gap
+    return lambda step: progress(step._replace(bound=start * math.exp(-max(rates) * step.t)))
 
 
 def _no_equilibrium(case: Any, stop: NoEquilibrium, started: float) -> Report:

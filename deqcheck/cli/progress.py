@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -65,8 +66,10 @@ def _line(progress: Progress, elapsed: float) -> str:
         f"k = {progress.k}",
         f"t = {progress.t:.4g}",
         f"{progress.fraction:.0%}",
-        f"loss {progress.loss:.3e}",
+        f"gap {progress.gap:.3e}",
     ]
+    if not math.isnan(progress.bound):
+        parts.append(f"bound {progress.bound:.3e}")
     if 0 < progress.fraction < 1:
         left = timedelta(seconds=round(elapsed * (1 / progress.fraction - 1)))
         parts.append(f"{left} left")

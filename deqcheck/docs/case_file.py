@@ -16,8 +16,8 @@ INTRODUCTION = f"""\
 # {TITLE}
 
 A case is a YAML mapping. A kind may be given as a mapping, `{{kind: gaussian, scale: 0.3}}`, or as
-a bare word, `zero`, where it needs nothing else. `1e-3` is a number. Paths are relative to the case.
-Unknown keys, duplicate keys, wrong types and values out of range are all reported at once.
+a bare word, `zero`, where it needs nothing else. `1e-3` is a number. Paths are relative to the
+case. Unknown keys, duplicate keys, wrong types and values out of range are all reported at once.
 `deqcheck validate CASE` reads and checks a case without running it.
 """
 

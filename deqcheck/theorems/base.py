@@ -159,6 +159,10 @@ class Statement:
         """What the statement promises before training: rates, admissible steps, times."""
         return {}
 
+    def guaranteed_rate(self, p: Problem) -> Measured | None:
+        """r with gap(t) <= gap(0) exp(-r t), where it is promised before training."""
+        return self.quantities(p).get("rate")
+
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         return ()
 

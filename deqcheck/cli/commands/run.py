@@ -61,7 +61,7 @@ def command(
                     task.problem,
                     editions=choice.editions,
                     only=choice.only,
-                    progress=progress,
+                    progress=progress if progress.shown else None,
                 )
             reports.append(replace(report, replay=report.replay or task.replay))
             if report.status is Status.INTERRUPTED:

@@ -20,6 +20,8 @@ from deqcheck.report.parts.thin import thin
 # How far below the loss, as a factor, a bound is followed before it leaves the picture.
 WINDOW = 1e3
 POINTS = 300
+# Below this the quotients of an axis leave the range of floats.
+SMALLEST = 1e-280
 # A logarithmic x axis needs at least this ratio between its ends to show more than a linear one.
 SPAN = 30.0
 LOWER = (">=", ">")
@@ -227,7 +229,7 @@ def _shown(traces: Sequence[Trace], log_x: bool) -> tuple[Trace, ...]:
     """What logarithms can show; nothing where the first trace cannot be shown."""
     shown = []
     for trace in traces:
-        keep = np.isfinite(trace.y) & (trace.y > 0) & ((trace.x > 0) | (not log_x))
+        keep = np.isfinite(trace.y) & (trace.y > SMALLEST) & ((trace.x > 0) | (not log_x))
         shown.append(replace(trace, x=trace.x[keep], y=trace.y[keep]))
     if not shown or not len(shown[0].x):
         return ()
