@@ -36,7 +36,7 @@ class Visit(NamedTuple):
 
 @pytest.fixture
 def browse(tmp_path: Path):
-    """Opens a page: the document, what the console said, and what the page asked the network for."""
+    """Opens a page: the document, what the console said, what the page asked the network for."""
 
     def call(text: str, *words: str) -> Visit:
         page, log = tmp_path / "page.html", tmp_path / "net.json"
