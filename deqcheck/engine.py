@@ -94,22 +94,6 @@ def _trained(
     return run
 
 
-def _with_bound(
-    progress: Callable[[Progress], None], p: Problem, asked: Sequence[Statement]
-) -> Callable[[Progress], None]:
-    """Progress that tells the best bound of the statements that apply, if one is known by now."""
-    rates = [
-        rate.low
-        for s in asked
-        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None
-        if all(h.decision is Decision.HOLDS for h in _before_training(s, p))
-    ]
-    if not rates:
-        return progress
-    start = p.model.objective(p.theta0).gap
-    return lambda step: progress(step._replace(bound=start * math.exp(-max(rates) * step.t)))
-
-
 def _no_equilibrium(case: Any, stop: NoEquilibrium, started: float) -> Report:
     return Report(
         **_labels(case),
@@ -218,6 +202,22 @@ def _track(p: Problem, run: Trajectory) -> Track:
         gradient=run.gradient,
         series={name: (s.k, s.t, s.value) for name, s in run.series.items()},
     )
+
+
+def _with_bound(
+    progress: Callable[[Progress], None], p: Problem, asked: Sequence[Statement]
+) -> Callable[[Progress], None]:
+    """Progress that tells the best bound of the statements that apply, if one is known by now."""
+    rates = [
+        rate.low
+        for s in asked
+        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None
+        if all(h.decision is Decision.HOLDS for h in _before_training(s, p))
+    ]
+    if not rates:
+        return progress
+    start = p.model.objective(p.theta0).gap
+    return lambda step: progress(step._replace(bound=start * math.exp(-max(rates) * step.t)))
 
 
 def _labels(case: Any) -> dict[str, Any]:
