@@ -38,7 +38,7 @@ def test_a_bound_of_what_does_not_apply_is_not_drawn():
 def test_equal_bounds_share_a_line():
     first = samples.confirmed(number="Theorem 2")
     panel = loss(first, replace(first, id="doe2031/cor1", number="Corollary 1"))
-    assert panel.traces[1].label == "Theorem 2, Corollary 1: exponential (7)"
+    assert panel.traces[1].label == "Theorem 2; Corollary 1: exponential (7)"
 
 
 def test_gradient_descent_has_both_clocks_and_a_flow_one():
@@ -107,8 +107,26 @@ def test_without_steps_there_is_nothing_to_show():
     assert panels(samples.before_training()) == []
 
 
-def test_every_hypothesis_has_a_bar_and_equal_ones_one():
-    found = bars(samples.report(samples.not_applicable(), samples.not_applicable()))
+def test_floors_of_one_quantity_share_a_panel():
+    k, t, _ = samples.decay(2, 50)
+    floors = [
+        Curve("up", Measured(2 + t), ">=", Measured(low + 0 * t), k, t, "", f"s >= {low}").judge()
+        for low in (1.0, 1.5, 1.0)
+    ]
+    verdict = replace(samples.confirmed(), conclusions=tuple(floors))
+    (_, panel) = panels(samples.report(verdict))
+    labels = [trace.label for trace in panel.traces]
+    assert labels == ["measured: s", "doe2031/thm2: 1.0", "doe2031/thm2: 1.5"]
+
+
+def test_what_statements_share_has_one_bar():
+    first = samples.confirmed(number="Theorem 2")
+    (bar,) = bars(samples.report(first, replace(first, number="Corollary 1")))
+    assert bar.label == "Theorem 2; Corollary 1: contraction (8)"
+
+
+def test_every_hypothesis_has_a_bar():
+    found = bars(samples.report(samples.not_applicable()))
     assert [(b.label, b.ratio, b.decision) for b in found] == [
         ("doe2031/lem1: full rank", pytest.approx(5 / 3), Decision.HOLDS),
         ("doe2031/lem1: small step (3)", 0.25, Decision.VIOLATED),

@@ -85,18 +85,21 @@ def panels(report: Report) -> list[Panel]:
     """The loss first; nothing where the run recorded nothing."""
     if report.track is None or len(report.track.k) < 2:
         return []
-    found = [_loss(report, report.track), *_floors(report, report.track)]
-    return [panel for panel in found if panel is not None]
+    loss = _loss(report, report.track)
+    return [*([loss] if loss else []), *_floors(report, report.track)]
 
 
 def bars(report: Report) -> list[Bar]:
-    """Every hypothesis of every statement; what two statements share appears once."""
-    found = {
-        Bar(f"{_statement(verdict)}: {numbered(h)}", h.ratio, h.decision): None
-        for verdict in report.verdicts
-        for h in verdict.hypotheses
-    }
-    return list(found)
+    """Every hypothesis; what several statements share appears once, under all their names."""
+    owners: dict[tuple[str, float | None, Decision], dict[str, None]] = {}
+    for verdict in report.verdicts:
+        for h in verdict.hypotheses:
+            key = (numbered(h), h.ratio, h.decision)
+            owners.setdefault(key, {})[_statement(verdict)] = None
+    return [
+        Bar(f"{'; '.join(names)}: {name}", ratio, decision)
+        for (name, ratio, decision), names in owners.items()
+    ]
 
 
 def _loss(report: Report, track: Track) -> Panel | None:
@@ -132,7 +135,7 @@ def _claimed(report: Report, clock: Clock) -> Iterator[tuple[CurveFacts, Trace]]
     for group in groups.values():
         facts, judged = group[0].facts, group[0].judged
         owners = dict.fromkeys(_statement(bound.verdict) for bound in group)
-        label = f"{', '.join(owners)}: {numbered(judged)}"
+        label = f"{'; '.join(owners)}: {numbered(judged)}"
         trace = _trace(label, _x(clock, facts), facts.bound.value)
         yield facts, replace(trace, violation=_violation(facts, clock))
 
@@ -144,18 +147,33 @@ def _companion(report: Report, clock: Clock) -> Iterator[Trace]:
         yield _trace(label, _x(clock, other), other.gap.value / other.gap.value[0], True)
 
 
-def _floors(report: Report, track: Track) -> Iterator[Panel]:
-    """Lower bounds along the run, and recorded quantities that a claim keeps above a floor."""
-    clock, seen = Clock.of(report), set()
+def _floors(report: Report, track: Track) -> list[Panel]:
+    """Lower bounds along the run, and recorded quantities that a claim keeps above a floor.
+
+    Floors of the same measured curve share a panel.
+    """
+    clock = Clock.of(report)
+    found: dict[tuple[bytes, bytes], Panel] = {}
     for verdict in report.verdicts:
         for judged in verdict.conclusions:
             panel = _floor(verdict, judged, track, clock)
             if panel is None or verdict.outcome is Outcome.NOT_APPLICABLE:
                 continue
-            key = tuple((trace.x.tobytes(), trace.y.tobytes()) for trace in panel.traces)
-            if key not in seen:
-                seen.add(key)
-                yield panel
+            key = (panel.traces[0].x.tobytes(), panel.traces[0].y.tobytes())
+            found[key] = _joined(found[key], panel) if key in found else panel
+    return list(found.values())
+
+
+def _joined(panel: Panel, other: Panel) -> Panel:
+    """The floors of the other panel, too, unless they are there already."""
+    seen = {trace.y.tobytes() for trace in panel.traces}
+    added = tuple(trace for trace in other.traces[1:] if trace.y.tobytes() not in seen)
+    return replace(
+        panel,
+        traces=panel.traces + added,
+        log_y=panel.log_y and other.log_y,
+        horizons=tuple(sorted({*panel.horizons, *other.horizons})),
+    )
 
 
 def _floor(verdict: Verdict, judged: Judged, track: Track, clock: Clock) -> Panel | None:
