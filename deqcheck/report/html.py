@@ -232,8 +232,10 @@ class _Case:
     def _erratum(self, verdict: Verdict) -> Markup | None:
         if not verdict.erratum:
             return None
-        status = f"Status as printed: {verdict.status}. " if verdict.status else ""
-        return tag("p", f"{status}Erratum: {verdict.erratum}", class_="erratum")
+        if verdict.status == "sound":
+            return tag("p", f"Remark: {verdict.erratum}", class_="erratum")
+        status = f" ({verdict.status} as printed)" if verdict.status else ""
+        return tag("p", f"Erratum{status}: {verdict.erratum}", class_="erratum")
 
     def _replay(self, verdict: Verdict) -> Markup | None:
         if not self.report.replay:

@@ -3,12 +3,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import samples
 
 pytest.importorskip("matplotlib")
 
+from deqcheck.records.measured import Measured
 from deqcheck.report.parts.picture import FORMATS, draw
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -31,6 +34,11 @@ def test_the_picture_names_statements_equations_and_margins():
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_the_same_report_gives_the_same_picture(form):
     assert draw(REPORT, form) == draw(REPORT, form)
+
+
+def test_an_error_bar_that_could_not_be_had_covers_the_picture():
+    gap = Measured(REPORT.track.gap.value, np.inf)
+    assert draw(replace(REPORT, track=replace(REPORT.track, gap=gap)), "png")
 
 
 def test_without_steps_there_is_no_picture():

@@ -10,6 +10,7 @@ from deqcheck import docs
 from deqcheck.cli import embedded
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.cli.work import sentences
 from deqcheck.report.parts.console import columns, paper
 
 
@@ -25,4 +26,6 @@ def command(topic: str | None) -> None:
         near = difflib.get_close_matches(topic, known, 1, cutoff=0.5)
         hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck docs` lists them"
         raise Complaint(f"deqcheck: there is no topic {topic!r}{hint}")
-    to_stdout(docs.text(topic, embedded.cases))
+    with sentences():
+        text = docs.text(topic, embedded.cases)
+    to_stdout(text)

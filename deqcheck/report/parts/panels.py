@@ -119,7 +119,8 @@ def _loss(report: Report, track: Track) -> Panel | None:
         traces=_shown(traces, log_x),
         log_x=log_x,
         horizons=_horizons((facts for facts, _ in claimed), clock),
-        resolution=_trace("", x, track.gap.error / start),
+        # An infinite radius covers the whole picture.
+        resolution=_trace("", x, np.minimum(track.gap.error / start, 1 / SMALLEST)),
         step=_step(clock, track),
     )
     return panel if panel.traces else None
