@@ -13,7 +13,7 @@ from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import Panel, Trace
 
 WIDTH, HEIGHT = 520, 300
-LEFT, RIGHT, BOTTOM, TOP, TOP_CLOCK = 52, 506, 252, 12, 40
+LEFT, RIGHT, BOTTOM, TOP, TOP_CLOCK = 54, 496, 252, 12, 40
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4")
 MARKERS = ("", "circle", "square", "triangle", "diamond", "cross", "plus")
 MARKS = 7
