@@ -51,6 +51,9 @@ class LinearSquare:
         self._phi_norm = float(np.linalg.norm(self.features))
         self._y_norm = float(np.linalg.norm(Y))
         self._orthogonal = float(np.linalg.norm(self._rest))
+        # grad L0 = 2 (W F - T) F^T.
+        self._doubled = np.ascontiguousarray(2 * self.features.T)
+        self._whole = math.isinf(R)
         self._turn, self._cut = self.factored.row_space_error, self.factored.tolerance
 
     @property
@@ -72,7 +75,7 @@ class LinearSquare:
     @cached_property
     def _raised(self) -> Measured:
         """By how much a finite ball lifts the infimum: 0 when it holds a least-squares fit."""
-        if math.isinf(self.R):
+        if self._whole:
             return Measured(0.0)
         fit = np.linalg.lstsq(self.features.T, self.targets.T, rcond=None)[0].T
         if np.abs(fit).sum(axis=0).max() < self.R * (1 - 1e-9):
@@ -95,7 +98,7 @@ class LinearSquare:
         return W @ self.features - self.targets
 
     def _gradient(self, W: np.ndarray) -> np.ndarray:
-        return 2 * self.residual(W) @ self.features.T
+        return self.residual(W) @ self._doubled
 
     def residual_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
@@ -112,8 +115,8 @@ class LinearSquare:
 
     def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
         gap, error, r = self._free_gap(W, W_radius)
-        gradient = (2 * r) @ self.features.T
-        if math.isinf(self.R):
+        gradient = r @ self._doubled
+        if self._whole:
             return gap, error, gradient
         return gap - self._raised.value, error + self._raised.error, gradient
 

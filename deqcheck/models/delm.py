@@ -19,6 +19,8 @@ from deqcheck.models.delm_state import DelmState
 from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import EPS, Measured
 
+# exp stays far from overflow and from denormal sums for exponents below this.
+SAFE_EXPONENT = 300.0
 # Beyond this no digit of U^-1 can be trusted to better than about 1e-6.
 MAX_CONDITION = 1e-6 / EPS
 
@@ -71,28 +73,38 @@ class DelmModel:
         return self.outer.infimum
 
     def softmax(self, A: np.ndarray) -> np.ndarray:
-        E = np.exp(A - np.maximum.reduce(A, 0))
-        E /= np.add.reduce(E, 0)
+        return self._weights(A) / self.gamma
+
+    def _weights(self, A: np.ndarray) -> np.ndarray:
+        """gamma softmax(A), shifted by the column maxima only where exp could overflow."""
+        # |A|_F bounds every entry, and is the cheapest bound to have.
+        E = np.exp(A if np.vdot(A, A) < SAFE_EXPONENT**2 else A - A.max(axis=0))
+        E *= self.gamma / np.add.reduce(E, 0)
         return E
 
     def resolvent(self, S: np.ndarray) -> np.ndarray:
         return self._identity - self.gamma * S
 
     def objective(self, theta: Params) -> Objective:
-        """Gap and gradient, eqs (21), (22): G = Q U^-T, grad_A = gamma (P - S o 1 1^T P)."""
+        """Gap and gradient, eqs (21), (22): G = Q U^-T, grad_A = gamma S o (Z^T G - 1 mean^T).
+
+        mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
+        """
         B = theta["B"]
-        S = self.softmax(theta["A"])
+        weights = self._weights(theta["A"])
         # U^T is in LAPACK's own order, so that nothing is copied.
-        lu, pivots, _ = dgetrf(self.resolvent(S).T, overwrite_a=True)
+        lu, pivots, _ = dgetrf((self._identity - weights).T, overwrite_a=True)
         Zt, _ = dgetrs(lu, pivots, B.T)
-        Z_norm = math.sqrt(np.vdot(Zt, Zt))
-        gap, error, Q = self.outer.gap_and_gradient(Zt.T, self.z_error * Z_norm)
+        Z = Zt.T
+        gap, error, Q = self.outer.gap_and_gradient(Z, self.z_error * math.sqrt(np.vdot(Z, Z)))
         Gt, _ = dgetrs(lu, pivots, Q.T, trans=1)
-        P = Zt @ Gt.T
-        P *= S
-        P -= S * np.add.reduce(P, 0)
-        P *= self.gamma
-        return Objective(gap, error, {"A": P, "B": Gt.T})
+        G = Gt.T
+        mean = np.add.reduce((Z - B) * G, 0)
+        mean /= self.gamma
+        P = Zt @ G
+        P -= mean
+        P *= weights
+        return Objective(gap, error, {"A": P, "B": G})
 
     def at(self, theta: Params) -> DelmState:
         return DelmState(self, theta)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Up to this order the dense m my x m my factor is the faster way.
 DENSE_LIMIT = 150
-# Lanczos stops at this relative accuracy, or after so many restarts.
-LANCZOS_ACCURACY, LANCZOS_RESTARTS = 1e-13, 300
+# Lanczos stops at this relative residual, whose square is the error of the eigenvalue.
+LANCZOS_RESIDUAL, LANCZOS_RESTARTS = 1e-7, 300
 
 
 def block_factors(state: DelmState) -> np.ndarray:
@@ -111,7 +111,7 @@ def iterated(state: DelmState) -> Measured:
     try:
         found = eigsh(
             LinearOperator((m * my, m * my), matvec=apply, dtype=float),
-            k=1, v0=start, which="LA", tol=LANCZOS_ACCURACY, maxiter=LANCZOS_RESTARTS,
+            k=1, v0=start, which="LA", tol=LANCZOS_RESIDUAL, maxiter=LANCZOS_RESTARTS,
             return_eigenvectors=False,
         )[0]  # fmt: skip
     except ArpackNoConvergence:

@@ -105,11 +105,11 @@ class DelmState:
         g_norm, z_norm = float(np.linalg.norm(G)), float(np.linalg.norm(Z))
         Q_radius = self.model.outer.gradient_radius(Z, self.Z_radius)
         G_radius = inverse * (Q_radius + 4 * EPS * self.m * g_norm)
-        product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * self.my * z_norm * g_norm
+        # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
+        size = (z_norm + float(np.linalg.norm(self.B)) / self.gamma) * g_norm
+        product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * (self.my + 1) * size
         return {
-            "A": errors.frobenius(
-                self.gradient["A"], self.gamma * (product + 4 * EPS * z_norm * g_norm)
-            ),
+            "A": errors.frobenius(self.gradient["A"], self.gamma * product),
             "B": errors.frobenius(G, G_radius),
         }
 
