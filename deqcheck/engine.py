@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import platform
 import time
@@ -56,7 +57,8 @@ def run(
         measured = quantities(problem.start)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, problem, asked, stop, started)
-    trajectory = trained(problem, asked, progress or silent) if problem.train else None
+    shown = silent if progress is None else _with_bound(progress, problem, asked)
+    trajectory = trained(problem, asked, shown) if problem.train else None
     tried = _Tried(case, problem, store, progress or silent)
     verdicts = tuple(_judge(s, case, problem, trajectory, tried) for s in asked)
     other = problem.companion
@@ -187,6 +189,10 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
         id=s.id,
         number=s.cite.number,
         title=s.title,
+        text=s.text(),
+        citation=str(s.cite),
+        status=s.status,
+        drivers=s.infima,
         edition=s.edition,
         hypotheses=hypotheses,
         constants=_if_known(lambda: s.chosen(p), s.fixed),
@@ -268,6 +274,22 @@ def _track(p: Problem, run: Trajectory) -> Track:
         gradient=run.gradient,
         series={name: (s.k, s.t, s.value) for name, s in run.series.items()},
     )
+
+
+def _with_bound(
+    progress: Callable[[Progress], None], p: Problem, asked: Sequence[Statement]
+) -> Callable[[Progress], None]:
+    """Progress that tells the best bound of the statements that apply, if one is known by now."""
+    rates = [
+        rate.low
+        for s in asked
+        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None
+        if all(h.decision is Decision.HOLDS for h in _before_training(s, p))
+    ]
+    if not rates:
+        return progress
+    start = p.model.objective(p.theta0).gap
+    return lambda step: progress(step._replace(bound=start * math.exp(-max(rates) * step.t)))
 
 
 def _labels(case: Any) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
+from deqcheck.case import Case, read_case
+
 QUICKSTART = "quickstart"
 
 
@@ -24,3 +26,8 @@ def names() -> list[str]:
 def find(name: str) -> Path | None:
     plain = name.removesuffix(".yaml")
     return folder() / f"{plain}.yaml" if plain in names() else None
+
+
+def cases() -> dict[str, Case]:
+    """Every embedded case, read and checked."""
+    return {name: read_case(folder() / f"{name}.yaml") for name in names()}

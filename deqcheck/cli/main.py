@@ -12,6 +12,7 @@ from typing import Any, cast
 import click
 
 from deqcheck import __version__
+from deqcheck.cli import citing
 from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout
 from deqcheck.registry import modules
 
@@ -65,6 +66,14 @@ def _summary(name: str) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="deqcheck")
+@click.option(
+    "--cite",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=citing.show,
+    help="How to cite deqcheck, as BibTeX.",
+)
 @click.option(
     "--traceback",
     is_flag=True,

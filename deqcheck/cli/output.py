@@ -32,10 +32,7 @@ class Destination:
         self.path = None if path is None else path.resolve()
         self.look = look_of_stdout(quiet) if path is None else Look(quiet=quiet)
         if self.path is not None and not _special(self.path):
-            try:
-                tempfile.TemporaryFile(dir=self.path.parent).close()
-            except OSError as error:
-                raise Complaint(f"cannot write {path}: {error.strerror}") from None
+            _try_folder(self.path)
 
     def write(self, text: str) -> None:
         if self.path is None:
@@ -53,10 +50,36 @@ class Destination:
             ) from None
 
 
-def save(path: Path, content: bytes) -> None:
+def save(path: Path, content: str | bytes) -> None:
     """A file that no terminal can show."""
     try:
         atomic.replace(path.resolve(), content)
+    except OSError as error:
+        raise Complaint(f"cannot write {path}: {error.strerror}") from None
+
+
+class NewFile:
+    """Beside the result: a file that is not there yet, unless it may be replaced."""
+
+    def __init__(self, path: Path, force: bool):
+        self.path, self.force = path.resolve(), force
+        self._refuse_existing()
+        if _special(self.path):
+            raise Complaint(f"cannot write {path}: not a plain file")
+        _try_folder(self.path)
+
+    def write(self, content: str | bytes) -> None:
+        self._refuse_existing()
+        save(self.path, content)
+
+    def _refuse_existing(self) -> None:
+        if self.path.is_file() and not self.force:
+            raise Complaint(f"{self.path} is there already; --force replaces it")
+
+
+def _try_folder(path: Path) -> None:
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
         raise Complaint(f"cannot write {path}: {error.strerror}") from None
 

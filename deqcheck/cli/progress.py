@@ -67,9 +67,11 @@ class ProgressLine:
 
 def _line(progress: Progress, elapsed: float) -> str:
     parts = [progress.phase, f"k = {progress.k}", f"{progress.fraction:.0%}"]
-    if not math.isnan(progress.loss):
+    if not math.isnan(progress.gap):
         parts[2:2] = [f"t = {progress.t:.4g}"]
-        parts.append(f"loss {progress.loss:.3e}")
+        parts.append(f"gap {progress.gap:.3e}")
+    if not math.isnan(progress.bound):
+        parts.append(f"bound {progress.bound:.3e}")
     if 0 < progress.fraction < 1:
         left = timedelta(seconds=round(elapsed * (1 / progress.fraction - 1)))
         parts.append(f"{left} left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,7 +25,9 @@ class Progress(NamedTuple):
     k: int
     t: float
     fraction: float
-    loss: float
+    # Above the infimum; and what is guaranteed of it, NaN where nothing is.
+    gap: float
+    bound: float = math.nan
 
 
 Report = Callable[[Progress], None]

@@ -100,6 +100,8 @@ class CurveFacts:
     # The first step that was judged, and whether the bound is one on gap/gap(0).
     first: int = 0
     decays: bool = False
+    # The left side, which is compared with the bound.
+    value: Measured = field(default_factory=lambda: Measured(np.zeros(0)), repr=False)
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ class Curve:
             bound=self.right,
             first=int(self.k[min(int(self.decays), len(self.k) - 1)]),
             decays=self.decays,
+            value=self.left,
         )
 
     def _point(self, i: int | None, slack: np.ndarray) -> Point | None:

@@ -82,6 +82,12 @@ class Verdict:
     expected: str | None = None
     # The number of the statement in its paper.
     number: str = ""
+    # What it says, where it is printed, and whether it is sound as printed.
+    text: str = ""
+    citation: str = ""
+    status: str = ""
+    # The spectral quantities whose infimum along the run drives the rate.
+    drivers: tuple[str, ...] = ()
 
     @property
     def met(self) -> bool | None:

@@ -47,9 +47,9 @@ def _report(report: Report) -> dict[str, Any]:
             "title": report.title,
             "name": report.name,
             "digest": report.digest,
-            "resolved": _plain(report.resolved),
+            "resolved": plain(report.resolved),
         },
-        "environment": _plain(report.environment),
+        "environment": plain(report.environment),
         "status": {
             "word": report.status.word,
             "sentence": report.status.value,
@@ -181,14 +181,14 @@ def _array(values: np.ndarray) -> list[Any]:
     return [x if math.isfinite(x) else None for x in np.asarray(values).tolist()]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Mappings, lists and scalars of any library as JSON knows them."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)

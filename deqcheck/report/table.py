@@ -13,9 +13,18 @@ from deqcheck.records.verdict import Outcome, Report, Status, Track, Verdict
 from deqcheck.report.parts.console import ENDLESS, columns, heading, indented, paper
 from deqcheck.report.parts.curves import bounds, relative_bound
 from deqcheck.report.parts.look import Look
-from deqcheck.report.parts.numbers import number, with_error
+from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.plot import Line, plot
-from deqcheck.report.parts.sentences import Clock, failing, numbered, tell
+from deqcheck.report.parts.sentences import (
+    Clock,
+    failing,
+    full_title,
+    numbered,
+    run_length,
+    tell,
+    vector,
+    word,
+)
 
 LOG_K_FROM = 1000
 GOOD, BAD, OPEN = "green", "bold red", "yellow"
@@ -41,28 +50,15 @@ def render(reports: Sequence[Report], look: Look) -> str:
 
 
 def _headline(verdict: Verdict, case: str = "") -> Text:
-    word = _word(verdict)
+    outcome = word(verdict)
     line = Text.assemble(
-        (word.upper(), COLORS.get(word, OPEN)),
+        (outcome.upper(), COLORS.get(outcome, OPEN)),
         (f" {verdict.id} ({verdict.edition})", "bold"),
-        f" {case or _title(verdict)}",
+        f" {case or full_title(verdict)}",
     )
     if verdict.met is False:
         line.append(f" [expected {verdict.expected}]", BAD)
     return line
-
-
-def _title(verdict: Verdict) -> str:
-    return f"{verdict.number}: {verdict.title}" if verdict.number else verdict.title
-
-
-def _word(verdict: Verdict) -> str:
-    if verdict.outcome is not None:
-        return verdict.outcome.value
-    if any(failing(verdict)):
-        return Outcome.NOT_APPLICABLE.value
-    holds = all(h.decision is Decision.HOLDS for h in verdict.hypotheses)
-    return "hypotheses hold" if holds else "hypotheses open"
 
 
 class _Page:
@@ -82,7 +78,8 @@ class _Page:
         if report.track is not None and len(report.track.k):
             yield Text(self._run(report.track))
             if report.companion is not None:
-                yield Text(f"{report.companion_name}: {self._length(report.companion)}")
+                length = run_length(report.companion, self.clock, self.look)
+                yield Text(f"{report.companion_name}: {length}")
             yield Text("")
             yield from self._plot(report.track)
         elif report.quantities:
@@ -103,13 +100,7 @@ class _Page:
             yield Text(f"the run ended as {status.word}, expected {expected}", BAD)
 
     def _run(self, track: Track) -> str:
-        return f"{self._length(track)}, {number(self.report.seconds, 2)} s"
-
-    def _length(self, track: Track) -> str:
-        steps, time = int(track.k[-1]), number(track.t[-1])
-        length = f"flow until t = {time}" if self.clock.flow else f"{steps} steps (t = {time})"
-        first, last = (with_error(track.loss[i], self.look) for i in (0, -1))
-        return f"{length}, loss {first} -> {last}"
+        return f"{run_length(track, self.clock, self.look)}, {number(self.report.seconds, 2)} s"
 
     def _plot(self, track: Track) -> Iterator[RenderableType]:
         start = float(track.gap.value[0])
@@ -172,13 +163,5 @@ class _Page:
         )
 
     def _quantities(self, quantities: Mapping[str, Measured], indent: int = 2) -> RenderableType:
-        rows = [(Text(name), Text(_vector(m, self.look))) for name, m in quantities.items()]
+        rows = [(Text(name), Text(vector(m, self.look))) for name, m in quantities.items()]
         return columns([heading(("quantity", "value")), *rows], indent)
-
-
-def _vector(m: Measured, look: Look) -> str:
-    """A scalar, or the range of a vector."""
-    if not isinstance(m.value, float):
-        ends = (number(float(m.value.min())), number(float(m.value.max())))
-        return f"{ends[0]} .. {ends[1]} ({len(m)} values)"
-    return with_error(m, look)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,6 +25,9 @@ class Cite:
     paper: str
     number: str
     equations: str = ""
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.paper, self.number, self.equations) if part)
 
 
 class Check:
@@ -163,12 +168,21 @@ class Statement:
         """What the statement promises before training: rates, admissible steps, times."""
         return {}
 
+    def guaranteed_rate(self, p: Problem) -> Measured | None:
+        """r with gap(t) <= gap(0) exp(-r t), where it is promised before training."""
+        return self.quantities(p).get("rate")
+
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         return ()
 
     def claims(self, p: Problem, state: Any) -> Iterable[Claim | Curve]:
         """Pointwise conclusions of a static statement at one state of the model."""
         return ()
+
+    @classmethod
+    def text(cls) -> str:
+        """The docstring; a line break within a paragraph is the source's, not the reader's."""
+        return re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(cls.__doc__ or ""))
 
     @classmethod
     def checks(cls) -> list[Check]:

@@ -37,8 +37,9 @@ MAY_IMPORT = {
     "report": {"report", "records", "registry", "__init__"},
     "ci": {"ci", "store", "case", "engine", "report", "models"} | FOUNDATION,
     "cli": {"cli", "ci", "atomic", "store", "case", "engine", "gradcheck", "search", "report"}
-    | {"theorems", "models"}
+    | {"theorems", "models", "docs"}
     | FOUNDATION,
+    "docs": {"docs", "case", "theorems"} | FOUNDATION,
     "__main__": {"cli"},
     "pytest_plugin": {"ci", "cli", "__init__"},
     "atomic": set(),

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import io
 
+from deqcheck import engine
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.dynamics.recorder import Progress
+from tests.conftest import bare_case
 
 
 class Terminal(io.StringIO):
@@ -27,7 +29,7 @@ def drawn(stream, **more):
 def test_at_most_ten_updates_a_second():
     lines = drawn(Terminal())
     assert len(lines) == 25
-    assert "descent  k = 48  t = 4.8  48%  loss 2.041e-02  0:00:02 left" in lines
+    assert "descent  k = 48  t = 4.8  48%  gap 2.041e-02  0:00:02 left" in lines
 
 
 def test_the_line_is_cleared_at_the_end():
@@ -41,3 +43,25 @@ def test_the_line_is_cleared_at_the_end():
 def test_nothing_is_shown_without_a_terminal_or_when_quiet():
     assert drawn(io.StringIO()) == []
     assert drawn(Terminal(), quiet=True) == []
+
+
+def test_the_bound_is_told_where_one_is_known():
+    stream = Terminal()
+    with ProgressLine(stream=stream) as progress:
+        progress(Progress("flow", 1, 0.5, 0.25, 1e-3, 2e-3))
+    assert "gap 1.000e-03  bound 2.000e-03" in stream.getvalue()
+
+
+def test_a_run_tells_the_bound_of_a_statement_that_promises_a_rate(delm, monkeypatch):
+    from deqcheck.dynamics.flow import GradientFlow
+    from deqcheck.theorems.kawaguchi2021.thm1 import Theorem1
+
+    def rate(self, p):
+        return self.quantities(p)["rate_independent"]
+
+    monkeypatch.setattr(Theorem1, "guaranteed_rate", rate)
+    problem = delm(train=GradientFlow(horizon=0.01))
+    seen = []
+    only = ["kawaguchi2021/thm1"]
+    engine.run(bare_case(), problem, only=only, progress=seen.append)
+    assert seen and all(step.gap <= step.bound for step in seen)

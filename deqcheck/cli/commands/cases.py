@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from deqcheck.case import read_case
 from deqcheck.cli import embedded
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
@@ -18,9 +17,7 @@ from deqcheck.report.parts.console import columns, paper
 def command(form: str) -> None:
     """List the cases that come with deqcheck; `deqcheck run NAME` runs one."""
     with sentences():
-        titles = {
-            name: read_case(embedded.folder() / f"{name}.yaml").title for name in embedded.names()
-        }
+        titles = {name: case.title for name, case in embedded.cases().items()}
     if form == "json":
         to_stdout(dumps([{"name": name, "title": title} for name, title in titles.items()]))
         return

@@ -10,6 +10,7 @@ import click
 from deqcheck import engine
 from deqcheck.cli.embedded import QUICKSTART
 from deqcheck.cli.exit_code import exit_code
+from deqcheck.cli.keepsakes import Keepsakes, keepsake_options
 from deqcheck.cli.options import (
     Changes,
     Choice,
@@ -30,6 +31,7 @@ from deqcheck.report import renderer
 @choice_options
 @case_options
 @output_options()
+@keepsake_options
 @quiet_option
 @click.option(
     "--store",
@@ -46,6 +48,7 @@ def command(
     changes: Changes,
     form: str,
     output: Path | None,
+    keepsakes: Keepsakes,
     quiet: bool,
     folder: Path | None,
 ) -> None:
@@ -57,6 +60,7 @@ def command(
     destination = Destination(output, quiet)
     tasks = prepare(cases or (QUICKSTART,), changes)
     store = open_store(folder)
+    keepsakes.check(tasks, output)
     reports: list[Report] = []
     try:
         for task in tasks:
@@ -66,7 +70,7 @@ def command(
                     task.problem,
                     editions=choice.editions,
                     only=choice.only,
-                    progress=progress,
+                    progress=progress if progress.shown else None,
                     store=store,
                 )
             reports.append(replace(report, replay=report.replay or task.replay))
@@ -76,4 +80,5 @@ def command(
         # Whatever stops a later case, the finished ones are not lost.
         if reports:
             destination.write(renderer(form)(reports, destination.look))
+            keepsakes.write(reports)
     ctx.exit(exit_code(reports))

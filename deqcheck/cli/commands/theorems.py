@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +18,7 @@ from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, paper
 from deqcheck.report.parts.sentences import numbered
 from deqcheck.theorems.base import Statement
+from deqcheck.theorems.references import bibtex
 
 
 @click.group("theorems", invoke_without_command=True)
@@ -39,8 +38,9 @@ def command(ctx: click.Context, form: str) -> None:
 
 @command.command("show")
 @click.argument("id_", metavar="ID")
+@click.option("--bibtex", "citing", is_flag=True, help="Only the BibTeX entry of its paper.")
 @format_option("table", "json")
-def show(id_: str, form: str) -> None:
+def show(id_: str, citing: bool, form: str) -> None:
     """The statement ID: text, formulas with their equation numbers, status, erratum, citation."""
     known = {s.id: s for s in statements()}
     if id_ not in known:
@@ -48,7 +48,12 @@ def show(id_: str, form: str) -> None:
         hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck theorems` lists them"
         raise Complaint(f"deqcheck: there is no statement {id_!r}{hint}")
     statement = known[id_]
-    if form == "json":
+    if citing:
+        entry = bibtex(id_)
+        if entry is None:
+            raise Complaint(f"deqcheck: no BibTeX entry is known for {statement.cite.paper}")
+        to_stdout(f"{entry}\n")
+    elif form == "json":
         to_stdout(dumps(_entry(statement) | _details(statement)))
     else:
         to_stdout(paper(_page(statement), look_of_stdout()))
@@ -70,7 +75,8 @@ def _entry(s: type[Statement]) -> dict[str, Any]:
 
 def _details(s: type[Statement]) -> dict[str, Any]:
     return {
-        "statement": _text(s),
+        "statement": s.text(),
+        "bibtex": bibtex(s.id),
         "equations": s.cite.equations,
         "constants": dict(s.constants),
         "checks": [
@@ -81,11 +87,11 @@ def _details(s: type[Statement]) -> dict[str, Any]:
 
 def _page(s: type[Statement]) -> Iterator[RenderableType]:
     yield Text(f"{s.id}  {s.title}", "bold")
-    yield Text(", ".join(part for part in (s.cite.paper, s.cite.number, s.cite.equations) if part))
+    yield Text(str(s.cite))
     yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")
     yield Text(f"status: {s.status}; editions: {', '.join(s.editions)}")
     yield Text("")
-    yield Text(_text(s))
+    yield Text(s.text())
     yield Text("")
     for check in s.checks():
         yield Text(numbered(check))
@@ -97,8 +103,3 @@ def _page(s: type[Statement]) -> Iterator[RenderableType]:
     if s.erratum:
         yield Text("")
         yield Text(f"erratum: {s.erratum}")
-
-
-def _text(s: type[Statement]) -> str:
-    """The docstring; a line break within a paragraph is the source's, not the reader's."""
-    return re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(s.__doc__ or ""))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from deqcheck.records.claim import CurveFacts, Decision, Judged, Point
-from deqcheck.records.verdict import Report, Verdict
+from deqcheck.records.measured import Measured
+from deqcheck.records.verdict import Outcome, Report, Track, Verdict
 from deqcheck.report.parts.look import Look
-from deqcheck.report.parts.numbers import comparison, number
+from deqcheck.report.parts.numbers import comparison, number, with_error
 
 OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
 
@@ -68,6 +69,37 @@ def tell(judged: Judged, clock: Clock, look: Look) -> str:
 
 def failing(verdict: Verdict) -> Iterable[Judged]:
     return (h for h in verdict.hypotheses if h.decision is Decision.VIOLATED)
+
+
+def full_title(verdict: Verdict) -> str:
+    """`Theorem 1: Linear rate of the flow`."""
+    return f"{verdict.number}: {verdict.title}" if verdict.number else verdict.title
+
+
+def word(verdict: Verdict) -> str:
+    """The outcome, or what is known of it before training."""
+    if verdict.outcome is not None:
+        return verdict.outcome.value
+    if any(failing(verdict)):
+        return Outcome.NOT_APPLICABLE.value
+    holds = all(h.decision is Decision.HOLDS for h in verdict.hypotheses)
+    return "hypotheses hold" if holds else "hypotheses open"
+
+
+def run_length(track: Track, clock: Clock, look: Look) -> str:
+    """How long a run was, and from which loss to which."""
+    steps, time = int(track.k[-1]), number(track.t[-1])
+    length = f"flow until t = {time}" if clock.flow else f"{steps} steps (t = {time})"
+    first, last = (with_error(track.loss[i], look) for i in (0, -1))
+    return f"{length}, loss {first} -> {last}"
+
+
+def vector(m: Measured, look: Look) -> str:
+    """A scalar, or the range of a vector."""
+    if not isinstance(m.value, float):
+        ends = (number(float(m.value.min())), number(float(m.value.max())))
+        return f"{ends[0]} .. {ends[1]} ({len(m)} values)"
+    return with_error(m, look)
 
 
 def _claim(judged: Judged, look: Look) -> str:

@@ -1,0 +1,94 @@
+"""What a run leaves beside its result: a picture, and a page to send to a co-author."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deqcheck.cli.errors import Complaint
+from deqcheck.cli.options import F
+from deqcheck.cli.output import NewFile
+from deqcheck.report import renderer
+from deqcheck.report.parts.look import Look
+
+if TYPE_CHECKING:
+    from deqcheck.cli.work import Task
+    from deqcheck.records.verdict import Report
+
+
+@dataclass(frozen=True)
+class Keepsakes:
+    plot: NewFile | None = None
+    html: NewFile | None = None
+
+    @classmethod
+    def asked(cls, plot: Path | None, html: Path | None, force: bool) -> Keepsakes:
+        """Whatever cannot be written is refused now, before the long work."""
+        if plot is not None:
+            _check_format(plot)
+            if html is not None and plot.resolve() == html.resolve():
+                raise Complaint(f"{plot} is to hold two things")
+        return cls(
+            None if plot is None else NewFile(plot, force),
+            None if html is None else NewFile(html, force),
+        )
+
+    def check(self, tasks: Sequence[Task], output: Path | None) -> None:
+        """A picture shows one case, and one that trains."""
+        for file in (self.plot, self.html):
+            if file is not None and output is not None and output.resolve() == file.path:
+                raise Complaint(f"{output} is to hold two things")
+        if self.plot is None:
+            return
+        if len(tasks) > 1:
+            raise Complaint(f"--plot draws one case; {len(tasks)} were given")
+        if tasks[0].case.train is None:
+            raise Complaint(f"{tasks[0].case.name}: nothing to draw: the case has no 'train'")
+
+    def write(self, reports: Sequence[Report]) -> None:
+        if self.html is not None:
+            self.html.write(renderer("html")(reports, Look()))
+        if self.plot is not None:
+            from deqcheck.report.parts.picture import draw
+
+            picture = draw(reports[0], self.plot.path.suffix[1:].lower())
+            if picture is None:
+                click.echo(f"{reports[0].name}: nothing to draw: the run has no steps", err=True)
+            else:
+                self.plot.write(picture)
+
+
+def _check_format(plot: Path) -> None:
+    from deqcheck.report.parts import picture
+
+    if plot.suffix[1:].lower() not in picture.FORMATS:
+        known = ", ".join(f".{form}" for form in picture.FORMATS)
+        raise Complaint(f"cannot draw {plot}: expected a name that ends in one of {known}")
+    if not picture.available():
+        raise Complaint(f"deqcheck: {picture.REMEDY}")
+
+
+def keepsake_options(function: F) -> F:
+    """`--plot`, `--html` and `--force`, given to the function as `keepsakes`."""
+    path = click.Path(path_type=Path, dir_okay=False)
+
+    @click.option(
+        "--plot",
+        type=path,
+        metavar="FILE",
+        help="Draw the run into FILE, whose name ends in .png, .svg or .pdf (needs matplotlib).",
+    )
+    @click.option(
+        "--html", type=path, metavar="FILE", help="Write a page that stands alone into FILE, too."
+    )
+    @click.option("--force", is_flag=True, help="Replace the files of --plot and --html.")
+    @wraps(function)
+    def wrapped(*args: Any, plot: Path | None, html: Path | None, force: bool, **more: Any) -> Any:
+        return function(*args, keepsakes=Keepsakes.asked(plot, html, force), **more)
+
+    return wrapped  # type: ignore[return-value]

@@ -1,0 +1,123 @@
+"""Statements as Markdown: the theory of each paper, and the errata with their counterexamples."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+
+from deqcheck.case import Case
+from deqcheck.docs import Cases
+from deqcheck.registry import members
+from deqcheck.theorems.base import CORRECTED, PRINTED, Statement
+
+ERRATA = "errata"
+# What a counterexample shows of the printed edition, the most telling first.
+TELLING = ("refuted", "inconsistent", "not applicable")
+
+INTRODUCTION = """\
+# What is wrong in print, with counterexamples to run
+
+Each entry names the statement, says what is wrong and what holds instead, and gives a case of the
+package that shows it. `sound` means that the statement holds as printed and that there is a
+remark about it all the same; `typo` that a reader can repair it; `false` that a counterexample
+exists; `vacuous` that its hypotheses cannot hold; `unproven` that the proof does not support it.
+"""
+
+
+def titles() -> dict[str, str]:
+    """`errata`, and `theory/PAPER` for each paper that has statements."""
+    theory = {f"theory/{paper}": _paper_title(paper) for paper in _papers()}
+    return {ERRATA: "What is wrong in print, with counterexamples to run"} | theory
+
+
+def render(topic: str, cases: Cases) -> str:
+    if topic == ERRATA:
+        return _errata(cases())
+    return _theory(topic.partition("/")[2], cases())
+
+
+def _papers() -> dict[str, list[type[Statement]]]:
+    found: dict[str, list[type[Statement]]] = {}
+    for statement in members("deqcheck.theorems", Statement):
+        found.setdefault(statement.id.partition("/")[0], []).append(statement)
+    return found
+
+
+def _paper_title(paper: str) -> str:
+    """What the folder of its statements calls the work."""
+    package = importlib.import_module(f"deqcheck.theorems.{paper}")
+    return " ".join(inspect.cleandoc(package.__doc__ or paper).split())
+
+
+def _theory(paper: str, cases: Mapping[str, Case]) -> str:
+    parts = [f"# {_paper_title(paper)}\n"]
+    introduction = files("deqcheck.docs").joinpath("theory", f"{paper}.md")
+    if introduction.is_file():
+        parts.append(introduction.read_text(encoding="utf-8"))
+    parts += ["\n".join(_card(statement, cases)) for statement in _papers()[paper]]
+    return "\n".join(parts)
+
+
+def _card(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
+    yield f"## {s.id}: {s.title}\n"
+    yield f"{s.cite}. Status: {s.status}. Editions: {', '.join(s.editions)}.\n"
+    yield f"{s.text()}\n"
+    for check in s.checks():
+        number = f" [{check.equation}]" if check.equation else ""
+        yield f"- {check.name}{number}: `{check.formula.text}`"
+    yield ""
+    if s.constants:
+        yield "Free constants:\n"
+        yield from (f"- {name}: {meaning}" for name, meaning in s.constants.items())
+        yield ""
+    if s.erratum:
+        yield f"Erratum: {s.erratum}\n"
+    expecting = [name for name, case in cases.items() if s.id in case.expect]
+    if expecting:
+        yield f"Cases: {', '.join(expecting)}.\n"
+
+
+def _errata(cases: Mapping[str, Case]) -> str:
+    parts = [INTRODUCTION]
+    for paper, statements in _papers().items():
+        with_erratum = [s for s in statements if s.erratum]
+        if with_erratum:
+            parts.append(f"## {_paper_title(paper)}\n")
+            parts += ["\n".join(_entry(s, cases)) for s in with_erratum]
+    return "\n".join(parts)
+
+
+def _entry(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
+    yield f"### {s.id} ({s.cite.number}): {s.status}\n"
+    yield f"{s.erratum}\n"
+    example = _counterexample(s, cases)
+    if example is not None:
+        yield "```console"
+        yield f"$ deqcheck run {example} --only {s.id} --edition both --quiet"
+        for edition in s.editions:
+            outcome = _expected(cases[example], s.id, edition)
+            yield f"{outcome.upper()} {s.id} ({edition}) {example}" if outcome else "..."
+        yield "```\n"
+
+
+def _counterexample(s: type[Statement], cases: Mapping[str, Case]) -> str | None:
+    """The case in which the printed edition fares worst, if it fares differently at all.
+
+    Of several, the one that speaks of the fewest statements.
+    """
+    # A case in a folder `slow` takes minutes.
+    quick = (name for name in cases if "slow" not in name.split("/"))
+    specific = sorted(quick, key=lambda name: len(cases[name].expect))
+    for outcome in TELLING:
+        for name in specific:
+            printed, corrected = (_expected(cases[name], s.id, e) for e in (PRINTED, CORRECTED))
+            if printed == outcome and (printed != corrected or s.status == "vacuous"):
+                return name
+    return None
+
+
+def _expected(case: Case, ident: str, edition: str) -> str | None:
+    entry = case.expect.get(ident)
+    return entry if entry is None or isinstance(entry, str) else entry.get(edition)

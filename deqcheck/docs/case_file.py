@@ -1,0 +1,98 @@
+"""The case file, from the fields that the kinds declare."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from deqcheck.case.schema import CaseFile
+from deqcheck.docs import Cases
+from deqcheck.fields import REQUIRED, Free, Inline, Part, Section, Spec, specs
+from deqcheck.registry import kinds
+
+TOPIC = "case"
+TITLE = "The case file, version 1"
+INTRODUCTION = f"""\
+# {TITLE}
+
+A case is a YAML mapping. A kind may be given as a mapping, `{{kind: gaussian, scale: 0.3}}`, or as
+a bare word, `zero`, where it needs nothing else. `1e-3` is a number. Paths are relative to the
+case. Unknown keys, duplicate keys, wrong types and values out of range are all reported at once.
+`deqcheck validate CASE` reads and checks a case without running it.
+"""
+
+
+def titles() -> dict[str, str]:
+    return {TOPIC: TITLE}
+
+
+def render(topic: str, cases: Cases) -> str:
+    parts = [INTRODUCTION, *_table(CaseFile)]
+    for key, spec in specs(CaseFile).items():
+        if isinstance(spec, Section):
+            parts += [f"## {key}\n", _text(spec.record), *_table(spec.record)]
+    for package, keys in _packages().items():
+        parts.append(f"## Kinds for {', '.join(keys)}\n")
+        for kind, cls in kinds(package).items():
+            parts += [f"### {kind}\n", _text(cls), *_arrays(cls), *_table(cls)]
+    return "\n".join(parts)
+
+
+def _packages() -> dict[str, list[str]]:
+    """The registries that a case can reach, with the keys under which it does."""
+    found: dict[str, list[str]] = {}
+    waiting: list[tuple[str, type]] = [("", CaseFile)]
+    seen: set[type] = set()
+    while waiting:
+        owner, cls = waiting.pop(0)
+        if cls in seen:
+            continue
+        seen.add(cls)
+        for key, spec in specs(cls).items():
+            inner = spec.inner if isinstance(spec, Free) else spec
+            if isinstance(inner, Section):
+                waiting.append((f"{key}.", inner.record))
+            if isinstance(inner, Part):
+                if f"{owner}{key}" not in found.setdefault(inner.package, []):
+                    found[inner.package].append(f"{owner}{key}")
+                waiting += [(f"{key}.", kind) for kind in kinds(inner.package).values()]
+    return {package: [f"`{key}`" for key in keys] for package, keys in found.items()}
+
+
+def _text(cls: type) -> str:
+    return " ".join(inspect.cleandoc(cls.__doc__ or "").split()) + "\n"
+
+
+def _arrays(cls: type) -> Iterator[str]:
+    """Of a model: what `values` and `npz` call its arrays."""
+    for name, title in (("data_arrays", "Data"), ("parameters", "Parameters")):
+        shapes = getattr(cls, name, None)
+        if isinstance(shapes, dict):
+            listed = ", ".join(f"{array} ({' x '.join(s)})" for array, s in shapes.items())
+            yield f"{title}: {listed}.\n"
+    losses = getattr(cls, "losses", ())
+    if losses:
+        yield f"Losses: {', '.join(losses)}; default: {getattr(cls, 'default_loss', '')}.\n"
+
+
+def _table(cls: type) -> Iterator[str]:
+    fields = specs(cls)
+    if not fields:
+        yield "No fields.\n"
+        return
+    yield "| key | expected | default | meaning |"
+    yield "|---|---|---|---|"
+    for key, spec in fields.items():
+        name = "(any name)" if isinstance(spec, Inline) else f"`{key}`"
+        yield f"| {name} | {_cell(spec.expected)} | {_default(spec)} | {_cell(spec.doc)} |"
+    yield ""
+
+
+def _default(spec: Spec) -> str:
+    if spec.default is REQUIRED:
+        return "required"
+    return "" if spec.default in (None, {}, "") else f"`{spec.default}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

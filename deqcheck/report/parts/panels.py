@@ -1,0 +1,297 @@
+"""What a picture of a report shows, before anything is drawn.
+
+Every picture, whoever draws it, is made from these records: the loss against its bounds, the
+quantities that a bound keeps above a floor, and the hypotheses with their margins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deqcheck.records.claim import CurveFacts, Decision, Judged
+from deqcheck.records.verdict import Outcome, Report, Track, Verdict
+from deqcheck.report.parts.curves import Bound, bounds, relative_bound
+from deqcheck.report.parts.sentences import Clock, numbered
+from deqcheck.report.parts.thin import thin
+
+# How far below the loss, as a factor, a bound is followed before it leaves the picture.
+WINDOW = 1e3
+POINTS = 300
+# Below this the quotients of an axis leave the range of floats.
+SMALLEST = 1e-280
+# A logarithmic x axis needs at least this ratio between its ends to show more than a linear one.
+SPAN = 30.0
+LOWER = (">=", ">")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One curve. `measured` curves are drawn heavier than what is claimed of them."""
+
+    label: str
+    x: np.ndarray
+    y: np.ndarray
+    measured: bool = False
+    # The first step at which the claim is violated.
+    violation: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    x_label: str
+    y_label: str
+    traces: tuple[Trace, ...]
+    log_x: bool = False
+    log_y: bool = True
+    # Nothing is decided beyond these ends, each of one bound.
+    horizons: tuple[float, ...] = ()
+    # The error bar of what is measured, in units of y: nothing is decided below it.
+    resolution: Trace | None = None
+    # Time for one step where x counts steps: the second clock.
+    step: float | None = None
+
+    def x_range(self) -> tuple[float, float]:
+        xs = np.concatenate([trace.x for trace in self.traces])
+        low, high = float(xs.min()), float(xs.max())
+        return (low, high) if high > low else (low, low + 1.0)
+
+    def y_range(self) -> tuple[float, float]:
+        """Around what is measured; a bound far below it may leave the picture."""
+        measured = [t.y[np.isfinite(t.y)] for t in self.traces if t.measured]
+        every = np.concatenate([t.y[np.isfinite(t.y)] for t in self.traces])
+        if not self.log_y:
+            return _padded(float(every.min()), float(every.max()))
+        own = np.concatenate(measured) if measured else every
+        low = max(float(every.min()), float(own.min()) / WINDOW)
+        high = min(float(every.max()), float(own.max()) * WINDOW)
+        room = (high / low) ** 0.05 if high > low else 3.0
+        return low / room, high * room
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A hypothesis: above 1 it holds with room. No ratio where one side is 0."""
+
+    label: str
+    ratio: float | None
+    decision: Decision
+
+
+def panels(report: Report) -> list[Panel]:
+    """The loss first; nothing where the run recorded nothing."""
+    if report.track is None or len(report.track.k) < 2:
+        return []
+    loss = _loss(report, report.track)
+    return [*([loss] if loss else []), *_floors(report, report.track)]
+
+
+def bars(report: Report) -> list[Bar]:
+    """Every hypothesis; what several statements share appears once, under all their names."""
+    owners: dict[tuple[str, float | None, Decision], dict[str, None]] = {}
+    for verdict in report.verdicts:
+        for h in verdict.hypotheses:
+            key = (numbered(h), h.ratio, h.decision)
+            owners.setdefault(key, {})[_statement(verdict)] = None
+    return [
+        Bar(f"{'; '.join(names)}: {name}", ratio, decision)
+        for (name, ratio, decision), names in owners.items()
+    ]
+
+
+def _loss(report: Report, track: Track) -> Panel | None:
+    start = float(track.gap.value[0])
+    if not start > 0:
+        return None
+    clock = Clock.of(report)
+    x = _x(clock, track)
+    claimed = list(_claimed(report, clock))
+    gap = _trace("measured: loss - infimum", x, track.gap.value / start, True)
+    log_x = _straighter_in_log(gap)
+    traces = [gap, *_companion(report, clock), *(trace for _, trace in claimed)]
+    panel = Panel(
+        title="Loss against its bounds" if claimed else "Loss (no bound is claimed)",
+        x_label=_x_label(clock),
+        y_label="relative to the start",
+        traces=_shown(traces, log_x),
+        log_x=log_x,
+        horizons=_horizons((facts for facts, _ in claimed), clock),
+        # An infinite radius covers the whole picture.
+        resolution=_trace("", x, np.minimum(track.gap.error / start, 1 / SMALLEST)),
+        step=_step(clock, track),
+    )
+    return panel if panel.traces else None
+
+
+def _claimed(report: Report, clock: Clock) -> Iterator[tuple[CurveFacts, Trace]]:
+    """The bounds that are claimed, equal ones of several statements under one label."""
+    groups: dict[bytes, list[Bound]] = {}
+    for bound in bounds(report):
+        values = relative_bound(bound)
+        if values is not None:
+            groups.setdefault(values.tobytes(), []).append(bound)
+    for group in groups.values():
+        facts, judged = group[0].facts, group[0].judged
+        owners = dict.fromkeys(_statement(bound.verdict) for bound in group)
+        label = f"{'; '.join(owners)}: {numbered(judged)}"
+        trace = _trace(label, _x(clock, facts), facts.bound.value)
+        yield facts, replace(trace, violation=_violation(facts, clock))
+
+
+def _companion(report: Report, clock: Clock) -> Iterator[Trace]:
+    other = report.companion
+    if other is not None and len(other.k) and other.gap.value[0] > 0:
+        label = f"{report.companion_name}, for comparison"
+        yield _trace(label, _x(clock, other), other.gap.value / other.gap.value[0], True)
+
+
+def _floors(report: Report, track: Track) -> list[Panel]:
+    """Lower bounds along the run, and recorded quantities that a claim keeps above a floor.
+
+    Floors of the same measured curve share a panel.
+    """
+    clock = Clock.of(report)
+    found: dict[tuple[bytes, bytes], Panel] = {}
+    for verdict in report.verdicts:
+        for judged in verdict.conclusions:
+            panel = _floor(verdict, judged, track, clock)
+            if panel is None or verdict.outcome is Outcome.NOT_APPLICABLE:
+                continue
+            key = (panel.traces[0].x.tobytes(), panel.traces[0].y.tobytes())
+            found[key] = _joined(found[key], panel) if key in found else panel
+    return list(found.values())
+
+
+def _joined(panel: Panel, other: Panel) -> Panel:
+    """The floors of the other panel, too, unless they are there already."""
+    seen = {trace.y.tobytes() for trace in panel.traces}
+    added = tuple(trace for trace in other.traces[1:] if trace.y.tobytes() not in seen)
+    return replace(
+        panel,
+        traces=panel.traces + added,
+        log_y=panel.log_y and other.log_y,
+        horizons=tuple(sorted({*panel.horizons, *other.horizons})),
+    )
+
+
+def _floor(verdict: Verdict, judged: Judged, track: Track, clock: Clock) -> Panel | None:
+    if judged.relation not in LOWER:
+        return None
+    facts = judged.curve
+    if facts is not None:
+        left, right = judged.formula.split(judged.relation, 1)
+        x = _x(clock, facts)
+        value = _trace(f"measured: {left.strip()}", x, facts.value.value, True)
+        claim = _trace(_claim_label(verdict, judged, right), x, facts.bound.value)
+        traces = (value, replace(claim, violation=_violation(facts, clock)))
+        return _panel(judged.name, clock, track, traces, _horizons([facts], clock))
+    for name in verdict.drivers:
+        if name in track.series:
+            k, t, values = track.series[name]
+            # The claim is about the infimum of just this series.
+            if judged.left.value == float(np.min(values.value)):
+                x = (t if clock.flow else k).astype(float)
+                value = _trace(f"measured: {name}", x, values.value, True)
+                right = judged.formula.split(judged.relation, 1)[1]
+                label = _claim_label(verdict, judged, right)
+                floor = _trace(label, x[[0, -1]], np.full(2, judged.right.value))
+                return _panel(judged.name, clock, track, (value, floor))
+    return None
+
+
+def _claim_label(verdict: Verdict, judged: Judged, right: str) -> str:
+    return f"{_statement(verdict)}: {numbered(replace(judged, name=right.strip()))}"
+
+
+def _panel(
+    title: str,
+    clock: Clock,
+    track: Track,
+    traces: Sequence[Trace],
+    horizons: tuple[float, ...] = (),
+) -> Panel | None:
+    log_y = all((trace.y > 0).all() for trace in traces)
+    shown = _shown(traces, False) if log_y else tuple(traces)
+    if not shown:
+        return None
+    step = _step(clock, track)
+    return Panel(title, _x_label(clock), "", shown, False, log_y, horizons, step=step)
+
+
+def _statement(verdict: Verdict) -> str:
+    """`Theorem 1`, and the edition where it is not the usual one."""
+    name = verdict.number or verdict.id
+    return f"{name} (printed)" if verdict.edition == "printed" else name
+
+
+def _x(clock: Clock, record: Track | CurveFacts) -> np.ndarray:
+    return np.asarray(record.t if clock.flow else record.k, dtype=float)
+
+
+def _x_label(clock: Clock) -> str:
+    return "time t of the flow" if clock.flow else "step k"
+
+
+def _step(clock: Clock, track: Track) -> float | None:
+    return None if clock.flow or not track.k[-1] else float(track.t[-1] / track.k[-1])
+
+
+def _trace(label: str, x: np.ndarray, y: np.ndarray, measured: bool = False) -> Trace:
+    at = thin(len(x), POINTS)
+    return Trace(label, np.asarray(x, dtype=float)[at], np.asarray(y, dtype=float)[at], measured)
+
+
+def _shown(traces: Sequence[Trace], log_x: bool) -> tuple[Trace, ...]:
+    """What logarithms can show; nothing where the first trace cannot be shown."""
+    shown = []
+    for trace in traces:
+        keep = np.isfinite(trace.y) & (trace.y > SMALLEST) & ((trace.x > 0) | (not log_x))
+        shown.append(replace(trace, x=trace.x[keep], y=trace.y[keep]))
+    if not shown or not len(shown[0].x):
+        return ()
+    return tuple(trace for trace in shown if len(trace.x))
+
+
+def _horizons(curves: Iterator[CurveFacts] | Sequence[CurveFacts], clock: Clock) -> tuple:
+    """Where the bounds end to be decided before the run ends."""
+    ends = set()
+    for facts in curves:
+        if facts.horizon is not None and facts.horizon != facts.last and not facts.first_violation:
+            ends.add(float(facts.horizon_t or 0.0) if clock.flow else float(facts.horizon))
+    return tuple(sorted(ends))
+
+
+def _violation(facts: CurveFacts, clock: Clock) -> tuple[float, float] | None:
+    first = facts.first_violation
+    if first is None:
+        return None
+    at = int(np.flatnonzero((facts.k == first.k) & (facts.t == first.t))[0])
+    y = float(facts.value.value[at])
+    return (first.t if clock.flow else float(first.k), y) if y > 0 else None
+
+
+def _straighter_in_log(trace: Trace) -> bool:
+    """Whether log y is nearer to a line in log x (a power law) than in x (an exponential)."""
+    # Before it has begun to fall, every law is flat.
+    keep = (trace.x > 0) & (trace.y > 0) & (trace.y < trace.y[0] / 2)
+    x, y = trace.x[keep], trace.y[keep]
+    if len(x) < 4 or x[-1] < SPAN * x[0]:
+        return False
+    return _bend(np.log(x), np.log(y)) < _bend(x, np.log(y))
+
+
+def _bend(x: np.ndarray, y: np.ndarray) -> float:
+    """Root mean square distance from the best line, each stretch of x counting by its length."""
+    weight = np.sqrt(np.gradient(x) / (x[-1] - x[0]))
+    centred = x - x.mean()
+    system = np.stack([np.ones_like(x), centred / np.abs(centred).max()], axis=1) * weight[:, None]
+    rest = np.linalg.lstsq(system, y * weight, rcond=None)[0]
+    return float(np.linalg.norm(system @ rest - y * weight))
+
+
+def _padded(low: float, high: float) -> tuple[float, float]:
+    room = 0.05 * (high - low) or 0.5
+    return low - room, high + room

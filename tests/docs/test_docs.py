@@ -1,0 +1,83 @@
+"""Every command that a document shows is run, and prints what the document says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from deqcheck import docs
+from deqcheck.cli import embedded
+from deqcheck.cli.main import cli
+from deqcheck.engine import statements
+from deqcheck.fields import specs
+from deqcheck.registry import kinds
+from deqcheck.report.parts import picture
+
+from .console import ROOT, perform, steps
+
+README = ROOT / "README.md"
+
+
+@pytest.mark.parametrize("topic", docs.topics())
+def test_a_topic_shows_what_happens(topic: str, tmp_path: Path) -> None:
+    text = docs.text(topic, embedded.cases)
+    if "--plot" in text and not picture.available():
+        pytest.skip("no matplotlib")
+    assert not perform(text, tmp_path)
+
+
+@pytest.mark.skipif(not README.exists(), reason="no README")
+def test_the_readme_shows_what_happens(tmp_path: Path) -> None:
+    assert not perform(README.read_text(), tmp_path)
+
+
+def test_there_are_commands_to_run() -> None:
+    for topic in ("verdict", "errors", "sharing", "extend", "errata"):
+        shown = steps(docs.text(topic, embedded.cases))
+        assert any(step.command for step in shown), topic
+
+
+def test_every_paper_has_its_theory() -> None:
+    papers = {s.id.partition("/")[0] for s in statements()}
+    topics = docs.topics()
+    for paper in papers:
+        assert f"theory/{paper}" in topics
+        told = docs.text(f"theory/{paper}", embedded.cases)
+        mine = [s for s in statements() if s.id.startswith(f"{paper}/")]
+        assert all(f"## {s.id}: {s.title}" in told for s in mine)
+        assert all(check.formula.text in told for s in mine for check in s.checks())
+        assert (ROOT / "deqcheck" / "docs" / "theory" / f"{paper}.md").exists()
+
+
+def test_every_erratum_is_told_and_every_false_statement_has_a_counterexample() -> None:
+    told = docs.text("errata", embedded.cases)
+    for s in statements():
+        if s.erratum:
+            assert s.erratum in told
+        if s.status == "false" and len(s.editions) > 1:
+            assert f"--only {s.id} --edition both" in told, s.id
+
+
+def test_the_case_reference_has_every_kind_and_field() -> None:
+    told = docs.text("case", embedded.cases)
+    for package in ("data", "models", "losses", "inits", "dynamics", "targets"):
+        for kind, cls in kinds(f"deqcheck.{package}").items():
+            assert f"### {kind}\n" in told
+            assert all(f"`{key}`" in told or "(any name)" in told for key in specs(cls))
+
+
+def test_the_command_lists_and_prints() -> None:
+    call = CliRunner()
+    listed = call.invoke(cli, ["docs"])
+    assert listed.exit_code == 0
+    assert all(topic in listed.output for topic in docs.topics())
+    assert max(map(len, listed.output.splitlines())) <= 80
+    assert call.invoke(cli, ["docs", "verdict"]).output == docs.text("verdict", embedded.cases)
+
+
+def test_an_unknown_topic_gets_a_suggestion() -> None:
+    result = CliRunner().invoke(cli, ["docs", "verdicts"])
+    assert result.exit_code == 2
+    assert "did you mean 'verdict'?" in result.output
