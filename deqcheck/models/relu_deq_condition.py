@@ -149,21 +149,18 @@ class Condition:
         return self._memory[key]
 
     def _allowing(self, step: float, limit: Limit) -> float:
-        def room(x: float) -> float:
-            delta = float(np.exp(x))
-            return min(self.worst(delta), float(np.log(limit(delta).value / step)))
+        def rooms(deltas: np.ndarray) -> np.ndarray:
+            loose = np.log(limit(deltas).value / step)
+            return np.minimum([self.worst(float(d)) for d in deltas], loose)
 
-        samples = self._samples
-        loose = np.log(limit(samples).value / step)
-        if loose.max() < -BETWEEN:
+        coarse = self._samples
+        if np.log(limit(coarse).value.max() / step) < -BETWEEN:
             return self.best
-        rooms = np.minimum([self.worst(float(d)) for d in samples], loose)
-        top = int(np.argmax(rooms))
-        if rooms[top] < -BETWEEN:
-            return self.best
-        ends = samples[[max(top - 1, 0), min(top + 1, len(samples) - 1)]]
-        found = _top(room, *np.log(ends).tolist())
-        return float(np.exp(found)) if room(found) > 0 else self.best
+        top = int(np.argmax(rooms(coarse)))
+        low, high = coarse[max(top - 1, 0)], coarse[min(top + 1, len(coarse) - 1)]
+        fine = np.geomspace(low, high, WINDOW_SAMPLES)
+        found = rooms(fine)
+        return float(fine[int(np.argmax(found))]) if found.max() > 0 else self.best
 
     def widest(self, limit: Limit) -> float:
         """The delta of the window that allows the largest steps."""

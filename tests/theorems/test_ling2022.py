@@ -38,11 +38,12 @@ def paired() -> Problem:
     """Two copies of each unit with opposite output weights: yhat(0) = 0 with |a(0)| = 1."""
     W1, U1 = np.array([[0.1, -0.2], [0.05, 0.15]]), np.array([[1, 0.2], [-0.1, 1]])
     X = np.array([[1, 0.3], [0.2, 1]])
-    return relu_deq(
+    p = relu_deq(
         4, 2, 2, W=np.tile(W1, (2, 2)) / 2, U=1000 * np.vstack([U1, U1]),
         a=[0.5, 0.5, -0.5, -0.5], X=np.sqrt(2) * X / np.linalg.norm(X, axis=0), y=[1, -0.5],
         train=GradientFlow(horizon=2e-7),
     )  # fmt: skip
+    return replace(p, record_points=30)
 
 
 @pytest.fixture(scope="module")
