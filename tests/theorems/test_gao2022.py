@@ -17,9 +17,11 @@ from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, Report
 from deqcheck.search import search
+from deqcheck.theorems.gao2022.bounds import worst
 from deqcheck.theorems.gao2022.constants import NAMES, Start, Strength, choose
 from deqcheck.theorems.gao2022.eta_claim import StepClaim
 from deqcheck.theorems.gao2022.lem3_1 import Lemma31
@@ -268,3 +270,13 @@ def test_the_sweep_count_never_exceeds_its_bound(implicit: Builder) -> None:
         p = implicit(3, 4, 6, q=0.7, seed=seed)
         names = {c.name: c.judge().decision for c in Lemma31().claims(p, p.start)}
         assert names.get(Lemma31.forward.name) is Decision.HOLDS
+
+
+def test_the_worst_of_several_claims_is_never_one_that_holds_by_chance() -> None:
+    holds, undecided, violated = (
+        Claim("", Measured(left, error), ">=", Measured(1.0))
+        for left, error in ((1.1, 0.0), (1.2, 0.5), (0.9, 0.01))
+    )
+    assert worst([holds, undecided]) == [undecided]
+    assert worst([holds, undecided, violated]) == [violated]
+    assert worst([]) == []

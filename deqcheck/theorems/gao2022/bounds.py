@@ -29,13 +29,13 @@ def cite(number: str, equations: str = "") -> Cite:
 
 
 def worst(claims: Iterable[Claim]) -> list[Claim]:
-    """Of several claims the one with the least room; a violated one before all others."""
-    ranked = sorted(((c.judge(), c) for c in claims), key=lambda judged: _rank(judged[0]))
-    return [claim for _, claim in ranked[:1]]
+    """Of several claims a violated one, else an undecided one, else that with the least room."""
+    return sorted(claims, key=lambda claim: _rank(claim.judge()))[:1]
 
 
-def _rank(judged: Judged) -> tuple[bool, float]:
-    return judged.decision is not Decision.VIOLATED, judged.ratio or inf
+def _rank(judged: Judged) -> tuple[int, float]:
+    order = (Decision.VIOLATED, Decision.UNDECIDED, Decision.HOLDS)
+    return order.index(judged.decision), inf if judged.ratio is None else judged.ratio
 
 
 class TrainedNetwork(Statement):

@@ -133,9 +133,12 @@ class Iterates:
     def _sweeps(self) -> Iterable[tuple[int, np.ndarray, float]]:
         s = self.state
         scale, Z = s.gamma * s.A, s.Phi
-        # One sweep multiplies the error by at most q and adds its own rounding.
-        size = float(np.linalg.norm(scale)) * float(np.linalg.norm(s.Z))
-        noise = errors.rounding(1, np.sqrt(s.m) * (size + float(np.linalg.norm(s.Phi))))
+        # One sweep multiplies the error by at most q and adds its own rounding; no iterate exceeds
+        # |Phi|/(1 - q).
+        size = float(np.linalg.norm(s.Phi))
+        noise = errors.rounding(
+            1, np.sqrt(s.m) * size * (1 + float(np.linalg.norm(scale)) / (1 - self.q))
+        )
         radius = s.Phi_radius
         for sweep in range(1, CAP + 1):
             yield sweep, Z, radius
