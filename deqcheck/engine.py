@@ -47,12 +47,15 @@ def run(
         return _no_equilibrium(case, stop, started)
     trajectory = _trained(problem, asked, progress or silent) if problem.train else None
     verdicts = tuple(_judge(s, case, problem, trajectory) for s in asked)
+    other = problem.companion
     return Report(
         **_labels(case),
         quantities=measured,
         verdicts=verdicts,
         status=trajectory.status if trajectory else Status.COMPLETED,
         track=_track(problem, trajectory) if trajectory else None,
+        companion=_track(other, _trained(other, (), progress or silent)) if other else None,
+        companion_name=other.model.kind if other else "",
         notes=trajectory.notes if trajectory else (),
         seconds=time.perf_counter() - started,
     )
@@ -128,6 +131,7 @@ def _verdict(s: Statement, case: Any, p: Problem, hypotheses: tuple, **more: Any
         hypotheses=hypotheses,
         constants=s.chosen(p),
         quantities=s.quantities(p),
+        notes=tuple(s.notes(p)),
         erratum=s.erratum,
         expected=_expected(case.expect.get(s.id), s.edition),
     )
@@ -153,6 +157,9 @@ def chosen(
         if p.model.kind not in known[id_].models:
             models = " and ".join(known[id_].models)
             raise UsageError(f"{id_} speaks of {models}, the case's model is {p.model.kind}")
+        if known[id_].losses and p.loss not in known[id_].losses:
+            losses = " and ".join(known[id_].losses)
+            raise UsageError(f"{id_} speaks of the loss {losses}, the case's loss is {p.loss}")
     wanted_editions = editions or _case_editions(case)
     return [
         known[id_](edition, case.constants.get(id_))
@@ -162,7 +169,7 @@ def chosen(
 
 
 def _speaks_of(s: type[Statement], p: Problem) -> bool:
-    if p.model.kind not in s.models:
+    if p.model.kind not in s.models or (s.losses and p.loss not in s.losses):
         return False
     return p.train is None or p.dynamics in s.dynamics or STATIC in s.dynamics
 

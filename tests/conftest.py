@@ -22,6 +22,7 @@ def delm_problem(
     scale: float = 0.5,
     seed: int = 0,
     train: Any = None,
+    loss: Any = None,
     **arrays: Any,
 ) -> Problem:
     r = np.random.default_rng(seed)
@@ -30,7 +31,7 @@ def delm_problem(
     theta = {"A": scale * r.normal(size=(m, m)), "B": scale * r.normal(size=(my, m))}
     data = {name: given.get(name, a) for name, a in data.items()}
     theta = {name: given.get(name, a) for name, a in theta.items()}
-    return Problem(Delm(gamma=gamma).build(data, Square()), theta, train)
+    return Problem(Delm(gamma=gamma).build(data, loss or Square()), theta, train)
 
 
 def bare_case(**more: Any) -> SimpleNamespace:

@@ -24,19 +24,36 @@ def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> Prob
 
     `scales` are further factors on the arrays, beside those of the case.
     """
-    from deqcheck.models.problem import Problem
-
     if scales:
         both = {name: f * case.rescale.get(name, 1.0) for name, f in scales.items()}
         case = replace(case, rescale={**case.rescale, **both})
-
     try:
-        model, theta0 = _build(case)
+        problem = _problem(case)
+        if case.compare is None:
+            return problem
+        with below("compare"):
+            return replace(problem, companion=_problem(_companion(case)))
     except Refusal as refusal:
         raise located(case.name, case.lines, refusal.problems) from None
     except MemoryError:
-        problem = ("data", "the arrays of this case do not fit into memory")
-        raise located(case.name, case.lines, [problem]) from None
+        sentence = "the arrays of this case do not fit into memory"
+        raise located(case.name, case.lines, [("data", sentence)]) from None
+
+
+def _companion(case: Case) -> Case:
+    """The model of `compare` on the same data."""
+    other = case.compare
+    loss = case.loss
+    if loss.kind not in other.model.losses:
+        raise Refusal("model", f"{other.model.kind!r} has no theory for the loss {loss.kind!r}")
+    shared = {n: f for n, f in case.rescale.items() if n in other.model.data_arrays}
+    return replace(case, model=other.model, init=other.init, train=other.train, rescale=shared)
+
+
+def _problem(case: Case) -> Problem:
+    from deqcheck.models.problem import Problem
+
+    model, theta0 = _build(case)
     return Problem(
         model=model,
         theta0=theta0,

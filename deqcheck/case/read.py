@@ -28,6 +28,7 @@ class Case:
     loss: Any
     init: Any
     train: Any
+    compare: Any
     theorems: tuple[str, ...] | None
     expect: Mapping[str, str | Mapping[str, str]]
     constants: Mapping[str, Mapping[str, float]]
@@ -106,6 +107,7 @@ def read_text(
         loss=case.loss,
         init=case.init,
         train=case.train,
+        compare=case.compare,
         theorems=case.theorems,
         expect=case.expect,
         constants=case.constants,

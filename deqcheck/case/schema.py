@@ -123,6 +123,15 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Compare:
+    """Another model on the same data, trained for comparison only."""
+
+    model: Any = part("deqcheck.models", doc="the other model")
+    init: Any = part("deqcheck.inits", doc="where its parameters start")
+    train: Any = part("deqcheck.dynamics", doc="how it is trained")
+
+
+@dataclass(frozen=True)
 class CaseFile:
     """A case file, version 1."""
 
@@ -134,6 +143,9 @@ class CaseFile:
     loss: Any = part("deqcheck.losses", default=None, doc="the loss; default: that of the paper")
     init: Any = part("deqcheck.inits", doc="where the parameters start")
     train: Any = part("deqcheck.dynamics", default=None, doc="how the model is trained")
+    compare: Compare | None = section(
+        Compare, default=None, doc="another model on the same data, as a second curve"
+    )
     theorems: tuple[str, ...] | None = declare(
         _Ids(default=None, doc="what to judge; default: every statement that speaks of the case")
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
-
-import numpy as np
 
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.dynamics.trajectory import Trajectory
@@ -49,10 +48,10 @@ class GradientDescent:
         try:
             for k in range(self.steps + 1):
                 here, there = problem.model.objective(theta), problem.model.objective(other)
-                if not (np.isfinite(here.gap) and np.isfinite(gradient_norm(here.gradient))):
+                slope = gradient_norm(here.gradient)
+                if not (math.isfinite(here.gap) and math.isfinite(slope)):
                     status = Status.DIVERGED
                     break
-                slope = gradient_norm(here.gradient)
                 recorder.cheap(k, k * self.step, here.gap, here.error, slope, there.gap)
                 if k in dear:
                     recorder.dear(k, k * self.step, theta)

@@ -89,7 +89,7 @@ class Recorder:
         crossings: Sequence[tuple[float, float]] = (),
     ) -> Trajectory:
         gap = np.array(self.gap)
-        error = np.array(self.error) + self._drift(gap) * gap
+        error = np.array(self.error) + self._drift(gap) * np.abs(gap)
         return Trajectory(
             k=np.array(self.k),
             t=np.array(self.t),
@@ -106,10 +106,13 @@ class Recorder:
         )
 
     def _drift(self, gap: np.ndarray) -> np.ndarray:
-        """Relative error accumulated until each step: it never shrinks again."""
+        """Relative error accumulated until each step: it never shrinks again.
+
+        What the evaluation of the two gaps explains is not accumulated.
+        """
+        beyond = np.maximum(np.array(self.deviation) - 2 * np.array(self.error), 0.0)
         with np.errstate(all="ignore"):
-            relative = np.array(self.deviation) / gap
-        relative = np.where(np.array(self.deviation) == 0, 0.0, relative)
+            relative = np.where(beyond > 0, beyond / np.abs(gap), 0.0)
         return SAFETY * np.maximum.accumulate(np.where(np.isnan(relative), np.inf, relative))
 
     def _series(self) -> dict[str, Series]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from deqcheck.fields import Refusal
+from deqcheck.fields import Refusal, number
 from deqcheck.linalg.errors import rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.losses.ball import fista, optimality_gap
+from deqcheck.losses.outer import PL
+from deqcheck.records.measured import EPS, Measured
 
 
 @dataclass(frozen=True)
@@ -19,28 +22,39 @@ class Square:
     """|q - y|^2, summed over the samples (no 1/n, no 1/2)."""
 
     kind: ClassVar[str] = "square"
+    R: float = number(
+        above=0, default=math.inf, infinite=True, doc="radius of the ball ||W||_1 < R"
+    )
 
     def on(self, Phi: np.ndarray, Y: np.ndarray) -> LinearSquare:
-        if not Phi.any():
-            raise Refusal("data", "every feature is zero (Phi = 0); expected a non-zero Phi")
-        return LinearSquare(Phi, Y)
+        refuse_zero(Phi)
+        return LinearSquare(Phi, Y, self.R)
+
+
+def refuse_zero(Phi: np.ndarray) -> None:
+    if not Phi.any():
+        raise Refusal("data", "every feature is zero (Phi = 0); expected a non-zero Phi")
 
 
 class LinearSquare:
     """L0(W) = ||W Phi - Y||_F^2, free of n after set-up.
 
     With Phi = P diag(s) V^T (thin): L0(W) = ||W P diag(s) - Y V||^2 + ||Y (I - V V^T)||^2. The
-    first term is the gap to the infimum, without any cancellation between losses.
+    first term is the gap to the free infimum, without any cancellation between losses.
     """
 
-    def __init__(self, Phi: np.ndarray, Y: np.ndarray):
-        self.Phi, self.Y = Phi, Y
+    def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float = math.inf):
+        self.Phi, self.Y, self.R = Phi, Y, R
         self.factored = Factored(Phi)
         self.features = np.ascontiguousarray(self.factored.scaled)
         self.targets = Y @ self.factored.vt.T
         self._phi_norm = float(np.linalg.norm(self.features))
         self._y_norm = float(np.linalg.norm(Y))
         self._orthogonal = float(np.linalg.norm(self._rest))
+        # grad L0 = 2 (W F - T) F^T.
+        self._doubled = np.ascontiguousarray(2 * self.features.T)
+        self._whole = math.isinf(R)
+        self._turn, self._cut = self.factored.row_space_error, self.factored.tolerance
 
     @property
     def _rest(self) -> np.ndarray:
@@ -48,41 +62,87 @@ class LinearSquare:
 
     @cached_property
     def infimum(self) -> Measured:
+        return self._free_infimum + self._raised
+
+    @cached_property
+    def _free_infimum(self) -> Measured:
         """||Y (I - V V^T)||^2: exactly 0 when the samples are independent."""
         if self.factored.rank == self.Phi.shape[1]:
             return Measured(0.0)
         radius = rounding(1, self._y_norm) + self.factored.row_space_error * self._y_norm
         return sum_of_squares(self._rest, radius)
 
+    @cached_property
+    def _raised(self) -> Measured:
+        """By how much a finite ball lifts the infimum: 0 when it holds a least-squares fit."""
+        if self._whole:
+            return Measured(0.0)
+        fit = np.linalg.lstsq(self.features.T, self.targets.T, rcond=None)[0].T
+        if np.abs(fit).sum(axis=0).max() < self.R * (1 - 1e-9):
+            return Measured(0.0)
+        return self._constrained()
+
+    def _constrained(self) -> Measured:
+        W = fista(self._gradient, np.zeros((len(self.Y), len(self.Phi))), self.R, self._lipschitz)
+        G = self._gradient(W)
+        radius = self.gradient_radius(W, 0.0)
+        gap, error, _ = self._free_gap(W, 0.0)
+        below = optimality_gap(W, G, self.R, radius)
+        return Measured(gap - below / 2, below / 2 + error, "Frank-Wolfe gap")
+
+    @property
+    def _lipschitz(self) -> float:
+        return 2 * float(self.factored.largest.high) ** 2
+
     def residual(self, W: np.ndarray) -> np.ndarray:
         return W @ self.features - self.targets
 
-    def gap_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
+    def _gradient(self, W: np.ndarray) -> np.ndarray:
+        return self.residual(W) @ self._doubled
+
+    def residual_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
         scale = W_norm * self._phi_norm + self._y_norm
-        turned = self.factored.row_space_error * (residual + self._orthogonal)
-        cut = self.factored.tolerance * W_norm
-        return 8 * EPS * len(self.features) * scale + self._phi_norm * W_radius + turned + cut
+        turned = self._turn * (residual + self._orthogonal) + self._cut * W_norm
+        return 8 * EPS * len(self.features) * scale + self._phi_norm * W_radius + turned
 
-    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
+    def _free_gap(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
         r = self.residual(W)
         gap = float(np.vdot(r, r))
         size = gap**0.5
-        radius = self.gap_radius(float(np.linalg.norm(W)), W_radius, size)
-        error = 2 * size * radius + radius**2 + 4 * EPS * gap
-        return gap, error, (2 * r) @ self.features.T
+        radius = self.residual_radius(math.sqrt(np.vdot(W, W)), W_radius, size)
+        return gap, 2 * size * radius + radius**2 + 4 * EPS * gap, r
+
+    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
+        gap, error, r = self._free_gap(W, W_radius)
+        gradient = r @ self._doubled
+        if self._whole:
+            return gap, error, gradient
+        return gap - self._raised.value, error + self._raised.error, gradient
 
     def gradient_radius(self, W: np.ndarray, W_radius: float) -> float:
-        """Frobenius radius of the computed gradient with respect to W."""
         size = float(np.linalg.norm(self.residual(W)))
-        radius = self.gap_radius(float(np.linalg.norm(W)), W_radius, size)
+        radius = self.residual_radius(float(np.linalg.norm(W)), W_radius, size)
         return 2 * self._phi_norm * (radius + 4 * EPS * self.features.shape[1] * size)
 
     @cached_property
-    def pl_constant(self) -> Measured:
-        """The best kappa with |grad L0|^2/2 >= kappa (L0 - inf L0): 2 s_pos(Phi)^2."""
-        return 2 * measured(self.factored.smallest_positive) ** 2
+    def pl(self) -> PL:
+        """L0 - L0* over a ball is at most that over everything, so R does not matter."""
+        kappa = 2 * self.factored.smallest_positive**2
+        return PL(kappa, "2 sigma_pos(Phi)^2")
 
-    def curvature(self) -> float:
-        """l'' of the loss in each output, the same for every sample."""
-        return 2.0
+    @cached_property
+    def pl_printed(self) -> PL:
+        return PL(2 * self.factored.last**2, "2 sigma_min(Phi)^2")
+
+    def slopes(self, W: np.ndarray) -> np.ndarray:
+        return 2 * (W @ self.Phi - self.Y)
+
+    def curved_features(self, W: np.ndarray) -> np.ndarray:
+        return float(np.sqrt(2)) * self.features
+
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        return Measured(math.inf)
+
+    def smoothness(self) -> Measured:
+        return 2 * self.factored.largest**2

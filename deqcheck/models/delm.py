@@ -5,6 +5,7 @@ z* = U^-1 phi with U = I - gamma softmax(A), prediction B z* = Z phi with Z = B 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,11 +13,14 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from deqcheck.fields import Refusal, number
+from deqcheck.losses.outer import Outer
 from deqcheck.models import delm_oracle
 from deqcheck.models.delm_state import DelmState
 from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import EPS, Measured
 
+# exp stays far from overflow and from denormal sums for exponents below this.
+SAFE_EXPONENT = 300.0
 # Beyond this no digit of U^-1 can be trusted to better than about 1e-6.
 MAX_CONDITION = 1e-6 / EPS
 
@@ -29,7 +33,7 @@ class Delm:
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
     default_loss: ClassVar[str] = "square"
-    losses: ClassVar[tuple[str, ...]] = ("square",)
+    losses: ClassVar[tuple[str, ...]] = ("square", "logistic", "smoothed-hinge")
 
     gamma: float = number(above=0, below=1, doc="contraction factor of the equilibrium equation")
 
@@ -46,19 +50,19 @@ class Delm:
                 f"{self.gamma} leaves no verdict: cond_1(U) can reach {2 / (1 - self.gamma):.1g}; "
                 f"expected gamma <= {1 - 2 / MAX_CONDITION:.12g}",
             )
-        return DelmModel(self.gamma, loss.on(arrays["Phi"], arrays["Y"]))
+        return DelmModel(self.gamma, loss.on(arrays["Phi"], arrays["Y"]), loss.kind)
 
 
 class DelmModel:
     """The model with its data: L(A, B) = L0(B U^-1)."""
 
-    def __init__(self, gamma: float, outer: Any):
-        self.kind = Delm.kind
+    def __init__(self, gamma: float, outer: Outer, loss_kind: str):
+        self.kind, self.loss_kind = Delm.kind, loss_kind
         self.gamma = gamma
         self.outer = outer
         self.m, self.n = outer.Phi.shape
         self.my = outer.Y.shape[0]
-        self._diagonal = np.arange(self.m)
+        self._identity = np.eye(self.m)
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
@@ -68,29 +72,38 @@ class DelmModel:
         return self.outer.infimum
 
     def softmax(self, A: np.ndarray) -> np.ndarray:
-        E = np.exp(A - A.max(axis=0))
-        E /= E.sum(axis=0)
+        return self._weights(A) / self.gamma
+
+    def _weights(self, A: np.ndarray) -> np.ndarray:
+        """gamma softmax(A), shifted by the column maxima only where exp could overflow."""
+        # |A|_F bounds every entry, and is the cheapest bound to have.
+        E = np.exp(A if np.vdot(A, A) < SAFE_EXPONENT**2 else A - A.max(axis=0))
+        E *= self.gamma / np.add.reduce(E, 0)
         return E
 
     def resolvent(self, S: np.ndarray) -> np.ndarray:
-        U = -self.gamma * S
-        U[self._diagonal, self._diagonal] += 1.0
-        return U
+        return self._identity - self.gamma * S
 
     def objective(self, theta: Params) -> Objective:
-        """Gap and gradient, eqs (21), (22): G = Q U^-T, grad_A = gamma (P - S o 1 1^T P)."""
+        """Gap and gradient, eqs (21), (22): G = Q U^-T, grad_A = gamma S o (Z^T G - 1 mean^T).
+
+        mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
+        """
         B = theta["B"]
-        S = self.softmax(theta["A"])
-        lu, pivots, _ = dgetrf(self.resolvent(S), overwrite_a=True)
-        Zt, _ = dgetrs(lu, pivots, B.T, trans=1)
-        Z_norm = float(np.linalg.norm(Zt))
-        gap, error, Q = self.outer.gap_and_gradient(Zt.T, self.z_error * Z_norm)
-        Gt, _ = dgetrs(lu, pivots, Q.T)
-        P = Zt @ Gt.T
-        P *= S
-        P -= S * P.sum(axis=0)
-        P *= self.gamma
-        return Objective(gap, error, {"A": P, "B": Gt.T})
+        weights = self._weights(theta["A"])
+        # U^T is in LAPACK's own order, so that nothing is copied.
+        lu, pivots, _ = dgetrf((self._identity - weights).T, overwrite_a=True)
+        Zt, _ = dgetrs(lu, pivots, B.T)
+        Z = Zt.T
+        gap, error, Q = self.outer.gap_and_gradient(Z, self.z_error * math.sqrt(np.vdot(Z, Z)))
+        Gt, _ = dgetrs(lu, pivots, Q.T, trans=1)
+        G = Gt.T
+        mean = np.add.reduce((Z - B) * G, 0)
+        mean /= self.gamma
+        P = Zt @ G
+        P -= mean
+        P *= weights
+        return Objective(gap, error, {"A": P, "B": G})
 
     def at(self, theta: Params) -> DelmState:
         return DelmState(self, theta)

@@ -26,8 +26,8 @@ def gradient(state: DelmState) -> Params:
     m, my, g = state.m, state.my, state.gamma
     inverse = np.linalg.inv(state.U)
     Z = state.B @ inverse
-    Phi, Y = state.model.outer.Phi, state.model.outer.Y
-    q = vec(2 * (Z @ Phi - Y) @ Phi.T)
+    outer = state.model.outer
+    q = vec(outer.slopes(Z) @ outer.Phi.T)
     J = np.zeros((m * m, m * m))
     for k in range(m):
         J[k * m : (k + 1) * m, k * m : (k + 1) * m] = softmax_jacobian(state.S[:, k])

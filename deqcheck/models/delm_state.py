@@ -74,6 +74,15 @@ class DelmState:
     def loss(self) -> Measured:
         return self.gap + self.model.infimum
 
+    @property
+    def residual(self) -> Measured:
+        """||Z Phi - Y||_F."""
+        outer = self.model.outer
+        r = self.Z @ outer.Phi - outer.Y
+        size = float(np.linalg.norm(self.Z) * np.linalg.norm(outer.Phi) + np.linalg.norm(outer.Y))
+        moved = self.Z_radius * float(np.linalg.norm(outer.Phi))
+        return errors.frobenius(r, moved + errors.rounding(self.m, size))
+
     @cached_property
     def lambda_min_D(self) -> Measured:
         return delm_spectrum.lambda_min(self)
@@ -96,11 +105,11 @@ class DelmState:
         g_norm, z_norm = float(np.linalg.norm(G)), float(np.linalg.norm(Z))
         Q_radius = self.model.outer.gradient_radius(Z, self.Z_radius)
         G_radius = inverse * (Q_radius + 4 * EPS * self.m * g_norm)
-        product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * self.my * z_norm * g_norm
+        # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
+        size = (z_norm + float(np.linalg.norm(self.B)) / self.gamma) * g_norm
+        product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * (self.my + 1) * size
         return {
-            "A": errors.frobenius(
-                self.gradient["A"], self.gamma * (product + 4 * EPS * z_norm * g_norm)
-            ),
+            "A": errors.frobenius(self.gradient["A"], self.gamma * product),
             "B": errors.frobenius(G, G_radius),
         }
 
@@ -120,15 +129,17 @@ class DelmState:
 
     @property
     def names(self) -> tuple[str, ...]:
-        scalar_only = {"delta_bar"}
-        return tuple(n for n in _MEASURES if self.my == 1 or n not in scalar_only)
+        absent = set() if self.my == 1 else {"delta_bar"}
+        if not hasattr(self.model.outer, "rho_R"):
+            absent.add("rho_R")
+        return tuple(n for n in _MEASURES if n not in absent)
 
     def _delta_bar(self) -> Measured:
-        """Trust-region scale: 1/lambda_max(S^1/2 F S^1/2), F = l'' U^-1 Phi Phi^T U^-T (my = 1)."""
+        """Trust-region scale 1/lambda_max(S^1/2 F S^1/2), F = U^-1 H U^-T, H = L0'' (my = 1)."""
         root = np.sqrt(delm_spectrum.block_scalars(self))
-        M = lu_solve(self.lu, self.model.outer.features) * root[:, None]
+        M = lu_solve(self.lu, self.model.outer.curved_features(self.Z)) * root[:, None]
         radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * np.linalg.norm(M)
-        return 1 / (self.model.outer.curvature() * errors.norm2(M, float(radius)) ** 2)
+        return 1 / errors.norm2(M, float(radius)) ** 2
 
     def _cond1_U(self) -> Measured:
         """||U||_1 ||U^-1||_1 = (1 + gamma (1 - 2 min_j S_jj)) / (1 - gamma)."""
@@ -140,7 +151,7 @@ _MEASURES = {
     "loss": lambda s: s.loss,
     "loss_star": lambda s: s.model.infimum,
     "gap": lambda s: s.gap,
-    "residual": lambda s: sqrt(s.loss),
+    "residual": lambda s: s.residual,
     "gradient": lambda s: errors.together(s._gradient_norms().values()),
     "gradient.A": lambda s: s._gradient_norms()["A"],
     "gradient.B": lambda s: s._gradient_norms()["B"],
@@ -158,7 +169,8 @@ _MEASURES = {
     "lambda_independent_sharp": lambda s: s.lambda_independent_sharp,
     "sigma_min_Phi": lambda s: s.model.outer.factored.last,
     "sigma_pos_Phi": lambda s: s.model.outer.factored.smallest_positive,
-    "kappa": lambda s: s.model.outer.pl_constant,
+    "kappa": lambda s: s.model.outer.pl.kappa,
+    "rho_R": lambda s: s.model.outer.rho_R,
     "cond1_U": lambda s: s._cond1_U(),
     "delta_bar": lambda s: s._delta_bar(),
 }

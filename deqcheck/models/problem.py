@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,6 +35,7 @@ class Model(Protocol):
     """A model with its data and loss."""
 
     kind: str
+    loss_kind: str
     # The infimum of the loss that the theorems compare with (0 where they compare with none).
     infimum: Measured
 
@@ -67,6 +69,8 @@ class Problem:
     constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     seed: int = 0
     record_points: int = 200
+    # Another model on the same data, trained for comparison only.
+    companion: Problem | None = None
 
     @cached_property
     def start(self) -> Any:
@@ -76,6 +80,10 @@ class Problem:
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of the parameters: the width of a model may be known from them alone."""
         return {name: a.shape for name, a in self.theta0.items()}
+
+    @property
+    def loss(self) -> str:
+        return str(self.model.loss_kind)
 
     @property
     def dynamics(self) -> str:
@@ -102,7 +110,7 @@ def unpack(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
 
 
 def gradient_norm(gradient: Params) -> float:
-    return float(np.sqrt(sum(np.vdot(g, g) for g in gradient.values())))
+    return math.sqrt(sum(np.vdot(g, g) for g in gradient.values()))
 
 
 def quantities(state: State, names: Iterable[str] | None = None) -> dict[str, Measured]:

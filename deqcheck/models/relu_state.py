@@ -152,6 +152,7 @@ class ReluModel(ABC):
     """A ReLU equilibrium model with its data; the theorems compare the loss with 0."""
 
     kind: str
+    loss_kind = "half-square"
     y: np.ndarray
     infimum = Measured(0.0)
 

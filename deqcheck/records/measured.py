@@ -56,6 +56,9 @@ class Measured:
     def __len__(self) -> int:
         return len(self.value)
 
+    def __bool__(self) -> bool:
+        raise TypeError("a Measured is neither true nor false; judge a claim about it")
+
     def __getitem__(self, index: Any) -> Measured:
         return Measured(self.value[index], self.error[index], self.how)
 
@@ -70,7 +73,9 @@ class Measured:
 
     def __add__(self, other: Number) -> Measured:
         b = measured(other)
-        return _rounded(self.value + b.value, self.error + b.error)
+        # Adding an exact zero does not round.
+        ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
+        return _rounded(self.value + b.value, self.error + b.error, ulps)
 
     def __sub__(self, other: Number) -> Measured:
         return self + (-measured(other))
@@ -83,7 +88,8 @@ class Measured:
                 + _times(abs(b.value), self.error)
                 + _times(self.error, b.error)
             )
-            return _rounded(self.value * b.value, error)
+            ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
+            return _rounded(self.value * b.value, error, ulps)
 
     def __truediv__(self, other: Number) -> Measured:
         b = measured(other)
@@ -138,11 +144,15 @@ def _outward(value: Any, error: Any, side: int) -> Any:
     return edge if edge.ndim else float(edge)
 
 
-def _rounded(value: Any, error: Any, ulps: float = 1.0) -> Measured:
+def _exact_zero(x: Measured) -> np.ndarray:
+    return (np.asarray(x.value) == 0) & (np.asarray(x.error) == 0)
+
+
+def _rounded(value: Any, error: Any, ulps: Any = 1.0) -> Measured:
     """Add the rounding of the operation that gave `value` (and of the radius arithmetic)."""
     with np.errstate(all="ignore"):
-        exact_infinity = np.isinf(value) & (np.asarray(error) == 0)
-        rounding = np.where(exact_infinity, 0.0, ulps * EPS * np.abs(value) + TINY)
+        exact = (np.isinf(value) & (np.asarray(error) == 0)) | (np.asarray(ulps) == 0)
+        rounding = np.where(exact, 0.0, ulps * EPS * np.abs(value) + TINY)
         return Measured(value, np.asarray(error) * (1 + 8 * EPS) + rounding)
 
 

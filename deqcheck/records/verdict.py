@@ -114,6 +114,9 @@ class Report:
     status: Status = Status.COMPLETED
     expected_status: str | None = None
     track: Track | None = None
+    # The run of the model that was trained for comparison, and its kind.
+    companion: Track | None = None
+    companion_name: str = ""
     notes: tuple[str, ...] = ()
     replay: str = ""
     seconds: float = 0.0

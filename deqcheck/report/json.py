@@ -64,6 +64,8 @@ def _report(report: Report) -> dict[str, Any]:
     }
     if report.track is not None:
         entry["trajectory"] = _trajectory(report.track) | {"bounds": _bounds(report)}
+    if report.companion is not None:
+        entry["companion"] = _trajectory(report.companion) | {"model": report.companion_name}
     return entry
 
 

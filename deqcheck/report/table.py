@@ -82,6 +82,8 @@ class _Page:
             yield Text(f"note: {note}")
         if report.track is not None and len(report.track.k):
             yield Text(self._run(report.track))
+            if report.companion is not None:
+                yield Text(f"{report.companion_name}: {self._length(report.companion)}")
             yield Text("")
             yield from self._plot(report.track)
         elif report.quantities:
@@ -102,10 +104,13 @@ class _Page:
             yield Text(f"the run ended as {status.word}, expected {expected}", BAD)
 
     def _run(self, track: Track) -> str:
+        return f"{self._length(track)}, {number(self.report.seconds, 2)} s"
+
+    def _length(self, track: Track) -> str:
         steps, time = int(track.k[-1]), number(track.t[-1])
         length = f"flow until t = {time}" if self.clock.flow else f"{steps} steps (t = {time})"
         first, last = (with_error(track.loss[i], self.look) for i in (0, -1))
-        return f"{length}, loss {first} -> {last}, {number(self.report.seconds, 2)} s"
+        return f"{length}, loss {first} -> {last}"
 
     def _plot(self, track: Track) -> Iterator[RenderableType]:
         start = float(track.gap.value[0])
@@ -114,6 +119,11 @@ class _Page:
         clock = self.clock
         name = "loss - infimum, relative to its start"
         lines = [Line(name, track.t if clock.flow else track.k, track.gap.value / start)]
+        other = self.report.companion
+        if other is not None and other.gap.value[0] > 0:
+            x = other.t if clock.flow else other.k
+            values = other.gap.value / other.gap.value[0]
+            lines.append(Line(f"{self.report.companion_name}, for comparison", x, values))
         for bound in bounds(self.report):
             values = relative_bound(bound)
             if values is not None:

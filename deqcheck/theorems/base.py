@@ -94,6 +94,8 @@ class Statement:
     title: ClassVar[str]
     cite: ClassVar[Cite]
     models: ClassVar[tuple[str, ...]]
+    # The losses that it speaks of; empty for any.
+    losses: ClassVar[tuple[str, ...]] = ()
     # FLOW, DESCENT, or STATIC for what holds at any parameters.
     dynamics: ClassVar[tuple[str, ...]]
     # sound, typo, false (as printed) or vacuous.
@@ -139,6 +141,10 @@ class Statement:
     def admissible_step(self, p: Problem) -> Measured | None:
         """The supremum of the step sizes that the statement allows, if it restricts them."""
         return None
+
+    def notes(self, p: Problem) -> Iterable[str]:
+        """What a reader of the verdict should know besides."""
+        return ()
 
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         """What must hold along the run."""

@@ -25,7 +25,8 @@ MAY_IMPORT = {
     "regularizers": {"regularizers"} | FOUNDATION,
     "models": {"models", "linalg", "losses", "activations", "regularizers"} | FOUNDATION,
     "dynamics": {"dynamics", "models", "linalg"} | FOUNDATION,
-    "theorems": {"theorems", "linalg", "models", "dynamics", "regularizers"} | FOUNDATION,
+    "theorems": {"theorems", "linalg", "models", "dynamics", "gradcheck", "regularizers"}
+    | FOUNDATION,
     "case": {"case", "theorems", "dynamics", "models", "losses", "data", "targets", "inits"}
     | FOUNDATION,
     "given": {"fields"},

@@ -20,7 +20,7 @@ def test_messages(path, catalogue, monkeypatch):
     with pytest.raises(CaseError) as caught:
         read_case(path.name)
     expected = path.with_suffix(".txt").read_text()
-    for room in ("models", "losses"):
+    for room in ("models", "losses", "targets", "inits", "data", "dynamics"):
         expected = expected.replace(f"<{room}>", one_of(kinds(f"deqcheck.{room}")))
     assert f"{caught.value}\n" == expected
 

@@ -20,7 +20,7 @@ def test_defaults_are_filled_in(read):
     assert case.theorems is None and case.train is None and case.expect == case.constants == {}
     assert case.loss.kind == case.model.default_loss
     assert case.resolved["init"] == {"kind": "gaussian", "scale": 0.3, "fan": "none"}
-    assert case.resolved["loss"] == {"kind": case.loss.kind}
+    assert case.resolved["loss"] == {"kind": "square", "R": "inf"}
     assert json.loads(json.dumps(case.resolved)) == case.resolved
     assert case.lines["model.gamma"] == 5
 

@@ -50,8 +50,19 @@ def test_lambda_min_agrees_with_the_dense_matrix(
             state.lambda_min_D,
             delm_spectrum.block_factorised(state),
             *([delm_spectrum.bracket(state)] if my <= m else []),
+            *([delm_spectrum.iterated(state)] if 1 < my < m else []),
         ):
             assert abs(value.value - spectrum[0]) <= value.error + oracle_error
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.5, 3.0])
+def test_lanczos_agrees_with_the_dense_factor(delm: Builder, scale: float) -> None:
+    for seed in range(3):
+        state = delm(20, 30, 8, 0.8, scale=scale, seed=seed).start
+        dense, iterated = delm_spectrum.block_factorised(state), delm_spectrum.iterated(state)
+        assert iterated.value == pytest.approx(dense.value, rel=1e-11)
+        # The certified floor lies below the truth, and Lanczos never far below the dense value.
+        assert iterated.low <= dense.high
 
 
 def test_gradient_norm_is_the_quadratic_form_of_D(delm: Builder) -> None:

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from deqcheck import engine
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Outcome, Report, Verdict
+from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021.cor1 import Corollary1
 from deqcheck.theorems.kawaguchi2021.gd import GradientDescentRate, curvature
 from deqcheck.theorems.kawaguchi2021.thm1 import Theorem1
+from tests.theorems.breaking import judge
 
 Builder = Callable[..., Problem]
 SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
-
-
-def judge(
-    p: Problem, monkeypatch: pytest.MonkeyPatch, statement: type, edition: str = "corrected"
-) -> Verdict:
-    monkeypatch.setattr(engine, "statements", lambda: [statement])
-    case = SimpleNamespace(
-        title="", name="", digest="", resolved={}, expect={}, theorems=None, constants={},
-        edition=edition,
-    )  # fmt: skip
-    report: Report = engine.run(case, p)
-    return report.verdicts[0]
 
 
 class TooFast(Corollary1):
@@ -42,78 +29,57 @@ class TooFast(Corollary1):
         return 1.5 * super().kappa(p)
 
 
-def test_equality_case_is_undecided_and_a_faster_rate_is_refuted(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equality_case_is_undecided_and_a_faster_rate_is_refuted(delm: Builder) -> None:
     p = delm(1, 1, 1, 0.5, train=GradientFlow(horizon=1.0), **SCALAR)
-    honest = judge(p, monkeypatch, Corollary1)
+    honest = judge(Corollary1, p)
     assert honest.outcome is Outcome.UNDECIDED
     tight = [c.curve.rate_tightness for c in honest.conclusions if c.curve]
     assert tight[1:] == pytest.approx([1.0, 1.0], rel=1e-6)
-    broken = judge(p, monkeypatch, TooFast)
+    broken = judge(TooFast, p)
     assert broken.outcome is Outcome.REFUTED
     lambda_T = broken.conclusions[2]
     assert lambda_T.curve is not None and lambda_T.curve.first_violation is not None
     assert lambda_T.curve.first_violation.t == lambda_T.curve.t[1]
 
 
-def test_one_percent_too_fast_is_caught_as_well(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_percent_too_fast_is_caught_as_well(delm: Builder) -> None:
     class OnePercent(Theorem1):
         def kappa(self, p: Problem) -> Measured:
             return 1.01 * super().kappa(p)
 
     p = delm(1, 1, 1, 0.5, train=GradientFlow(horizon=1.0), **SCALAR)
-    assert judge(p, monkeypatch, OnePercent).outcome is Outcome.REFUTED
+    assert judge(OnePercent, p).outcome is Outcome.REFUTED
 
 
 @pytest.mark.parametrize("statement", [Theorem1, Corollary1])
-def test_flow_statements_do_not_apply_to_gradient_descent(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch, statement: type
-) -> None:
+def test_flow_statements_do_not_apply_to_gradient_descent(delm: Builder, statement: type) -> None:
     p = delm(train=GradientDescent(step=1e-3, steps=20))
-    monkeypatch.setattr(engine, "statements", lambda: [statement])
-    case = SimpleNamespace(
-        title="", name="", digest="", resolved={}, expect={}, theorems=[statement.id],
-        constants={}, edition="corrected",
-    )  # fmt: skip
-    verdict = engine.run(case, p).verdicts[0]
+    verdict = judge(statement, p)
     assert verdict.outcome is Outcome.NOT_APPLICABLE
     assert verdict.hypotheses[0].decision is Decision.VIOLATED
 
 
-def test_a_pl_constant_of_the_case_must_be_proven(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pl_constant_of_the_case_must_be_proven(delm: Builder) -> None:
     p = delm(train=GradientFlow(horizon=0.1))
-    best = p.model.outer.pl_constant.value
+    best = p.model.outer.pl.kappa.value
     for factor, outcome in ((0.5, Outcome.CONFIRMED), (2.0, Outcome.NOT_APPLICABLE)):
-        monkeypatch.setattr(engine, "statements", lambda: [Theorem1])
-        case = SimpleNamespace(
-            title="", name="", digest="", resolved={}, expect={}, theorems=None,
-            constants={Theorem1.id: {"kappa": factor * best}}, edition="corrected",
-        )  # fmt: skip
-        assert engine.run(case, p).verdicts[0].outcome is outcome
+        fixed = {Theorem1.id: {"kappa": factor * best}}
+        assert judge(Theorem1, p, constants=fixed).outcome is outcome
 
 
-def test_rank_deficient_features_need_the_corrected_edition(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rank_deficient_features_need_the_corrected_edition(delm: Builder) -> None:
     Phi = [[1, 0, 2, -1, 1], [0, 1, 1, 1, -2], [1, 1, 3, 0, -1]]
     p = delm(3, 5, 1, 0.5, Phi=Phi, train=GradientFlow(horizon=1.0))
-    printed = judge(p, monkeypatch, Corollary1, "printed")
+    printed = judge(Corollary1, p, "printed")
     assert printed.outcome is Outcome.NOT_APPLICABLE
     assert (printed.hypotheses[1].left.value, printed.hypotheses[1].right.value) == (2, 3)
-    assert judge(p, monkeypatch, Corollary1).outcome is Outcome.CONFIRMED
+    assert judge(Corollary1, p).outcome is Outcome.CONFIRMED
 
 
-def test_descent_counterexample_names_its_first_step(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_descent_counterexample_names_its_first_step(delm: Builder) -> None:
     train = GradientDescent(step=0.1875, steps=30)
     p = delm(1, 1, 1, 0.5, train=train, **SCALAR)
-    verdict = judge(p, monkeypatch, GradientDescentRate, "printed")
+    verdict = judge(GradientDescentRate, p, "printed")
     assert verdict.outcome is Outcome.REFUTED
     curve = verdict.conclusions[2]
     assert (curve.left.value, curve.right.value) == pytest.approx((0.25, np.exp(-3)))
@@ -124,30 +90,24 @@ def test_descent_counterexample_names_its_first_step(
 @pytest.mark.parametrize(
     ("factor", "outcome"), [(1.2784, Outcome.CONFIRMED), (1.2785, Outcome.REFUTED)]
 )
-def test_descent_threshold_from_both_sides(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch, factor: float, outcome: Outcome
-) -> None:
+def test_descent_threshold_from_both_sides(delm: Builder, factor: float, outcome: Outcome) -> None:
     # The bound fails for 1.27846 < step * 8 < 2, the root of x - 1 = exp(-x).
     p = delm(1, 1, 1, 0.5, train=GradientDescent(step=factor / 8, steps=40), **SCALAR)
-    assert judge(p, monkeypatch, GradientDescentRate, "printed").outcome is outcome
+    assert judge(GradientDescentRate, p, "printed").outcome is outcome
 
 
-def test_a_step_beyond_the_curvature_is_not_covered(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_beyond_the_curvature_is_not_covered(delm: Builder) -> None:
     p = delm(1, 1, 1, 0.5, train=GradientDescent(step=0.26, steps=20), **SCALAR)
-    assert judge(p, monkeypatch, GradientDescentRate).outcome is Outcome.NOT_APPLICABLE
+    assert judge(GradientDescentRate, p).outcome is Outcome.NOT_APPLICABLE
 
 
-def test_a_broken_contraction_factor_is_caught(
-    delm: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_contraction_factor_is_caught(delm: Builder) -> None:
     class Broken(GradientDescentRate):
         def kappa(self, p: Problem) -> Measured:
             return 1.5 * super().kappa(p)
 
     p = delm(1, 1, 1, 0.5, train=GradientDescent(step=0.1, steps=30), **SCALAR)
-    assert judge(p, monkeypatch, Broken).outcome is Outcome.REFUTED
+    assert judge(Broken, p).outcome is Outcome.REFUTED
 
 
 def test_the_curvature_bound_covers_the_hessian_along_every_step(delm: Builder) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import ClassVar
+
+import numpy as np
 
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, measured, sqrt
 from deqcheck.theorems.base import Check, Cite, Statement
 
 PAPER = "Kawaguchi 2021"
@@ -22,9 +25,12 @@ class ExponentialBounds(Statement):
     """gap(T) <= gap(0) exp(-2 kappa lambda_T T), in three strengths; subclasses give kappa."""
 
     models = ("delm",)
-    tracks: ClassVar[tuple[str, ...]] = ("lambda_min_D",)
+    tracks: ClassVar[tuple[str, ...]] = ("lambda_min_D", "norm1.B", "norm1.Z", "norm.Q")
     infima = ("lambda_min_D",)
 
+    positive = Check("kappa is positive", "kappa > 0", "(6)")
+    weights_in_ball = Check("B stays in its ball", "norm1_B < (1-gamma)*R", "(H1)")
+    map_in_ball = Check("Z stays in the ball", "norm1_Z < R", "(H1), weaker")
     floor = Check("lambda_T above its floor", "lambda_T >= 1/(m*(1+gamma)^2)", "(33)")
     independent = Check(
         "bound for any initialisation",
@@ -43,18 +49,42 @@ class ExponentialBounds(Statement):
     )
 
     def kappa(self, p: Problem) -> Measured:
-        raise NotImplementedError
+        return p.model.outer.pl.kappa
+
+    def notes(self, p: Problem) -> Iterable[str]:
+        yield f"kappa: {p.model.outer.pl.reason}"
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.positive(kappa=self.kappa(p))
+
+    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        """Printed: ||B_t||_1 < (1 - gamma) R; the proof needs only ||Z_t||_1 < R."""
+        R = p.model.outer.R
+        if math.isinf(R):
+            return
+        B, Z = run.series["norm1.B"], run.series["norm1.Z"]
+        if self.printed:
+            yield self.weights_in_ball.sampled(B.k, B.t, norm1_B=B.value, gamma=p.model.gamma, R=R)
+        else:
+            yield self.map_in_ball.sampled(Z.k, Z.t, norm1_Z=Z.value, R=R)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
-        rate = 2 * self.kappa(p) * p.start.lambda_independent
+        kappa, start = self.kappa(p), p.start
+        rate = 2 * kappa * start.lambda_independent
+        # Path length <= sqrt(2 gap/(kappa lambda)), so this radius keeps (H1) for ever.
+        path = sqrt(2 * start.gap / (kappa * start.lambda_independent))
+        sufficient = (start.measure("norm1.B") + sqrt(p.model.my) * path) / (
+            1 - measured(p.model.gamma)
+        )
         return {
-            "kappa": self.kappa(p),
+            "kappa": kappa,
             "rate_independent": rate,
-            "time_to_1e-6": 13.815510557964274 / rate,
+            "time_to_1e-6": measured(math.log(1e6), 1e-14) / rate,
+            "radius_sufficient": sufficient,
         }
 
     def bound_curves(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        kappa, series = self.kappa(p), run.series["lambda_min_D"]
+        kappa, series = self._kappa_along(p, run), run.series["lambda_min_D"]
         common = {"gap": run.gap, "gap_0": run.gap[0], "kappa": kappa}
         model = {"m": p.model.m, "gamma": p.model.gamma}
         infimum = series.infimum_until(run.t)
@@ -62,3 +92,13 @@ class ExponentialBounds(Statement):
         yield self.independent.along(run, **common, **model)
         yield self.dependent.along(run, **common, lambda_T=infimum)
         yield self.integrated.along(run, **common, integral=series.integral_until(run.t))
+
+    def _kappa_along(self, p: Problem, run: Trajectory) -> Measured:
+        """Where no constant is proven: the smallest |grad L0|^2/(2 gap) seen on the way."""
+        kappa = self.kappa(p)
+        if np.isfinite(kappa.error):
+            return kappa
+        slope = run.series["norm.Q"]
+        at = np.searchsorted(run.t, slope.t)
+        seen = slope.value**2 / (2 * run.gap[np.minimum(at, len(run.t) - 1)])
+        return seen[int(np.argmin(seen.value))]

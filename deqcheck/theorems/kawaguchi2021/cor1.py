@@ -21,6 +21,7 @@ class Corollary1(ExponentialBounds):
     id = "kawaguchi2021/cor1"
     title = "Linear rate of the flow for the square loss"
     cite = cite("Corollary 1", "(7), (9)")
+    losses = ("square",)
     dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -33,9 +34,8 @@ class Corollary1(ExponentialBounds):
     some_rank = Check("Phi is not zero", "rank_Phi >= 1", "Corollary 1, corrected")
 
     def kappa(self, p: Problem) -> Measured:
-        factored = p.model.outer.factored
-        sigma = factored.last if self.printed else factored.smallest_positive
-        return 2 * sigma**2
+        outer = p.model.outer
+        return outer.pl_printed.kappa if self.printed else outer.pl.kappa
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         rank = p.model.outer.factored.measured_rank

@@ -34,7 +34,7 @@ class GradientDescentRate(ExponentialBounds):
         "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
         "lemma and the PL inequality of the whole loss."
     )
-    tracks = (*ExponentialBounds.tracks, *SMOOTHNESS)
+    tracks = tuple(dict.fromkeys((*ExponentialBounds.tracks, *SMOOTHNESS)))
 
     stable = Check("step below 2/beta", "step < 2/beta", "descent lemma")
     contraction = Check(
@@ -44,10 +44,8 @@ class GradientDescentRate(ExponentialBounds):
         contracts=True,
     )
 
-    def kappa(self, p: Problem) -> Measured:
-        return p.model.outer.pl_constant
-
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        yield from super().path_hypotheses(p, run)
         if self.printed:
             return
         at = _steps_with_successor(run)
@@ -96,7 +94,7 @@ def curvature(p: Problem, run: Trajectory) -> Measured:
     g = measured(p.model.gamma)
     first, second = (0.0, 0.0) if p.model.m == 1 else (0.5, 1.0)
     length = Measured(p.step * run.gradient[at] * (1 + 4 * EPS))
-    h = p.model.outer.curvature() * p.model.outer.factored.largest**2
+    h = p.model.outer.smoothness()
     v_end = v / (1 - g * first * v * length)
     z_end = z + length * v_end * (1 + g * first * z)
     moved = v_end * sqrt(1 + (g * first * z_end) ** 2)

@@ -8,35 +8,37 @@ from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, measured
-from deqcheck.theorems.base import FLOW, Check
+from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 
 
 class Theorem1(ExponentialBounds):
     """Along the gradient flow of a deep equilibrium linear model whose outer loss L0 satisfies
-    |grad L0|^2/2 >= kappa (L0 - L0*), the loss falls to its infimum at least like
-    exp(-2 kappa lambda_T T), where lambda_T is the infimum of lambda_min(D_t) until T.
+    |grad L0|^2/2 >= kappa (L0 - L0*) on ||W||_1 < R, and while ||B_t||_1 < (1 - gamma) R, the loss
+    falls to its infimum at least like exp(-2 kappa lambda_T T), where lambda_T is the infimum of
+    lambda_min(D_t) until T. The corrected edition asks only for ||Z_t||_1 < R.
     """
 
     id = "kawaguchi2021/thm1"
     title = "Linear rate of the flow for a loss with a PL inequality"
     cite = cite("Theorem 1", "(6)-(8)")
     dynamics = (FLOW,)
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "Sound. The proof uses only ||Z_t||_1 < R, which ||B_t||_1 < (1 - gamma) R implies and "
+        "which often holds for a far smaller R."
+    )
     constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}
 
-    positive = Check("kappa is positive", "kappa > 0", "(6)")
     polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "(6)")
 
     def kappa(self, p: Problem) -> Measured:
-        if "kappa" in self.fixed:
-            return measured(self.fixed["kappa"])
-        return p.model.outer.pl_constant
+        return measured(self.fixed["kappa"]) if "kappa" in self.fixed else super().kappa(p)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        best = p.model.outer.pl_constant
-        yield self.positive(kappa=self.kappa(p))
+        yield from super().hypotheses(p)
         if "kappa" in self.fixed:
-            yield self.polyak(kappa=self.kappa(p), kappa_best=best)
+            yield self.polyak(kappa=self.kappa(p), kappa_best=p.model.outer.pl.kappa)
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         return self.bound_curves(p, run)

@@ -1,0 +1,134 @@
+"""The logistic loss with an optional quadratic term."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from deqcheck.fields import Refusal, number
+from deqcheck.linalg.errors import symmetric_eigenvalues
+from deqcheck.losses.outer import PL
+from deqcheck.losses.scalar import LinearScalar
+from deqcheck.losses.separation import balanced_slopes, separated
+from deqcheck.losses.square import refuse_zero
+from deqcheck.records.measured import EPS, Measured, exp, measured
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """log(1 + e^q) - y q + tau q^2 for labels y in {0, 1}, summed over the samples."""
+
+    kind: ClassVar[str] = "logistic"
+    tau: float = number(at_least=0, default=0.0, doc="weight of the quadratic term")
+    R: float = number(
+        above=0, default=math.inf, infinite=True, doc="radius of the ball ||W||_1 < R"
+    )
+
+    def on(self, Phi: np.ndarray, Y: np.ndarray) -> LinearLogistic:
+        refuse_zero(Phi)
+        refuse_labels(Y, "logistic", (0.0, 1.0))
+        return LinearLogistic(Phi, Y, self.tau, self.R)
+
+
+def refuse_labels(Y: np.ndarray, loss: str, allowed: tuple[float, float]) -> None:
+    if len(Y) != 1:
+        raise Refusal("loss", f"{loss} speaks of one output; the data have my = {len(Y)}")
+    wrong = Y[~np.isin(Y, allowed)]
+    if wrong.size:
+        first, second = (f"{a:g}" for a in allowed)
+        raise Refusal("data", f"a label is {wrong[0]:g}; {loss} expects {first} or {second}")
+
+
+class LinearLogistic(LinearScalar):
+    def __init__(self, Phi: np.ndarray, Y: np.ndarray, tau: float, R: float):
+        super().__init__(Phi, Y, R)
+        self.tau = tau
+
+    def restricted(self, keep: np.ndarray) -> LinearLogistic:
+        return LinearLogistic(self.Phi[:, keep], self.Y[:, keep], self.tau, math.inf)
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        # log(1 + e^q) - y q without cancellation: log(1 + e^-s) with s = q for y = 1, -q for y = 0.
+        return np.logaddexp(0.0, np.where(self.y == 1, -q, q)) + self.tau * q**2
+
+    def first(self, q: np.ndarray) -> np.ndarray:
+        # p - y as +-1/(1 + e^s), accurate when p is near y.
+        away = np.where(self.y == 1, q, -q)
+        return np.where(self.y == 1, -1.0, 1.0) * _sigmoid(-away) + 2 * self.tau * q
+
+    def second(self, q: np.ndarray) -> np.ndarray:
+        return _sigmoid(q) * _sigmoid(-q) + 2 * self.tau
+
+    def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        # p (1 - p) is largest at 0 and falls with |q|.
+        nearest = np.maximum(np.abs(q) - reach, 0.0)
+        return self.second(nearest)
+
+    def largest_second(self) -> float:
+        return 0.25 + 2 * self.tau
+
+    def rho(self, reach: np.ndarray | float) -> Measured:
+        """inf of p (1 - p) over |q| < R reach: e/(1 + e)^2, e = exp(-R reach)."""
+        if math.isinf(self.R):
+            return Measured(0.0)
+        e = exp(-self.R * measured(reach, 4 * EPS * np.abs(reach)))
+        return e / (1 + e) ** 2
+
+    @property
+    def rho_R(self) -> Measured:
+        return self.rho(float(np.abs(self.Phi).sum(axis=0).max()))
+
+    @cached_property
+    def pl_printed(self) -> PL:
+        kappa = (2 * self.tau + self.rho_R) * self.factored.last**2
+        return PL(kappa, "(2 tau + rho(R)) sigma_min(Phi)^2")
+
+    @cached_property
+    def pl(self) -> PL:
+        """lambda_min of sum_i (2 tau + rho_i) phi_i phi_i^T on the range of Phi."""
+        weights = 2 * self.tau + self.rho(np.abs(self.Phi).sum(axis=0))
+        reduced = self.factored.p.T @ self.Phi
+        M = (reduced * weights.value) @ reduced.T
+        size = float(np.linalg.norm(self.Phi)) ** 2
+        radius = float(np.max(weights.error)) * size + 8 * EPS * len(self.Phi) * size * float(
+            np.max(weights.value)
+        )
+        return PL(
+            symmetric_eigenvalues(M, radius)[0], "lambda_min(sum_i (2 tau + rho_i) phi phi^T)"
+        )
+
+    def _free_infimum(self) -> Measured:
+        if self.tau > 0:
+            return self._strongly_convex_infimum()
+        keep = ~separated(self.Phi * (2 * self.y - 1))
+        if not keep.any():
+            return Measured(0.0)
+        part = self.restricted(keep)
+        w = self.minimise(math.inf, keep)
+        total, error = part._total(w, 0.0)
+        slopes = balanced_slopes(part.Phi, part.first(w @ part.Phi))
+        # Conjugate of log(1 + e^q) - y q at a: entropy of p = a + y.
+        p = slopes + part.y
+        if (p <= 0).any() or (p >= 1).any():
+            return Measured(total, np.inf)
+        dual = -float((p * np.log(p) + (1 - p) * np.log1p(-p)).sum())
+        width = max(total - dual, 0.0)
+        noise = error + 8 * EPS * len(p) * (total + 1)
+        return Measured(total - width / 2, width / 2 + noise, "duality gap")
+
+    def _strongly_convex_infimum(self) -> Measured:
+        w = self.minimise(math.inf)
+        total, error = self._total(w, 0.0)
+        slope = float(np.linalg.norm(self._slope(w))) + self.gradient_radius(w[None], 0.0)
+        modulus = 2 * self.tau * float(self.factored.smallest_positive.low) ** 2
+        width = slope**2 / (2 * modulus)
+        return Measured(total - width / 2, width / 2 + error, "gradient over strong convexity")
+
+
+def _sigmoid(q: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(q))
+    return np.where(q >= 0, 1 / (1 + e), e / (1 + e))

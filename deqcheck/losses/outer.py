@@ -1,0 +1,69 @@
+"""What a loss gives to the deep equilibrium linear model: the convex outer loss L0(W)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from deqcheck.linalg.spectra import Factored
+from deqcheck.records.measured import Measured
+
+
+@dataclass(frozen=True)
+class PL:
+    """A constant kappa with |grad L0|^2/2 >= kappa (L0 - L0*) on the ball, and why.
+
+    A value of 0 says that no positive constant exists (or that none is proven, if the radius is
+    infinite).
+    """
+
+    kappa: Measured
+    reason: str
+
+
+class Outer(Protocol):
+    """L0(W) = sum_i l(W phi_i, y_i) over the ball ||W||_1 < R."""
+
+    Phi: np.ndarray
+    Y: np.ndarray
+    R: float
+    factored: Factored
+
+    @property
+    def infimum(self) -> Measured:
+        """L0* over the ball, open or closed."""
+        ...
+
+    @property
+    def pl(self) -> PL:
+        """The best proven constant."""
+        ...
+
+    @property
+    def pl_printed(self) -> PL:
+        """The constant of the paper's corollary, which asks for full rank."""
+        ...
+
+    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
+        """L0(W) - L0*, its radius when W is known up to W_radius (Frobenius), and grad L0(W)."""
+        ...
+
+    def gradient_radius(self, W: np.ndarray, W_radius: float) -> float: ...
+
+    def slopes(self, W: np.ndarray) -> np.ndarray:
+        """dl/dq for every output and sample (my x n)."""
+        ...
+
+    def curved_features(self, W: np.ndarray) -> np.ndarray:
+        """C with C C^T = the Hessian of L0 at W for one output."""
+        ...
+
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        """How far the outputs are from a point where the loss has no second derivative."""
+        ...
+
+    def smoothness(self) -> Measured:
+        """Bound on the second derivative of L0 along unit directions."""
+        ...

@@ -1,0 +1,120 @@
+"""Losses of one output, given by a function of q = w phi for every sample."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from deqcheck.linalg.spectra import Factored
+from deqcheck.losses.ball import optimality_gap, projected_newton
+from deqcheck.losses.outer import PL
+from deqcheck.records.measured import EPS, Measured
+
+
+class LinearScalar(ABC):
+    """L0(w) = sum_i l_i(w phi_i), convex, for a row w; the ball is the box |w_j| < R."""
+
+    def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float):
+        self.Phi, self.Y, self.R = Phi, Y, R
+        self.y = Y[0]
+        self.factored = Factored(Phi)
+        self._columns = np.linalg.norm(Phi, axis=0)
+        self._phi_norm = float(np.linalg.norm(Phi))
+
+    @abstractmethod
+    def values(self, q: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def first(self, q: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def second(self, q: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def largest_second(self) -> float:
+        """sup of the second derivative over the outputs that the ball allows (may be inf)."""
+
+    @abstractmethod
+    def _free_infimum(self) -> Measured:
+        """The infimum over all w."""
+
+    @property
+    @abstractmethod
+    def pl(self) -> PL: ...
+
+    @property
+    @abstractmethod
+    def pl_printed(self) -> PL: ...
+
+    @cached_property
+    def infimum(self) -> Measured:
+        return self._free_infimum() if math.isinf(self.R) else self._boxed_infimum()
+
+    def _boxed_infimum(self) -> Measured:
+        w = self.minimise(self.R)
+        total, error = self._total(w, 0.0)
+        radius = self.gradient_radius(w[None], 0.0)
+        below = optimality_gap(w[None], self._slope(w)[None], self.R, radius)
+        return Measured(total - below / 2, below / 2 + error, "Frank-Wolfe gap")
+
+    def minimise(self, R: float, keep: np.ndarray | None = None) -> np.ndarray:
+        """A minimiser over the box, of all samples or of those to keep."""
+        Phi = self.Phi if keep is None else self.Phi[:, keep]
+        here = self if keep is None else self.restricted(keep)
+        return projected_newton(
+            lambda w: float(here.values(w @ Phi).sum()),
+            lambda w: np.asarray(Phi @ here.first(w @ Phi)),
+            lambda w: np.asarray((Phi * here.second(w @ Phi)) @ Phi.T),
+            np.zeros(len(Phi)),
+            R,
+        )
+
+    @abstractmethod
+    def restricted(self, keep: np.ndarray) -> LinearScalar:
+        """The same loss on some of the samples, without a ball."""
+
+    def _slope(self, w: np.ndarray) -> np.ndarray:
+        return np.asarray(self.Phi @ self.first(w @ self.Phi))
+
+    def _total(self, w: np.ndarray, w_radius: float) -> tuple[float, float]:
+        """L0(w) and its radius: outputs move by |phi_i| w_radius, and the sum rounds."""
+        q = w @ self.Phi
+        values = self.values(q)
+        reach = self._columns * (w_radius + 4 * EPS * len(w) * float(np.linalg.norm(w)))
+        steep = np.abs(self.first(q)) + self.largest_step(q, reach) * reach
+        total = float(values.sum())
+        rounding = 4 * EPS * (len(q) + 4) * float(np.abs(values).sum() + np.abs(q).sum() * EPS)
+        return total, float(steep @ reach) + rounding
+
+    def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
+        """Bound on the second derivative between q - reach and q + reach."""
+        return np.maximum(self.second(q - reach), self.second(q + reach))
+
+    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
+        w = W[0]
+        total, error = self._total(w, W_radius)
+        star = self.infimum
+        return total - star.value, error + star.error + EPS * total, self._slope(w)[None]
+
+    def gradient_radius(self, W: np.ndarray, W_radius: float) -> float:
+        w = W[0]
+        q = w @ self.Phi
+        reach = self._columns * (W_radius + 4 * EPS * len(w) * float(np.linalg.norm(w)))
+        moved = float(np.linalg.norm(self.largest_step(q, reach) * reach))
+        size = float(np.linalg.norm(self.first(q)))
+        return self._phi_norm * (moved + 8 * EPS * (len(q) ** 0.5 + 4) * size)
+
+    def slopes(self, W: np.ndarray) -> np.ndarray:
+        return self.first(W[0] @ self.Phi)[None]
+
+    def curved_features(self, W: np.ndarray) -> np.ndarray:
+        return np.asarray(self.Phi * np.sqrt(self.second(W[0] @ self.Phi)))
+
+    def kink_distance(self, W: np.ndarray) -> Measured:
+        return Measured(math.inf)
+
+    def smoothness(self) -> Measured:
+        return self.largest_second() * self.factored.largest**2

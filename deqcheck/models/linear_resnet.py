@@ -1,0 +1,132 @@
+"""Linear residual network, the comparison of Kawaguchi's Figure 2.
+
+f(x) = (I + H_L) ... (I + H_1) phi(x) with identity input and output maps; H = 0 is the identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.fields import integer
+from deqcheck.linalg import errors
+from deqcheck.linalg.kron import unvec, vec
+from deqcheck.losses.outer import Outer
+from deqcheck.models.problem import Objective, Params
+from deqcheck.records.measured import EPS, Measured
+
+
+@dataclass(frozen=True)
+class LinearResNet:
+    """Linear residual network with identity input and output maps; parameter H (depth x m x m)."""
+
+    kind: ClassVar[str] = "linear-resnet"
+    data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("m", "n")}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"H": ("L", "m", "m")}
+    default_loss: ClassVar[str] = "square"
+    losses: ClassVar[tuple[str, ...]] = ("square",)
+
+    depth: int = integer(at_least=1, at_most=1000, doc="number of layers")
+
+    def sizes(self) -> dict[str, int]:
+        return {"L": self.depth}
+
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
+        if inputs.shape[0] != targets.shape[0]:
+            raise ValueError(
+                f"linear-resnet has as many outputs as inputs; found {len(targets)} outputs for "
+                f"{len(inputs)} inputs"
+            )
+        return {"Phi": inputs, "Y": targets}
+
+    def build(self, arrays: Params, loss: Any) -> LinearResNetModel:
+        outer = loss.on(arrays["Phi"], arrays["Y"])
+        return LinearResNetModel(self.depth, outer, loss.kind)
+
+
+class LinearResNetModel:
+    def __init__(self, depth: int, outer: Outer, loss_kind: str):
+        self.kind, self.loss_kind = LinearResNet.kind, loss_kind
+        self.outer, self.depth, self.m = outer, depth, outer.Phi.shape[0]
+        self.shapes = {"H": (depth, self.m, self.m)}
+
+    @property
+    def infimum(self) -> Measured:
+        return self.outer.infimum
+
+    def objective(self, theta: Params) -> Objective:
+        return self.at(theta).objective
+
+    def at(self, theta: Params) -> LinearResNetState:
+        return LinearResNetState(self, theta)
+
+    def kinks(self, theta: Params) -> None:
+        return None
+
+    def explicit_gradient(self, theta: Params) -> Params:
+        """vec(dP) = (before^T kron after) vec(dH_l)."""
+        state = self.at(theta)
+        q = vec(self.outer.slopes(state.P) @ self.outer.Phi.T)
+        parts = [
+            unvec(np.kron(before.T, after).T @ q, (self.m, self.m))
+            for before, after in zip(state.before, state.after, strict=True)
+        ]
+        return {"H": np.stack(parts)}
+
+
+class LinearResNetState:
+    names: ClassVar[tuple[str, ...]] = (
+        "loss", "loss_star", "gap", "gradient", "gradient.H", "norm2.P",
+    )  # fmt: skip
+
+    def __init__(self, model: LinearResNetModel, theta: Params):
+        self.model, self.theta = model, theta
+        self._layers = np.eye(model.m) + theta["H"]
+
+    @cached_property
+    def before(self) -> list[np.ndarray]:
+        """Products of the layers below each one."""
+        out = [np.eye(self.model.m)]
+        for layer in self._layers[:-1]:
+            out.append(layer @ out[-1])
+        return out
+
+    @cached_property
+    def after(self) -> list[np.ndarray]:
+        """Products of the layers above each one."""
+        out = [np.eye(self.model.m)]
+        for layer in self._layers[:0:-1]:
+            out.append(out[-1] @ layer)
+        return out[::-1]
+
+    @cached_property
+    def P(self) -> np.ndarray:
+        return np.asarray(self._layers[-1] @ self.before[-1])
+
+    @cached_property
+    def P_radius(self) -> float:
+        sizes = np.prod([float(np.linalg.norm(layer)) for layer in self._layers])
+        return 4 * EPS * self.model.m * self.model.depth * float(sizes)
+
+    @cached_property
+    def objective(self) -> Objective:
+        gap, error, Q = self.model.outer.gap_and_gradient(self.P, self.P_radius)
+        pairs = zip(self.before, self.after, strict=True)
+        return Objective(gap, error, {"H": np.stack([a.T @ Q @ b.T for b, a in pairs])})
+
+    def measure(self, name: str) -> Measured:
+        o, outer = self.objective, self.model.outer
+        gap = Measured(o.gap, o.error)
+        if name in ("gradient", "gradient.H"):
+            reach = max(float(np.linalg.norm(x)) for x in (*self.before, *self.after))
+            radius = reach**2 * outer.gradient_radius(self.P, self.P_radius)
+            return errors.frobenius(o.gradient["H"], radius * float(np.sqrt(self.model.depth)))
+        return {
+            "loss": gap + self.model.infimum,
+            "loss_star": self.model.infimum,
+            "gap": gap,
+            "norm2.P": errors.norm2(self.P, self.P_radius),
+        }[name]

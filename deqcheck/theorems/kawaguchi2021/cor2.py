@@ -1,0 +1,48 @@
+"""Corollary 2: the logistic loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
+from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+
+
+class Corollary2(ExponentialBounds):
+    """For the logistic loss with quadratic term tau and features of rank m, Theorem 1 holds with
+    kappa = (2 tau + rho(R)) sigma_min(Phi)^2, rho(R) the infimum of p (1 - p) over the ball. The
+    corrected edition needs no rank and weighs every sample by its own infimum:
+    kappa = lambda_min(sum_i (2 tau + rho_i(R)) phi_i phi_i^T) on the range of Phi.
+    """
+
+    id = "kawaguchi2021/cor2"
+    title = "Linear rate of the flow for the logistic loss"
+    cite = cite("Corollary 2", "(7), (10)-(12)")
+    losses = ("logistic",)
+    dynamics = (FLOW,)
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "Sound while the ball is not left, but the appendix's claim that some finite R always "
+        "serves is false for separable labels: there ||B_t|| grows without bound and every ball is "
+        "left (Phi = [[1,2,-1],[0,1,-1]], y = (1,1,0), A = B = 0, gamma = 1/2, R = 1: at t = 0.28)."
+    )
+
+    full_rank = Check("Phi has rank m", "rank_Phi >= m", "Corollary 2")
+    curved = Check("the loss is curved on the ball", "2*tau + rho_R > 0", "Corollary 2")
+
+    def kappa(self, p: Problem) -> Measured:
+        outer = p.model.outer
+        return outer.pl_printed.kappa if self.printed else outer.pl.kappa
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        outer = p.model.outer
+        if self.printed:
+            yield self.full_rank(rank_Phi=outer.factored.measured_rank, m=p.model.m)
+        yield self.curved(tau=outer.tau, rho_R=outer.rho_R)
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        return self.bound_curves(p, run)

@@ -1,0 +1,78 @@
+"""D_t, equations (8), (26)-(33): the metric in which Z follows the gradient of L0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from deqcheck.linalg.kron import unvec, vec
+from deqcheck.models.delm_oracle import dense_D
+from deqcheck.models.delm_spectrum import star_map_infimum
+from deqcheck.models.delm_state import DelmState
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.gradient import DENSE_ORDER
+
+# The star map is proved to be the worst for widths up to this.
+PROVED_WIDTH = 6
+DIFFERENCE_STEP = 1e-4
+
+
+class Metric(Statement):
+    """d/dt vec Z = -D vec(grad L0(Z)) along the flow, and lambda_min(D) >= 1/(m (1 + gamma)^2) for
+    every A and B; sharper floors hold as well.
+    """
+
+    id = "kawaguchi2021/D"
+    title = "The metric D and its smallest eigenvalue"
+    cite = cite("Appendix A.1.5", "(8), (26), (33)")
+    models = ("delm",)
+    dynamics = (STATIC,)
+
+    velocity = Check("velocity of Z along the flow", "deviation <= allowed", "(26)")
+    dense = Check("factorised against dense", "lambda_min_D == lambda_min_dense", "(8)")
+    printed_floor = Check("printed floor", "lambda_min_D >= 1/(m*(1+gamma)^2)", "(33)")
+    sharp_floor = Check(
+        "sharper floor",
+        "lambda_min_D >= 1/min(m*(1+gamma^2), (1+gamma*sqrt(m))^2)",
+        "(33), sharper",
+    )
+    star_floor = Check("star-map infimum", "lambda_min_D >= star", "(33), exact")
+
+    def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
+        m, g, smallest = p.model.m, p.model.gamma, state.lambda_min_D
+        if m * p.model.my <= DENSE_ORDER:
+            D = dense_D(state)
+            spectrum = np.linalg.eigvalsh(D)
+            oracle = 64 * EPS * m * p.model.my * float(spectrum[-1]) * (1 + g) / (1 - g)
+            dense = Measured(float(spectrum[0]), oracle)
+            yield self.velocity(**_velocity(p, state, D))
+            yield self.dense(lambda_min_D=smallest, lambda_min_dense=dense)
+        yield self.printed_floor(lambda_min_D=smallest, m=m, gamma=g)
+        yield self.sharp_floor(lambda_min_D=smallest, m=m, gamma=g)
+        if m > 1:
+            note = "" if m <= PROVED_WIDTH else f"a conjecture for m > {PROVED_WIDTH}"
+            yield self.star_floor(note, lambda_min_D=smallest, star=star_map_infimum(m, g))
+
+
+def _velocity(p: Problem, state: DelmState, D: np.ndarray) -> dict[str, float]:
+    """Central differences of Z along -grad L; D(2h) - D(h) is three times their truncation."""
+    exact = -unvec(D @ vec(state.Q), state.Z.shape)
+    size = np.sqrt(sum(float(np.vdot(g, g)) for g in state.gradient.values())) or 1.0
+    near, far = (_slope(p, state, h / size) for h in (DIFFERENCE_STEP, 2 * DIFFERENCE_STEP))
+    rounding = 8 * EPS * p.model.m * float(np.linalg.norm(state.Z)) / (1 - p.model.gamma)
+    truncation = float(np.linalg.norm(far - near)) / 3
+    noise = rounding * size / DIFFERENCE_STEP + 1e-12 * float(np.linalg.norm(exact))
+    return {"deviation": float(np.linalg.norm(near - exact)), "allowed": 4 * truncation + noise}
+
+
+def _slope(p: Problem, state: DelmState, h: float) -> np.ndarray:
+    ahead, behind = (
+        p.model.at({n: a - sign * h * state.gradient[n] for n, a in state.theta.items()}).Z
+        for sign in (1, -1)
+    )
+    return np.asarray((ahead - behind) / (2 * h))

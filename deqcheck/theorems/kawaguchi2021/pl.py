@@ -1,0 +1,67 @@
+"""The remark of section 3.1.1 that the whole loss does not satisfy a PL inequality."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from deqcheck.models.delm_state import DelmState
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.kawaguchi2021.bounds import cite
+
+DRAWS = 20
+
+
+class WholeLossPL(Statement):
+    """|grad L(A, B)|^2/2 >= kappa lambda_min(D) (L - L*) wherever ||Z||_1 < R. With R infinite, L
+    is globally PL with constant kappa/(m (1 + gamma)^2), so no stationary point is spurious.
+    """
+
+    id = "kawaguchi2021/pl"
+    title = "The whole loss satisfies a PL inequality"
+    cite = cite("Section 3.1.1", "remark")
+    models = ("delm",)
+    dynamics = (STATIC,)
+    status = "typo"
+    erratum = (
+        "The remark that L itself does not satisfy the PL inequality in general misleads: since "
+        "|grad L|^2 = q^T D q, it does whenever L0 does, with constant kappa lambda_min(D)."
+    )
+
+    positive = Check("kappa is positive", "kappa > 0", "(6)")
+    ball = Check("Z lies in the ball", "norm1_Z < R", "(H1), weaker")
+    here = Check(
+        "at the given parameters", "gradient^2/2 >= kappa*lambda_min_D*gap", "Section 3.1.1"
+    )
+    drawn = Check(
+        f"worst of {DRAWS} drawn parameters",
+        "gradient^2/2 >= kappa*lambda_min_D*gap",
+        "Section 3.1.1",
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.positive(kappa=p.model.outer.pl.kappa)
+        if math.isfinite(p.model.outer.R):
+            yield self.ball(norm1_Z=p.start.measure("norm1.Z"), R=p.model.outer.R)
+
+    def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
+        yield self._claim(self.here, p, state)
+        if math.isinf(p.model.outer.R):
+            stream = rng(p.seed, "kawaguchi2021/pl")
+            states = (
+                p.model.at({n: a + stream.normal(size=a.shape) for n, a in p.theta0.items()})
+                for _ in range(DRAWS)
+            )
+            claims = (self._claim(self.drawn, p, s) for s in states)
+            yield min(claims, key=lambda c: c.left.value / c.right.value)
+
+    def _claim(self, check: Check, p: Problem, state: DelmState) -> Claim:
+        return check(
+            gradient=state.measure("gradient"),
+            kappa=p.model.outer.pl.kappa,
+            lambda_min_D=state.lambda_min_D,
+            gap=state.gap,
+        )

@@ -1,0 +1,138 @@
+"""Theorem 2: each instant of the flow is a trust-region Newton step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lu_solve
+
+from deqcheck.linalg.errors import symmetric_eigenvalues
+from deqcheck.linalg.kron import vec
+from deqcheck.models.delm_spectrum import block_scalars
+from deqcheck.models.delm_state import DelmState
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.kawaguchi2021.bounds import cite
+
+DRAWS = 200
+DIFFERENCE_STEP = 1e-4
+
+
+@dataclass(frozen=True)
+class TrustRegion:
+    """One output: model gradient q, Hessian H, metric G, radius scale delta, minimiser v."""
+
+    q: np.ndarray
+    H: np.ndarray
+    G: np.ndarray
+    delta: float
+    v: np.ndarray
+
+    @classmethod
+    def at(cls, state: DelmState, share: float = 0.5) -> TrustRegion:
+        """delta is that share of delta_bar, below which G is positive definite."""
+        C = state.model.outer.curved_features(state.Z)
+        M = block_scalars(state)
+        bar = state.measure("delta_bar").value
+        # Without curvature every delta serves.
+        delta = share * bar if np.isfinite(bar) else 1.0
+        F = lu_solve(state.lu, C)
+        G = state.U @ (np.diag(1 / M) - delta * F @ F.T) @ state.U.T
+        q = vec(state.Q)
+        # D = U^-T diag(M) U^-1 for one output.
+        v = -delta * lu_solve(state.lu, M * lu_solve(state.lu, q), trans=1)
+        return cls(q, C @ C.T, G, delta, v)
+
+    def value(self, v: np.ndarray) -> float:
+        return float(self.q @ v + v @ self.H @ v / 2)
+
+    def stationarity(self) -> tuple[float, float]:
+        """|q + H v + G v/delta|, multiplier 1/(2 delta), and the size of what cancels there."""
+        terms = (self.q, self.H @ self.v, self.G @ self.v / self.delta)
+        return float(np.linalg.norm(sum(terms))), sum(float(np.linalg.norm(t)) for t in terms)
+
+
+class Theorem2(Statement):
+    """For one output, v = delta d/dt vec Z minimises q^T v + v^T H v/2 over
+    |v|_G <= delta |d/dt vec Z|_G, with G = U (S^-1 - delta F) U^T and any delta < delta_bar; and
+    d/dt f(x) = v . phi(x)/delta for every x.
+    """
+
+    id = "kawaguchi2021/thm2"
+    title = "The flow is an instantaneous trust-region step"
+    cite = cite("Theorem 2", "Section 3.2")
+    models = ("delm",)
+    dynamics = (STATIC,)
+    status = "typo"
+    erratum = (
+        "The loss must be twice differentiable at the current outputs, which the text leaves out; "
+        "convexity is not needed, since H + G/delta = U S^-1 U^T/delta > 0; the last display lacks "
+        "a d/dt. The exact delta_bar is 1/lambda_max(S^1/2 F S^1/2)."
+    )
+
+    one_output = Check("one output", "my == 1", "Theorem 2")
+    smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
+    metric = Check("G is positive definite", "lambda_min_G > 0", "Theorem 2")
+    stationary = Check("stationary with multiplier 1/(2 delta)", "residual <= allowed", "Theorem 2")
+    minimal = Check(
+        f"not worse than {DRAWS} feasible points", "best_drawn >= attained", "Theorem 2"
+    )
+    outputs = Check("velocity of the outputs", "deviation <= allowed", "Theorem 2")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.one_output(my=p.model.my)
+        if p.model.my == 1:
+            yield self.smooth(kink_distance=p.model.outer.kink_distance(p.start.Z))
+
+    def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
+        if p.model.my != 1:
+            return
+        region = TrustRegion.at(state)
+        # Rounding of U, F and the solves, amplified by at most cond_1(U)^2.
+        relative = 64 * EPS * p.model.m * state.measure("cond1_U").value ** 2
+        size = float(np.linalg.norm(region.G))
+        yield self.metric(lambda_min_G=symmetric_eigenvalues(region.G, relative * size)[0])
+        residual, scale = region.stationarity()
+        yield self.stationary(residual=residual, allowed=relative * scale)
+        attained, best = region.value(region.v), _best_drawn(region, p.seed)
+        yield self.minimal(
+            best_drawn=Measured(best, relative * abs(best)),
+            attained=Measured(attained, relative * abs(attained)),
+        )
+        yield self.outputs(**_output_velocity(p, state, region))
+
+
+def _best_drawn(region: TrustRegion, seed: int) -> float:
+    """The best of random points of the trust region, some of them near the minimiser."""
+    stream = rng(seed, "kawaguchi2021/thm2")
+    radius = float(np.sqrt(region.v @ region.G @ region.v))
+    best = np.inf
+    for i in range(DRAWS):
+        u = stream.normal(size=region.v.shape) + (region.v * 10.0 ** (i % 4) if i % 2 else 0.0)
+        u *= stream.uniform(0.5, 1.0) * radius / float(np.sqrt(u @ region.G @ u))
+        best = min(best, region.value(u))
+    return best
+
+
+def _output_velocity(p: Problem, state: DelmState, region: TrustRegion) -> dict[str, float]:
+    Phi = p.model.outer.Phi
+    claimed = region.v @ Phi / region.delta
+    size = np.sqrt(sum(float(np.vdot(g, g)) for g in state.gradient.values())) or 1.0
+
+    def slope(h: float) -> np.ndarray:
+        ahead, behind = (
+            p.model.at({n: a - sign * h * state.gradient[n] for n, a in state.theta.items()}).Z[0]
+            for sign in (1, -1)
+        )
+        return np.asarray((ahead - behind) @ Phi / (2 * h))
+
+    near, far = slope(DIFFERENCE_STEP / size), slope(2 * DIFFERENCE_STEP / size)
+    noise = state.Z_radius * size / DIFFERENCE_STEP * float(np.linalg.norm(Phi))
+    truncation = 4 * float(np.linalg.norm(far - near)) / 3
+    allowed = truncation + noise + 1e-11 * float(np.linalg.norm(claimed))
+    return {"deviation": float(np.linalg.norm(near - claimed)), "allowed": allowed}

@@ -1,0 +1,1 @@
+"""Benchmarks against what a researcher would use instead; run with `python -m tests.bench`."""

@@ -1,0 +1,1 @@
+"""One file for each workload: `contests(quick, seeds)` yields groups of contests."""

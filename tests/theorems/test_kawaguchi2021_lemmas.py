@@ -1,0 +1,171 @@
+"""Kawaguchi's lemmas and the other losses: judged right, and broken versions are caught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.losses.logistic import Logistic
+from deqcheck.losses.smoothed_hinge import SmoothedHinge
+from deqcheck.models.problem import Problem
+from deqcheck.records.claim import Decision
+from deqcheck.records.verdict import Outcome
+from deqcheck.theorems.kawaguchi2021 import thm2
+from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB, stationary
+from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2
+from deqcheck.theorems.kawaguchi2021.gradient import Gradient
+from deqcheck.theorems.kawaguchi2021.metric import Metric
+from deqcheck.theorems.kawaguchi2021.norms import Norms
+from deqcheck.theorems.kawaguchi2021.pl import WholeLossPL
+from deqcheck.theorems.kawaguchi2021.prop1 import Proposition1
+from deqcheck.theorems.kawaguchi2021.thm1 import Theorem1
+from deqcheck.theorems.kawaguchi2021.times import Times
+from tests.theorems.breaking import broken, judge
+
+Builder = Callable[..., Problem]
+SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "old", "new"),
+    [
+        (Proposition1, "rate", "gamma^(l+1)", "gamma^(2*l+2)"),
+        (Proposition1, "equality", "gamma^(l+1)", "gamma^(l+2)"),
+        (Norms, "inverse", "1/(1-gamma)", "1/(1-gamma^2)"),
+        (Norms, "equal", "1/(1-gamma)", "1/(1-gamma^2)"),
+        (Norms, "sums", "1-gamma", "1-gamma^2"),
+        (Norms, "resolvent", "2*min_S", "min_S"),
+        (Norms, "below", "1 + gamma", "1"),
+        (Norms, "effective", "/(1-gamma)", "*(1-gamma)"),
+        (Gradient, "energy", "gradient^2", "gradient^2*1.001"),
+        (Metric, "dense", "== lambda_min_dense", "== lambda_min_dense*1.001"),
+        (Metric, "printed_floor", "1/(m*(1+gamma)^2)", "1/(1-gamma)^2"),
+        (Metric, "sharp_floor", "m*(1+gamma^2)", "(1-gamma)^2"),
+        (Metric, "star_floor", ">= star", ">= 10*star"),
+        (WholeLossPL, "here", "kappa*lambda_min_D", "100*kappa*lambda_min_D"),
+        (WholeLossPL, "drawn", "kappa*lambda_min_D", "100*kappa*lambda_min_D"),
+    ],
+)
+def test_a_broken_lemma_is_refuted(
+    delm: Builder, statement: type, name: str, old: str, new: str
+) -> None:
+    Phi = np.array([[1.0, 2, 3, -1], [0.5, 1, -1, 2], [1, 0.2, 2, 1]])
+    p = delm(3, 4, 2, 0.6, Phi=Phi)
+    assert judge(statement, p).outcome is Outcome.CONFIRMED
+    assert judge(broken(statement, name, old, new), p).outcome is Outcome.REFUTED
+
+
+def test_a_wrong_gradient_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    p = delm(3, 6, 1)
+    right = p.model.explicit_gradient
+    monkeypatch.setattr(
+        p.model, "explicit_gradient", lambda t: {n: g * 1.0001 for n, g in right(t).items()}
+    )
+    assert judge(Gradient, p).outcome is Outcome.REFUTED
+
+
+def test_a_wrong_metric_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    p = delm(3, 6, 1)
+    from deqcheck.theorems.kawaguchi2021 import metric
+
+    dense = metric.dense_D
+    monkeypatch.setattr(metric, "dense_D", lambda s: dense(s) * 1.001)
+    verdict = judge(Metric, p)
+    assert verdict.conclusions[0].decision is Decision.VIOLATED
+
+
+@pytest.mark.parametrize("scale", [0.99, 1.01])
+def test_another_step_is_not_the_trust_region_step(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, scale: float
+) -> None:
+    p = delm(4, 9, 1)
+    assert judge(thm2.Theorem2, p).outcome is Outcome.CONFIRMED
+    right = thm2.TrustRegion.at
+
+    def wrong(state: object, share: float = 0.5) -> thm2.TrustRegion:
+        region = right(state, share)  # type: ignore[arg-type]
+        return replace(region, v=scale * region.v)
+
+    monkeypatch.setattr(thm2.TrustRegion, "at", wrong)
+    names = {c.name for c in judge(thm2.Theorem2, p).conclusions if c.decision is Decision.VIOLATED}
+    assert {"stationary with multiplier 1/(2 delta)", "velocity of the outputs"} <= names
+
+
+def test_delta_bar_is_exact(delm: Builder) -> None:
+    state = delm(4, 9, 1).start
+    for share, sign in ((0.999, 1), (1.001, -1)):
+        smallest = np.linalg.eigvalsh(thm2.TrustRegion.at(state, share).G)[0]
+        assert np.sign(smallest) == sign
+
+
+def test_the_trust_region_needs_second_derivatives(delm: Builder) -> None:
+    # y q = 1 exactly: the squared hinge has no second derivative there.
+    p = delm(1, 1, 1, 0.5, loss=SmoothedHinge(), Phi=[[1.0]], Y=[[1.0]], A=[[0.0]], B=[[0.5]])
+    assert judge(thm2.Theorem2, p).outcome is not Outcome.CONFIRMED
+
+
+def test_appendix_b_numbers() -> None:
+    S = np.array([[0.9, 0.9], [0.1, 0.1]])
+    assert stationary(S) == pytest.approx([0.9, 0.1])
+    sizes = [
+        np.linalg.norm(np.linalg.solve((np.eye(2) - g * S).T, [1.0, -1.0])) for g in (0.9, 0.99)
+    ]
+    assert sizes == pytest.approx([10.3, 112], rel=5e-3)
+
+
+def test_doubly_stochastic_weights_save_the_printed_decomposition(delm: Builder) -> None:
+    p = delm(3, 6, 1, A=np.zeros((3, 3)))
+    assert judge(AppendixB, p, "printed").outcome is Outcome.CONFIRMED
+
+
+def test_times_are_kept_and_a_tenth_of_them_is_not(delm: Builder) -> None:
+    p = delm(1, 1, 1, 0.5, train=GradientFlow(horizon=1.0), **SCALAR)
+    assert judge(Times, p).outcome is Outcome.CONFIRMED
+    hasty = broken(Times, "reached", "log(1/eps)", "log(1/eps)/10")
+    assert judge(hasty, p).outcome is Outcome.REFUTED
+
+
+LOGISTIC = {"Phi": [[1.0, 1, 0, 0], [0, 0, 1, 1]], "Y": [[1.0, 0, 1, 0]]}
+
+
+def test_corollary_2_and_a_faster_rate(delm: Builder) -> None:
+    p = delm(2, 4, 1, 0.5, loss=Logistic(R=1.0), train=GradientFlow(horizon=4.0),
+             A=np.zeros((2, 2)), B=[[0.05, -0.05]], **LOGISTIC)  # fmt: skip
+    for edition in ("printed", "corrected"):
+        assert judge(Corollary2, p, edition).outcome is Outcome.CONFIRMED
+    fast = broken(Corollary2, "dependent", "-2*kappa", "-3*kappa")
+    assert judge(fast, p).outcome is Outcome.REFUTED
+
+
+def test_leaving_the_ball_is_a_failed_hypothesis_with_its_time(delm: Builder) -> None:
+    p = delm(2, 3, 1, 0.5, loss=Logistic(R=1.0), train=GradientFlow(horizon=1.0),
+             Phi=[[1.0, 2, -1], [0, 1, -1]], Y=[[1.0, 1, 0]],
+             A=np.zeros((2, 2)), B=np.zeros((1, 2)))  # fmt: skip
+    verdict = judge(Corollary2, p, "printed")
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    left = verdict.hypotheses[-1]
+    assert left.curve is not None and left.curve.first_violation is not None
+    assert left.curve.first_violation.t == pytest.approx(0.282, abs=0.01)
+
+
+def test_an_unproven_constant_is_undecided_with_the_trajectory_constant(delm: Builder) -> None:
+    Phi = np.array([[1.0, 1.0, -0.5], [0.3, -1.0, 1.0]])
+    p = delm(2, 3, 1, 0.5, loss=SmoothedHinge(), train=GradientFlow(horizon=0.2), Phi=Phi,
+             Y=[[1.0, -1, 1]], A=np.zeros((2, 2)), B=np.zeros((1, 2)))  # fmt: skip
+    if p.model.outer.separable:
+        pytest.skip("the instance is meant to be inseparable")
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.UNDECIDED
+    bounds = [c for c in verdict.conclusions if c.curve]
+    assert all(c.decision is Decision.HOLDS for c in bounds)
+
+
+def test_the_cubed_hinge_has_no_rate(delm: Builder) -> None:
+    p = delm(1, 1, 1, 0.5, loss=SmoothedHinge(k=3), train=GradientFlow(horizon=10.0), **SCALAR)
+    verdict = judge(Theorem1, p)
+    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert any("fails for every kappa" in note for note in verdict.notes)
