@@ -1,6 +1,6 @@
 """Writes the arrays of cases/xie2021: the seeded instances of the audit.
 
-PYTHONPATH=. python tests/make_xie2021_arrays.py, from the root of the repository.
+python -m tests.make_xie2021_arrays, from the root of the repository.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from opteq_instances import arrays, parameters, problem
+
+from tests.opteq_instances import arrays, parameters, problem
 
 FOLDER = Path(__file__).parents[1] / "cases" / "xie2021"
 MIX = {"kind": "mix", "k": 0.5}

@@ -15,8 +15,9 @@ from .shipped import cases
 def test_a_case_comes_out_as_expected(name: str, shipped: dict[str, Result]) -> None:
     row = judge(shipped[name], exit_code, None)
     assert row.ok, row.troubles
-    assert row.statements
     expect = row.result.expect or {}
+    # Without an equilibrium there is nothing to judge, and the case must say so.
+    assert row.statements or "status" in expect
     for statement in row.statements:
         expected = expect[statement["id"]]
         assert isinstance(expected, str) or statement["edition"] in expected

@@ -118,7 +118,7 @@ class OpteqModel:
     infimum = Measured(0.0)
 
     def __init__(self, fields: Opteq, X: np.ndarray, Y: np.ndarray, Z0: np.ndarray):
-        self.kind = Opteq.kind
+        self.kind, self.loss_kind = Opteq.kind, Opteq.default_loss
         self.fields = fields
         self.alpha, self.depth, self.s = fields.alpha, fields.depth, fields.activation
         self.implicit = fields.solver == IMPLICIT

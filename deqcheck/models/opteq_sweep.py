@@ -5,7 +5,7 @@ Each number of a pass carries a Frobenius radius: rounding and the errors that c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -151,14 +151,3 @@ def backwards(
             pulled = sam.stretch(step.weights) * error + sam.noise(size)
             below_error += beta * pulled + rounding(1, size)
         Q, error = below, below_error
-
-
-def as_pieces(parts: Iterable[Piece | Pull]) -> tuple[list[Piece], list[Pull]]:
-    pieces: list[Piece] = []
-    pulls: list[Pull] = []
-    for part in parts:
-        if isinstance(part, Piece):
-            pieces.append(part)
-        else:
-            pulls.append(part)
-    return pieces, pulls

@@ -7,7 +7,6 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from opteq_instances import arrays, parameters, problem
 
 from deqcheck.fields import Refusal
 from deqcheck.gradcheck import gradcheck
@@ -15,6 +14,7 @@ from deqcheck.models import opteq_oracle
 from deqcheck.models.opteq_equilibrium import Existence, FixedPoint
 from deqcheck.models.opteq_network import Network
 from deqcheck.models.problem import NoEquilibrium, Params, Problem, pack
+from tests.opteq_instances import arrays, parameters, problem
 
 MIX = {"kind": "mix", "k": 0.5}
 SAM = {"beta": 0.4, "lambda": 0.2, "gamma": 0.3, "rho": 0.5, "c": 0.2}

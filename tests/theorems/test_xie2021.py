@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from opteq_instances import arrays, parameters, problem
 
 from deqcheck import engine
 from deqcheck.activations.relu import Relu
@@ -37,6 +36,7 @@ from deqcheck.theorems.xie2021.lem16 import Lemma16
 from deqcheck.theorems.xie2021.resting import RestingSet
 from deqcheck.theorems.xie2021.thm3 import Wide
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
+from tests.opteq_instances import arrays, parameters, problem
 
 Judge = Callable[..., Verdict]
 STATEMENTS = {s.id: s for s in engine.statements() if s.id.startswith("xie2021/")}
