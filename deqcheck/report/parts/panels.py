@@ -190,8 +190,8 @@ def _floor(verdict: Verdict, judged: Judged, track: Track, clock: Clock) -> Pane
     for name in verdict.drivers:
         if name in track.series:
             k, t, values = track.series[name]
-            # The claim is about the infimum of just this series.
-            if judged.left.value == float(np.min(values.value)):
+            # The claim is about the infimum of just this series, which its error bar covers.
+            if judged.left.low <= float(np.min(values.value)) <= judged.left.high:
                 x = (t if clock.flow else k).astype(float)
                 value = _trace(f"measured: {name}", x, values.value, True)
                 label = _claim_label(verdict, judged)
