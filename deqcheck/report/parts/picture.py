@@ -39,7 +39,8 @@ def available() -> bool:
 
 def draw(report: Report, form: str) -> bytes | None:
     """The picture in one of the formats; None where the run left nothing to draw."""
-    found, margins = panels(report), bars(report)[:MOST_BARS]
+    found, every = panels(report), bars(report)
+    margins = every[:MOST_BARS]
     if not found:
         return None
     import matplotlib
@@ -59,7 +60,7 @@ def draw(report: Report, form: str) -> bytes | None:
         for part, panel in zip(parts, found, strict=False):
             _curves(part.add_subplot(), panel)
         if margins:
-            _margins(parts[-1].add_subplot(), margins)
+            _margins(parts[-1].add_subplot(), margins, len(every))
         return _saved(figure, form)
 
 
@@ -157,7 +158,7 @@ def _second_clock(axes: Any, step: float) -> None:
     other.set_xlabel("time t = step size * k")
 
 
-def _margins(axes: Any, margins: Sequence[Bar]) -> None:
+def _margins(axes: Any, margins: Sequence[Bar], total: int) -> None:
     """Ratios on a logarithmic scale; what lies right of the pass line holds with room."""
     shown = [_clipped(bar.ratio) for bar in margins]
     reach = max([10.0] + [max(x, 1 / x) for x in shown if x is not None])
@@ -185,7 +186,8 @@ def _margins(axes: Any, margins: Sequence[Bar]) -> None:
     labels = [_wrapped(bar.label, BAR_LABEL) for bar in margins]
     axes.set_yticks(range(len(margins)), labels, fontsize=7.5)
     axes.set_ylim(len(margins) - 0.4, -0.6)
-    axes.set_title("Hypotheses: margin, and the pass line at 1", loc="left", fontsize=9)
+    part = f" (the first {len(margins)} of {total})" if total > len(margins) else ""
+    axes.set_title(f"Hypotheses{part}: margin, and the pass line at 1", loc="left", fontsize=9)
     axes.set_xlabel("left/right for ≥, right/left for ≤")
 
 
