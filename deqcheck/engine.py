@@ -283,13 +283,13 @@ def _with_bound(
     rates = [
         rate.low
         for s in asked
-        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None
+        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None and rate.low > 0
         if all(h.decision is Decision.HOLDS for h in _before_training(s, p))
     ]
     if not rates:
         return progress
-    start = p.model.objective(p.theta0).gap
-    return lambda step: progress(step._replace(bound=start * math.exp(-max(rates) * step.t)))
+    start, best = p.model.objective(p.theta0).gap, max(rates)
+    return lambda step: progress(step._replace(bound=start * math.exp(-best * step.t)))
 
 
 def _labels(case: Any) -> dict[str, Any]:

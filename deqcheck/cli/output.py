@@ -32,7 +32,7 @@ class Destination:
         self.path = None if path is None else path.resolve()
         self.look = look_of_stdout(quiet) if path is None else Look(quiet=quiet)
         if self.path is not None and not _special(self.path):
-            _try_folder(self.path)
+            _try_folder(self.path, path)
 
     def write(self, text: str) -> None:
         if self.path is None:
@@ -62,26 +62,26 @@ class NewFile:
     """Beside the result: a file that is not there yet, unless it may be replaced."""
 
     def __init__(self, path: Path, force: bool):
-        self.path, self.force = path.resolve(), force
+        # Messages call the file what the user calls it.
+        self.path, self.named, self.force = path.resolve(), path, force
         self._refuse_existing()
         if _special(self.path):
             raise Complaint(f"cannot write {path}: not a plain file")
-        _try_folder(self.path)
+        _try_folder(self.path, path)
 
     def write(self, content: str | bytes) -> None:
         self._refuse_existing()
-        save(self.path, content)
-
+        save(self.path
     def _refuse_existing(self) -> None:
         if self.path.is_file() and not self.force:
-            raise Complaint(f"{self.path} is there already; --force replaces it")
+            raise Complaint(f"{self.named} is there already; --force replaces it")
 
 
-def _try_folder(path: Path) -> None:
+def _try_folder(path: Path, named: Path | None) -> None:
     try:
         tempfile.TemporaryFile(dir=path.parent).close()
     except OSError as error:
-        raise Complaint(f"cannot write {path}: {error.strerror}") from None
+        raise Complaint(f"cannot write {named}: {error.strerror}") from None
 
 
 def to_stdout(text: str) -> None:

@@ -63,6 +63,12 @@ def test_what_lies_beyond_the_horizon_is_marked():
     assert loss(verdict, steps=200).horizons == (horizon,)
 
 
+def test_a_bound_that_is_never_decided_is_marked_from_the_start():
+    verdict = decaying(2.0)
+    assert verdict.conclusions[0].curve.horizon is None
+    assert loss(verdict, steps=200).horizons == (0.0,)
+
+
 def test_the_first_violation_is_marked_on_the_measured_curve():
     panel = loss(decaying(4.0, 20), steps=20)
     assert panel.traces[1].violation == pytest.approx((1.0, np.exp(-0.2)), rel=1e-6)
@@ -105,6 +111,18 @@ def test_a_lower_bound_along_the_run_is_drawn_with_its_left_side():
 
 def test_without_steps_there_is_nothing_to_show():
     assert panels(samples.before_training()) == []
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -1.0, 0.0])
+def test_odd_floors_are_drawn_as_far_as_they_go(odd):
+    k, t, _ = samples.decay(2, 50)
+    floor = np.where(k > 40, odd, 1.0)
+    curve = Curve("up", Measured(2 + t), ">=", Measured(floor), k, t).judge()
+    panel = panels(samples.report(replace(samples.confirmed(), conclusions=(curve,))))[1]
+    assert panel.log_y is not (odd in (-1.0, 0.0))
+    assert panel.traces[0].label == "measured: up"
+    assert all(np.isfinite(trace.y).all() for trace in panel.traces)
+    assert np.isfinite(panel.y_range()).all()
 
 
 def test_floors_of_one_quantity_share_a_panel():

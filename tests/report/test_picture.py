@@ -12,7 +12,7 @@ import samples
 pytest.importorskip("matplotlib")
 
 from deqcheck.records.measured import Measured
-from deqcheck.report.parts.picture import FORMATS, draw
+from deqcheck.report.parts.picture import FORMATS, MOST_BARS, draw
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 REPORT = samples.report(samples.confirmed(number="Theorem 2"), samples.not_applicable())
@@ -43,6 +43,14 @@ def test_an_error_bar_that_could_not_be_had_covers_the_picture():
 
 def test_without_steps_there_is_no_picture():
     assert draw(samples.before_training(), "png") is None
+
+
+def test_many_hypotheses_are_cut_and_counted():
+    one = REPORT.verdicts[0].hypotheses[0]
+    many = tuple(replace(one, name=f"h{i}") for i in range(MOST_BARS + 7))
+    verdict = replace(REPORT.verdicts[0], hypotheses=many)
+    text = draw(replace(REPORT, verdicts=(verdict,)), "svg").decode()
+    assert f"(the first {MOST_BARS} of {MOST_BARS + 7})" in text
 
 
 def test_signs_of_formulas_are_text():

@@ -6,7 +6,7 @@ quantities that a bound keeps above a floor, and the hypotheses with their margi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -182,28 +182,31 @@ def _floor(verdict: Verdict, judged: Judged, track: Track, clock: Clock) -> Pane
         return None
     facts = judged.curve
     if facts is not None:
-        left, right = judged.formula.split(judged.relation, 1)
         x = _x(clock, facts)
-        value = _trace(f"measured: {left.strip()}", x, facts.value.value, True)
-        claim = _trace(_claim_label(verdict, judged, right), x, facts.bound.value)
+        value = _trace(f"measured: {_side(judged, 0)}", x, facts.value.value, True)
+        claim = _trace(_claim_label(verdict, judged), x, facts.bound.value)
         traces = (value, replace(claim, violation=_violation(facts, clock)))
         return _panel(judged.name, clock, track, traces, _horizons([facts], clock))
     for name in verdict.drivers:
         if name in track.series:
             k, t, values = track.series[name]
-            # The claim is about the infimum of just this series.
-            if judged.left.value == float(np.min(values.value)):
+            # The claim is about the infimum of just this series, which its error bar covers.
+            if judged.left.low <= float(np.min(values.value)) <= judged.left.high:
                 x = (t if clock.flow else k).astype(float)
                 value = _trace(f"measured: {name}", x, values.value, True)
-                right = judged.formula.split(judged.relation, 1)[1]
-                label = _claim_label(verdict, judged, right)
+                label = _claim_label(verdict, judged)
                 floor = _trace(label, x[[0, -1]], np.full(2, judged.right.value))
                 return _panel(judged.name, clock, track, (value, floor))
     return None
 
 
-def _claim_label(verdict: Verdict, judged: Judged, right: str) -> str:
-    return f"{_statement(verdict)}: {numbered(replace(judged, name=right.strip()))}"
+def _side(judged: Judged, side: int) -> str:
+    """The left (0) or right (-1) side of a formula; without one, the name of the claim."""
+    return judged.formula.split(judged.relation, 1)[side].strip() or judged.name
+
+
+def _claim_label(verdict: Verdict, judged: Judged) -> str:
+    return f"{_statement(verdict)}: {numbered(replace(judged, name=_side(judged, -1)))}"
 
 
 def _panel(
@@ -213,8 +216,8 @@ def _panel(
     traces: Sequence[Trace],
     horizons: tuple[float, ...] = (),
 ) -> Panel | None:
-    log_y = all((trace.y > 0).all() for trace in traces)
-    shown = _shown(traces, False) if log_y else tuple(traces)
+    log_y = all((trace.y[np.isfinite(trace.y)] > SMALLEST).all() for trace in traces)
+    shown = _shown(traces, False, log_y)
     if not shown:
         return None
     step = _step(clock, track)
@@ -244,23 +247,25 @@ def _trace(label: str, x: np.ndarray, y: np.ndarray, measured: bool = False) -> 
     return Trace(label, np.asarray(x, dtype=float)[at], np.asarray(y, dtype=float)[at], measured)
 
 
-def _shown(traces: Sequence[Trace], log_x: bool) -> tuple[Trace, ...]:
-    """What logarithms can show; nothing where the first trace cannot be shown."""
+def _shown(traces: Sequence[Trace], log_x: bool, log_y: bool = True) -> tuple[Trace, ...]:
+    """What the axes can show; nothing where they cannot show the first trace."""
     shown = []
     for trace in traces:
-        keep = np.isfinite(trace.y) & (trace.y > SMALLEST) & ((trace.x > 0) | (not log_x))
+        keep = np.isfinite(trace.y) & ((trace.x > 0) | (not log_x))
+        keep &= (trace.y > SMALLEST) | (not log_y)
         shown.append(replace(trace, x=trace.x[keep], y=trace.y[keep]))
     if not shown or not len(shown[0].x):
         return ()
     return tuple(trace for trace in shown if len(trace.x))
 
 
-def _horizons(curves: Iterator[CurveFacts] | Sequence[CurveFacts], clock: Clock) -> tuple:
-    """Where the bounds end to be decided before the run ends."""
+def _horizons(curves: Iterable[CurveFacts], clock: Clock) -> tuple[float, ...]:
+    """Where the bounds cease to be decided before the run ends: at 0, if they never are."""
     ends = set()
     for facts in curves:
-        if facts.horizon is not None and facts.horizon != facts.last and not facts.first_violation:
-            ends.add(float(facts.horizon_t or 0.0) if clock.flow else float(facts.horizon))
+        if facts.horizon != facts.last and facts.first_violation is None:
+            end = facts.horizon_t if clock.flow else facts.horizon
+            ends.add(0.0 if end is None else float(end))
     return tuple(sorted(ends))
 
 

@@ -29,8 +29,8 @@ SHADES = {
 # Margins beyond these ratios are cut off, and their number says how far they go.
 LOWEST, HIGHEST = 1e-4, 1e4
 MOST_BARS = 40
-WIDTH, PANEL_HEIGHT, BAR_HEIGHT, LEGEND_LINE = 7.0, 3.0, 0.27, 0.2
-LABEL = 78
+WIDTH, PANEL_HEIGHT, BAR_LINE, LEGEND_LINE = 7.0, 3.0, 0.14, 0.2
+LABEL, BAR_LABEL = 78, 56
 
 
 def available() -> bool:
@@ -39,7 +39,8 @@ def available() -> bool:
 
 def draw(report: Report, form: str) -> bytes | None:
     """The picture in one of the formats; None where the run left nothing to draw."""
-    found, margins = panels(report), bars(report)[:MOST_BARS]
+    found, every = panels(report), bars(report)
+    margins = every[:MOST_BARS]
     if not found:
         return None
     import matplotlib
@@ -47,18 +48,19 @@ def draw(report: Report, form: str) -> bytes | None:
 
     heights = [PANEL_HEIGHT + LEGEND_LINE * _legend_lines(panel) for panel in found]
     if margins:
-        heights.append(0.9 + BAR_HEIGHT * len(margins))
+        lines = max(len(_wrapped(bar.label, BAR_LABEL).splitlines()) for bar in margins)
+        heights.append(0.9 + (lines * BAR_LINE + 0.08) * len(margins))
     # Text stays text in an SVG, and no date makes two pictures of one run differ.
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "deqcheck", "font.size": 9}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
-        figure.suptitle("\n".join(textwrap.wrap(_title(report), LABEL)), fontsize=10)
+        figure.suptitle(_wrapped(_title(report)), fontsize=10)
         # Each part is laid out by itself: the long labels of the bars do not narrow the curves.
         parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         for part, panel in zip(parts, found, strict=False):
             _curves(part.add_subplot(), panel)
         if margins:
-            _margins(parts[-1].add_subplot(), margins)
+            _margins(parts[-1].add_subplot(), margins, len(every))
         return _saved(figure, form)
 
 
@@ -77,9 +79,9 @@ def _legend_lines(panel: Panel) -> int:
     return sum(len(_wrapped(trace.label).splitlines()) for trace in panel.traces) + 3
 
 
-def _wrapped(text: str) -> str:
+def _wrapped(text: str, width: int = LABEL) -> str:
     # A dollar sign would begin a formula.
-    return "\n".join(textwrap.wrap(text.replace("$", r"\$"), LABEL))
+    return "\n".join(textwrap.wrap(text.replace("$", r"\$"), width))
 
 
 def _curves(axes: Any, panel: Panel) -> None:
@@ -156,7 +158,7 @@ def _second_clock(axes: Any, step: float) -> None:
     other.set_xlabel("time t = step size * k")
 
 
-def _margins(axes: Any, margins: Sequence[Bar]) -> None:
+def _margins(axes: Any, margins: Sequence[Bar], total: int) -> None:
     """Ratios on a logarithmic scale; what lies right of the pass line holds with room."""
     shown = [_clipped(bar.ratio) for bar in margins]
     reach = max([10.0] + [max(x, 1 / x) for x in shown if x is not None])
@@ -167,24 +169,25 @@ def _margins(axes: Any, margins: Sequence[Bar]) -> None:
             width = {"width": ratio - 1, "left": 1.0, "height": 0.7}
             axes.barh(row, **width, color=color, hatch=hatch, edgecolor="#303030", linewidth=0.6)
             text = f"{number(bar.ratio, 3)}, {text}"
-        right = ratio is None or ratio >= 1
-        at = max(ratio or 1.0, 1.0) if right else min(ratio or 1.0, 1.0)
+        # Across the pass line from the bar, where there is always room.
+        left = ratio is None or ratio >= 1
         axes.annotate(
             text,
-            (at, row),
-            xytext=(4 if right else -4, 0),
+            (1.0, row),
+            xytext=(-4 if left else 4, 0),
             textcoords="offset points",
             va="center",
-            ha="left" if right else "right",
+            ha="right" if left else "left",
             fontsize=7.5,
         )
     axes.axvline(1.0, color="black", linewidth=1.4)
     axes.set_xscale("log")
     axes.set_xlim(1 / (reach * 8), reach * 8)
-    labels = ["\n".join(textwrap.wrap(b.label.replace("$", r"\$"), 48)) for b in margins]
+    labels = [_wrapped(bar.label, BAR_LABEL) for bar in margins]
     axes.set_yticks(range(len(margins)), labels, fontsize=7.5)
     axes.set_ylim(len(margins) - 0.4, -0.6)
-    axes.set_title("Hypotheses: margin, and the pass line at 1", loc="left", fontsize=9)
+    part = f" (the first {len(margins)} of {total})" if total > len(margins) else ""
+    axes.set_title(f"Hypotheses{part}: margin, and the pass line at 1", loc="left", fontsize=9)
     axes.set_xlabel("left/right for ≥, right/left for ≤")
 
 

@@ -52,7 +52,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; mar
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr));
   gap: 1rem; }
-figure { margin: 1rem 0 0; break-inside: avoid; }
+figure { margin: 1rem 0 0; max-width: 36rem; break-inside: avoid; }
 figcaption { font-weight: 600; }
 svg { color: var(--ink); }
 svg.plot { width: 100%; height: auto; display: block; }

@@ -14,6 +14,8 @@ from deqcheck.report.parts.panels import Panel, Trace
 
 WIDTH, HEIGHT = 520, 300
 LEFT, RIGHT, BOTTOM, TOP, TOP_CLOCK = 54, 496, 252, 12, 40
+# Places for ticks, and for a letter of their labels, in its largest size.
+Y_TICKS, LETTER = 6, 8.5
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4")
 MARKERS = ("", "circle", "square", "triangle", "diamond", "cross", "plus")
 MARKS = 7
@@ -64,9 +66,11 @@ def bar(ratio: float, decision: Decision) -> Markup:
 
 def _picture(panel: Panel, ident: str) -> Markup:
     top = TOP if panel.step is None else TOP_CLOCK
-    x = Axis(*panel.x_range(), panel.log_x, LEFT, RIGHT)
     y = Axis(*panel.y_range(), panel.log_y, BOTTOM, top)
-    clip = tag("clipPath", _rect(LEFT, top, RIGHT - LEFT, BOTTOM - top), id=f"{ident}-clip")
+    longest = max((len(label) for _, label in y.ticks(Y_TICKS)), default=0)
+    left = max(LEFT, LETTER * longest + 8)
+    x = Axis(*panel.x_range(), panel.log_x, left, RIGHT)
+    clip = tag("clipPath", _rect(left, top, RIGHT - left, BOTTOM - top), id=f"{ident}-clip")
     lines = [_trace(trace, i, x, y) for i, trace in enumerate(panel.traces)]
     return tag(
         "svg",
@@ -83,36 +87,36 @@ def _picture(panel: Panel, ident: str) -> Markup:
 
 
 def _grid(panel: Panel, x: Axis, y: Axis) -> Iterator[Markup]:
-    for value, label in y.ticks(6):
+    for value, label in y.ticks(Y_TICKS):
         at = float(y.at(value))
-        yield _line(LEFT, at, RIGHT, at, "grid")
-        yield _text(LEFT - 6, at + 4, label, "end")
+        yield _line(x.start, at, RIGHT, at, "grid")
+        yield _text(x.start - 6, at + 4, label, "end")
     for value, label in x.ticks(6):
         at = float(x.at(value))
         yield _line(at, BOTTOM, at, BOTTOM + 4, "axis")
         yield _text(at, BOTTOM + 18, label, "middle")
-    yield _line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")
-    yield _line(LEFT, y.end, LEFT, BOTTOM, "axis")
-    yield _text((LEFT + RIGHT) / 2, HEIGHT - 8, panel.x_label, "middle")
+    yield _line(x.start, BOTTOM, RIGHT, BOTTOM, "axis")
+    yield _line(x.start, y.end, x.start, BOTTOM, "axis")
+    yield _text((x.start + RIGHT) / 2, HEIGHT - 8, panel.x_label, "middle")
     if panel.step is not None:
         yield from _second_clock(panel.step, x, y.end)
 
 
 def _second_clock(step: float, x: Axis, top: float) -> Iterator[Markup]:
     clock = Axis(x.low * step, x.high * step, x.log, x.start, x.end)
-    yield _line(LEFT, top, RIGHT, top, "axis")
+    yield _line(x.start, top, RIGHT, top, "axis")
     for value, label in clock.ticks(5):
         at = float(clock.at(value))
         yield _line(at, top - 4, at, top, "axis")
         yield _text(at, top - 8, label, "middle")
-    yield _text((LEFT + RIGHT) / 2, 12, "time t = step size * k", "middle")
+    yield _text((x.start + RIGHT) / 2, 12, "time t = step size * k", "middle")
 
 
 def _trace(trace: Trace, style: int, x: Axis, y: Axis) -> Markup:
     across, down = x.at(trace.x), _beyond(trace.y, y)
     points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True))
     parts = [tag("polyline", points=points, **_stroke(trace, style))]
-    for i in _marked(across, style):
+    for i in _marked(across, style, x):
         parts.append(_marker(float(across[i]), float(down[i]), style))
     if trace.violation is not None:
         parts.append(_violation(float(x.at(trace.violation[0])), float(y.at(trace.violation[1]))))
@@ -127,12 +131,12 @@ def _beyond(values: np.ndarray, y: Axis) -> np.ndarray:
     return np.asarray(y.start + share * (y.end - y.start))
 
 
-def _marked(across: np.ndarray, style: int) -> list[int]:
+def _marked(across: np.ndarray, style: int, x: Axis) -> list[int]:
     """Points evenly spread over the picture, shifted so that the markers of two lines differ."""
     if not MARKERS[style % len(MARKERS)]:
         return []
     shift = (style % 5) / 5
-    places = LEFT + (np.arange(MARKS) + 0.1 + shift * 0.8) * (RIGHT - LEFT) / MARKS
+    places = x.start + (np.arange(MARKS) + 0.1 + shift * 0.8) * (x.end - x.start) / MARKS
     return sorted({int(np.abs(across - place).argmin()) for place in places})
 
 
