@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deqcheck import engine
@@ -196,6 +197,8 @@ def quickest(shipped: Shipped, power: Power) -> Result:
 def shifted(claim: Claim | Curve) -> Claim | Curve:
     """For a claim about a sign: beyond everything that was measured."""
     left, right = claim.left, claim.right
+    if np.isinf(right.value).any():
+        right = Measured(np.zeros_like(right.value))
     size = 2 * (abs(left.value) + abs(right.value) + left.error + right.error) + 1e-300
     sign = -1 if claim.relation in ("<=", "<") else 1
     return replace(claim, right=Measured(right.value + sign * size, right.error))

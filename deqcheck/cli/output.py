@@ -71,7 +71,8 @@ class NewFile:
 
     def write(self, content: str | bytes) -> None:
         self._refuse_existing()
-        save(self.path
+        save(self.named, content)
+
     def _refuse_existing(self) -> None:
         if self.path.is_file() and not self.force:
             raise Complaint(f"{self.named} is there already; --force replaces it")
