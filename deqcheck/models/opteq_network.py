@@ -56,12 +56,14 @@ class Layer:
 
     @cached_property
     def lipschitz(self) -> float:
-        return self.alpha * self.s.slopes[1] * self.norm**2 + 1 - self.alpha
+        return self.alpha * self.s.slopes[1] * self.norm * self.norm + 1 - self.alpha
 
     @cached_property
     def bend(self) -> float:
         """Lipschitz constant of the Jacobian; on a fixed linear piece, 0."""
-        return self.alpha * self.norm**3 * (self.s.curvature if self.s.smooth else 0.0)
+        # A power of a Python float raises where a product overflows to infinity.
+        cubed = self.norm * self.norm * self.norm
+        return self.alpha * cubed * (self.s.curvature if self.s.smooth else 0.0)
 
     def f(self, Z: np.ndarray) -> np.ndarray:
         G = self.s.value(self.W @ Z + self.drive)
