@@ -140,7 +140,10 @@ class FixedPoint:
         return Equilibrium(Z, residual, noise, error, existence)
 
     def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
-        smallest = np.linalg.svd(np.eye(len(Z)) - self.jacobians(Z), compute_uv=False)[:, -1]
+        systems = np.eye(len(Z)) - self.jacobians(Z)
+        if not np.isfinite(systems).all():
+            return np.full(len(systems), np.inf)
+        smallest = np.linalg.svd(systems, compute_uv=False)[:, -1]
         return 1 / np.maximum(smallest - rounding(len(Z), 2.0), 0.0)
 
     def _local_radius(self, Z: np.ndarray, total: float) -> float:
@@ -150,7 +153,7 @@ class FixedPoint:
             return np.inf
         worst = float(beta.max())
         radius = 2 * worst * total
-        if worst**2 * total * self.network.bend > 0.5:
+        if not worst * worst * total * self.network.bend <= 0.5:
             return np.inf
         return radius if radius < self._piece_radius(Z) else np.inf
 

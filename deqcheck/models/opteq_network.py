@@ -142,5 +142,5 @@ class Network:
         total = 0.0
         for i, layer in enumerate(self.layers):
             before, after = float(np.prod(lips[:i])), float(np.prod(lips[i + 1 :]))
-            total += after * layer.bend * before**2
+            total += after * layer.bend * before * before
         return total

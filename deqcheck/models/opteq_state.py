@@ -147,7 +147,7 @@ class OpteqState:
             sweep = list(self.sweep(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
             out.append(per_sample(self.network, self.shapes, sweep, self.Wo))
             radii = summed(self.network, self.shapes, sweep, self.Wo).radii
-            radius += sum(e**2 for e in radii.values())
+            radius += sum(e * e for e in radii.values())
         return np.stack(out, axis=1), float(np.sqrt(radius))
 
     @cached_property

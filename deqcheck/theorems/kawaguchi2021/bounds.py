@@ -83,6 +83,9 @@ class ExponentialBounds(Statement):
             "radius_sufficient": sufficient,
         }
 
+    def guaranteed_rate(self, p: Problem) -> Measured | None:
+        return self.quantities(p)["rate_independent"]
+
     def bound_curves(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         kappa, series = self._kappa_along(p, run), run.series["lambda_min_D"]
         common = {"gap": run.gap, "gap_0": run.gap[0], "kappa": kappa}

@@ -44,6 +44,9 @@ class GradientDescentRate(ExponentialBounds):
         contracts=True,
     )
 
+    def guaranteed_rate(self, p: Problem) -> Measured | None:
+        return super().guaranteed_rate(p) if self.printed else None
+
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         yield from super().path_hypotheses(p, run)
         if self.printed:
