@@ -153,11 +153,11 @@ def test_leaving_the_ball_is_a_failed_hypothesis_with_its_time(delm: Builder) ->
 
 
 def test_an_unproven_constant_is_undecided_with_the_trajectory_constant(delm: Builder) -> None:
-    Phi = np.array([[1.0, 1.0, -0.5], [0.3, -1.0, 1.0]])
+    # One sample with both labels: no hyperplane separates them.
+    Phi = np.array([[1.0, 1.0, -0.5], [0.3, 0.3, 1.0]])
     p = delm(2, 3, 1, 0.5, loss=SmoothedHinge(), train=GradientFlow(horizon=0.2), Phi=Phi,
              Y=[[1.0, -1, 1]], A=np.zeros((2, 2)), B=np.zeros((1, 2)))  # fmt: skip
-    if p.model.outer.separable:
-        pytest.skip("the instance is meant to be inseparable")
+    assert not p.model.outer.separable
     verdict = judge(Theorem1, p)
     assert verdict.outcome is Outcome.UNDECIDED
     bounds = [c for c in verdict.conclusions if c.curve]

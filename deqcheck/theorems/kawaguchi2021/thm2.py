@@ -18,9 +18,9 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check, Statement
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.metric import velocity
 
 DRAWS = 200
-DIFFERENCE_STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,13 @@ class Theorem2(Statement):
             best_drawn=Measured(best, relative * abs(best)),
             attained=Measured(attained, relative * abs(attained)),
         )
-        yield self.outputs(**_output_velocity(p, state, region))
+        Phi = p.model.outer.Phi
+        claimed = region.v @ Phi / region.delta
+        moved, radius = velocity(p, state)
+        yield self.outputs(
+            deviation=float(np.linalg.norm(moved[0] @ Phi - claimed)),
+            allowed=radius * float(np.linalg.norm(Phi)) + relative * float(np.linalg.norm(claimed)),
+        )
 
 
 def _best_drawn(region: TrustRegion, seed: int) -> float:
@@ -117,22 +123,3 @@ def _best_drawn(region: TrustRegion, seed: int) -> float:
         u *= stream.uniform(0.5, 1.0) * radius / float(np.sqrt(u @ region.G @ u))
         best = min(best, region.value(u))
     return best
-
-
-def _output_velocity(p: Problem, state: DelmState, region: TrustRegion) -> dict[str, float]:
-    Phi = p.model.outer.Phi
-    claimed = region.v @ Phi / region.delta
-    size = np.sqrt(sum(float(np.vdot(g, g)) for g in state.gradient.values())) or 1.0
-
-    def slope(h: float) -> np.ndarray:
-        ahead, behind = (
-            p.model.at({n: a - sign * h * state.gradient[n] for n, a in state.theta.items()}).Z[0]
-            for sign in (1, -1)
-        )
-        return np.asarray((ahead - behind) @ Phi / (2 * h))
-
-    near, far = slope(DIFFERENCE_STEP / size), slope(2 * DIFFERENCE_STEP / size)
-    noise = state.Z_radius * size / DIFFERENCE_STEP * float(np.linalg.norm(Phi))
-    truncation = 4 * float(np.linalg.norm(far - near)) / 3
-    allowed = truncation + noise + 1e-11 * float(np.linalg.norm(claimed))
-    return {"deviation": float(np.linalg.norm(near - claimed)), "allowed": allowed}
