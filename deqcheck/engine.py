@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import os
-import platform
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -14,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from deqcheck import __version__
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.dynamics.trajectory import Trajectory
+from deqcheck.environment import environment
 from deqcheck.fields import Refusal
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.claim import Decision, Judged
@@ -301,28 +299,3 @@ def _labels(case: Any) -> dict[str, Any]:
         "environment": environment(),
         "expected_status": case.expect.get("status"),
     }
-
-
-def environment() -> dict[str, Any]:
-    import scipy
-
-    return {
-        "deqcheck": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "blas": _blas(),
-        "threads": _threads(),
-    }
-
-
-def _blas() -> str:
-    info = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    return f"{info.get('name', 'unknown')} {info.get('version', '')}".strip()
-
-
-def _threads() -> int:
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return os.cpu_count() or 1

@@ -14,6 +14,7 @@ from deqcheck import engine
 from deqcheck.case import CaseError, build_problem, read_case
 from deqcheck.ci.records import End, Reply
 from deqcheck.engine import UsageError
+from deqcheck.environment import environment as versions
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.verdict import Report, Status
 from deqcheck.report.json import statement
@@ -71,7 +72,7 @@ def _statements(report: Report) -> list[dict[str, Any]]:
 
 def environment() -> dict[str, Any]:
     """That of the workers: one thread each."""
-    return engine.environment() | {"threads": 1}
+    return versions() | {"threads": 1}
 
 
 def key(digest: str) -> str:

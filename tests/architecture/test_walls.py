@@ -32,10 +32,11 @@ MAY_IMPORT = {
     "given": {"fields"},
     "search": {"theorems", "models", "records"},
     "gradcheck": {"models", "records"},
+    "environment": {"__init__"},
     "trials": {"store", "theorems", "models", "__init__"},
-    "engine": {"theorems", "dynamics", "models", "store", "trials"} | FOUNDATION,
+    "engine": {"theorems", "dynamics", "models", "store", "trials", "environment"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "ci": {"ci", "store", "case", "engine", "report", "models"} | FOUNDATION,
+    "ci": {"ci", "store", "case", "engine", "environment", "report", "models"} | FOUNDATION,
     "cli": {"cli", "ci", "atomic", "store", "case", "engine", "gradcheck", "search", "report"}
     | {"theorems", "models", "docs"}
     | FOUNDATION,

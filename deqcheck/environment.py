@@ -1,0 +1,36 @@
+"""What a result was computed with: versions, BLAS and threads go into every report."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import numpy as np
+
+from deqcheck import __version__
+
+
+def environment() -> dict[str, Any]:
+    import scipy
+
+    return {
+        "deqcheck": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "blas": _blas(),
+        "threads": _threads(),
+    }
+
+
+def _blas() -> str:
+    info = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{info.get('name', 'unknown')} {info.get('version', '')}".strip()
+
+
+def _threads() -> int:
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        if os.environ.get(name, "").isdigit():
+            return int(os.environ[name])
+    return os.cpu_count() or 1
