@@ -84,7 +84,7 @@ def test_what_changes_the_numbers_is_computed_anew(deqcheck, write, tmp_path, mo
     if change == "source":
         monkeypatch.setattr("deqcheck.ci.single._source", lambda: "another")
     if change == "environment":
-        monkeypatch.setattr("deqcheck.engine._blas", lambda: "another")
+        monkeypatch.setattr("deqcheck.environment._blas", lambda: "another")
     deqcheck("ci", write("a", seed=int(change == "seed")), "--store", store)
     assert len(list(store.iterdir())) == 2
 
