@@ -36,6 +36,8 @@ def statements() -> list[type[Statement]]:
     return members("deqcheck.theorems", Statement)
 
 
+# What overflows or is undefined shows in the error bars, not in warnings.
+@np.errstate(all="ignore")
 def run(
     case: Any,
     problem: Problem,
@@ -73,6 +75,7 @@ def run(
     )
 
 
+@np.errstate(all="ignore")
 def bounds(
     case: Any, problem: Problem, *, editions: Sequence[str] | None = None, only: Sequence[str] = ()
 ) -> Report:
@@ -93,13 +96,13 @@ def bounds(
     )
 
 
+@np.errstate(all="ignore")
 def trained(
     problem: Problem, asked: Sequence[Statement], progress: Callable[[Progress], None]
 ) -> Trajectory:
     tracks, infima = _union(s.tracks for s in asked), _union(s.infima for s in asked)
     try:
-        with np.errstate(all="ignore"):
-            run: Trajectory = problem.train.run(problem, tracks, infima, progress)
+        run: Trajectory = problem.train.run(problem, tracks, infima, progress)
     except Refusal as refusal:
         raise UsageError("; ".join(sentence for _, sentence in refusal.problems)) from None
     return run
@@ -255,8 +258,8 @@ def _case_editions(case: Any) -> tuple[str, ...]:
 
 
 def _editions_of(s: type[Statement], wanted: Sequence[str]) -> Sequence[str]:
-    """A statement without an erratum reads the same in every edition and is judged once."""
-    return wanted if len(s.editions) > 1 else wanted[-1:]
+    """Those asked for, or the only one that the statement has."""
+    return [edition for edition in wanted if edition in s.editions] or s.editions
 
 
 def _union(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:

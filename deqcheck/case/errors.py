@@ -49,7 +49,10 @@ def located(name: str, lines: Mapping[str, int], problems: Iterable[tuple[str, s
     return CaseError(place(key, sentence) for key, sentence in problems)
 
 
+_ABOVE = re.compile(r"(^|\.)[^.]*$")
+
+
 def _line(key: str, lines: Mapping[str, int]) -> int:
     while key and key not in lines:
-        key = re.sub(r"(^|\.)[^.]*$|\[\d+\]$", "", key, count=1)
+        key = re.sub(r"\[\d+\]$", "", key) if key.endswith("]") else _ABOVE.sub("", key)
     return lines.get(key, 1)

@@ -71,6 +71,8 @@ class Worker:
                 self._process.wait()
             return Reply.read(answer)
         if late.is_set():
+            # Until it is gone, it would pass for alive.
+            self._process.wait()
             return Reply(End.TIMED_OUT, f"no result after {timeout:g} s", seconds=timeout or 0.0)
         return self._death()
 

@@ -20,7 +20,7 @@ CITATION = f"""\
 """
 # A verdict is of one version on one case.
 ADVICE = """\
-Give the version, and for a verdict the digest of the case, which every report shows.
+Give the version, and for a verdict the digest of the case (deqcheck validate CASE).
 The work that a statement is from: deqcheck theorems show ID --bibtex
 """
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -28,9 +29,11 @@ def look_of_stdout(quiet: bool = False) -> Look:
 class Destination:
     """Checked when made, so that a long run does not end in an unwritable file."""
 
-    def __init__(self, path: Path | None, quiet: bool = False):
+    def __init__(self, path: Path | None, quiet: bool = False, inputs: Iterable[str | Path] = ()):
         self.path = None if path is None else path.resolve()
         self.look = look_of_stdout(quiet) if path is None else Look(quiet=quiet)
+        if self.path is not None and any(_is_case(self.path, Path(i).resolve()) for i in inputs):
+            raise Complaint(f"cannot write {path}: it is a case of this run")
         if self.path is not None and not _special(self.path):
             _try_folder(self.path, path)
 
@@ -96,6 +99,12 @@ def to_stdout(text: str) -> None:
     except OSError as error:
         hush_stdout()
         raise Complaint(f"cannot write to stdout: {error.strerror}") from None
+
+
+def _is_case(path: Path, given: Path) -> bool:
+    """Whether the path is an input, or a case below a folder of inputs."""
+    below = given in path.parents and path.suffix in (".yaml", ".yml") and path.is_file()
+    return path == given or below
 
 
 def _special(path: Path) -> bool:

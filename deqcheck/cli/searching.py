@@ -9,7 +9,7 @@ from deqcheck.case import Case, build_problem
 from deqcheck.case.write import ready_case
 from deqcheck.cli.options import Choice
 from deqcheck.cli.work import Task
-from deqcheck.search import Found, search
+from deqcheck.search import LARGEST, SMALLEST, Found, search
 from deqcheck.theorems.base import DESCENT, Search
 
 
@@ -29,7 +29,8 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
             label = f"{statement.id} ({statement.edition}), {wanted.name}"
             if found is None:
                 why = statement.obstacle(task.problem)
-                yield f"# {label}: none was found{f' ({why})' if why else ''}\n"
+                reach = f"none between {SMALLEST:g} and {LARGEST:g}"
+                yield f"# {label}: {reach}{f' ({why})' if why else ''}\n"
             else:
                 comment = f"# {label}: {found.scale:.6g}\n"
                 yield comment + ready_case(case, _changes(case, wanted, found))

@@ -50,7 +50,12 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
 
 
 def _ratio(left: float, relation: str, right: float) -> float | None:
-    """Above 1 when the relation holds with room: left/right for >=, right/left for <=."""
+    """Above 1 when the relation holds with room: left/right for >=, right/left for <=.
+
+    None unless both sides are positive: other quotients say nothing.
+    """
+    if not (left >= 0 and right >= 0):
+        return None
     above, below = (left, right) if relation in (">=", ">") else (right, left)
     with np.errstate(all="ignore"):
         ratio = float(np.divide(above, below))

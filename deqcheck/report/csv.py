@@ -16,6 +16,7 @@ from deqcheck.report.parts.look import Look
 
 COLUMNS = (
     "case",
+    "status",
     "id",
     "edition",
     "outcome",
@@ -47,7 +48,7 @@ def render(reports: Sequence[Report], look: Look) -> str:
 
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:
-    case = {"case": report.name}
+    case = {"case": report.name, "status": report.status.word}
     if report.track is None:
         yield from (case | row for row in _quantities(report.quantities))
     for verdict in report.verdicts:

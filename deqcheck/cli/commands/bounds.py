@@ -54,7 +54,7 @@ def command(
     """
     if not at_init:
         raise click.UsageError("bounds are known at the initialisation only: add --init")
-    destination = Destination(output, quiet)
+    destination = Destination(output, quiet, cases)
     if searching:
         with sentences():
             found = [searched(task, choice) for task in prepare(cases, changes)]

@@ -59,7 +59,7 @@ def command(
     Exit codes: those of `deqcheck run`, the gravest of all cases; a deviation from the baseline
     counts as 1, a time-out as 4.
     """
-    destination = Destination(output)
+    destination = Destination(output, inputs=paths)
     with plan.runner() as runner:
         old = _baseline(file, update)
         known = None if update else old

@@ -28,7 +28,15 @@ def command(ctx: click.Context, case: str, changes: Changes, form: str) -> None:
     CASE is a file or an embedded case, as for `deqcheck run`. Exit code 1 if they disagree.
     """
     with sentences():
-        agreements = gradcheck(task(case, changes).problem)
+        problem = task(case, changes).problem
+        agreements = gradcheck(problem)
+        kinks = problem.model.kinks(problem.theta0)
+    if kinks is not None and kinks.zeros:
+        click.echo(
+            f"deqcheck: {kinks.zeros} pre-activations are exactly zero, so the loss has no "
+            "derivative here: differences may disagree with any formula",
+            err=True,
+        )
     to_stdout(_json(agreements) if form == "json" else _table(agreements, look_of_stdout()))
     ctx.exit(0 if all(a.agrees for a in agreements) else FAILED)
 

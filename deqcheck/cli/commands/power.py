@@ -43,7 +43,7 @@ def command(
     an identity, the accuracy to which it was seen. Without PATH, the embedded cases are run,
     those in a folder `slow` left out.
     """
-    destination = Destination(output)
+    destination = Destination(output, inputs=paths)
     with plan.runner() as runner:
         results = runner.results(discover(paths).cases if paths else _embedded())
     lost = [result for result in results if result.reply.facts is None]

@@ -57,7 +57,7 @@ def command(
     CASE is a YAML file, or the name of an embedded case such as kawaguchi2021/equality
     (`deqcheck cases` lists them). Without CASE, the embedded quick-start case is run.
     """
-    destination = Destination(output, quiet)
+    destination = Destination(output, quiet, cases)
     tasks = prepare(cases or (QUICKSTART,), changes)
     store = open_store(folder)
     keepsakes.check(tasks, output)
@@ -74,6 +74,8 @@ def command(
                     store=store,
                 )
             reports.append(replace(report, replay=report.replay or task.replay))
+            if quiet and report.status is not Status.COMPLETED:
+                click.echo(f"deqcheck: {report.name}: {report.status.value}", err=True)
             if report.status is Status.INTERRUPTED:
                 break
     finally:

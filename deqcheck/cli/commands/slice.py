@@ -29,7 +29,7 @@ PICTURES = (".png", ".svg", ".pdf")
 @click.option("--points", type=click.IntRange(2, 501), default=51, show_default=True)
 @click.option(
     "--reach",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, 1e6, min_open=True),
     default=1.0,
     show_default=True,
     help="The plane reaches so far in both directions.",

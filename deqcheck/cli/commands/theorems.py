@@ -32,7 +32,10 @@ def command(ctx: click.Context, form: str) -> None:
         to_stdout(dumps([_entry(s) for s in statements()]))
         return
     titles = heading(("id", "status", "editions", "title"))
-    rows = [(s.id, s.status, ", ".join(s.editions), s.title) for s in statements()]
+    # An id that is cut cannot be pasted.
+    rows = [
+        (Text(s.id, no_wrap=True), s.status, ", ".join(s.editions), s.title) for s in statements()
+    ]
     to_stdout(paper([columns([titles, *rows], indent=0)], look_of_stdout()))
 
 

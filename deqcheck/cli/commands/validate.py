@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from deqcheck import engine
 from deqcheck.cli.errors import USAGE, Complaint
 from deqcheck.cli.options import Changes, case_options
 from deqcheck.cli.output import to_stdout
-from deqcheck.cli.work import task
+from deqcheck.cli.work import sentences, task
 
 
 @click.command("validate")
@@ -22,10 +23,12 @@ def command(ctx: click.Context, cases: tuple[str, ...], changes: Changes) -> Non
     wrong = False
     for word in cases:
         try:
-            digest = task(word, changes).case.digest
+            found = task(word, changes)
+            with sentences():
+                engine.chosen(found.case, found.problem, None, ())
         except Complaint as complaint:
             complaint.show()
             wrong = True
         else:
-            to_stdout(f"{word}: ok (digest {digest})\n")
+            to_stdout(f"{word}: ok (digest {found.case.digest})\n")
     ctx.exit(USAGE if wrong else 0)

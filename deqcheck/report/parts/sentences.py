@@ -63,7 +63,7 @@ def tell(judged: Judged, clock: Clock, look: Look) -> str:
     if judged.curve is None:
         return _claim(judged, look)
     if judged.decision is Decision.VIOLATED:
-        return _violated(judged, judged.curve, look)
+        return _violated(judged, judged.curve, clock, look)
     return _holds(judged, judged.curve, clock)
 
 
@@ -133,12 +133,13 @@ def _quotient(judged: Judged) -> str:
     return "value/bound" if judged.relation in (">=", ">") else "bound/value"
 
 
-def _violated(judged: Judged, facts: CurveFacts, look: Look) -> str:
+def _violated(judged: Judged, facts: CurveFacts, clock: Clock, look: Look) -> str:
     sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, look)
     first = facts.first_violation
     if first is None:
         return f"violated: {sides}"
-    return f"violated first at k = {first.k} (t = {number(first.t)}): {sides}"
+    where = clock.at(first) if clock.flow else f"k = {first.k} (t = {number(first.t)})"
+    return f"violated first at {where}: {sides}"
 
 
 def _undecided(judged: Judged, clock: Clock, look: Look) -> str:

@@ -56,7 +56,7 @@ class WholeLossPL(Statement):
                 for _ in range(DRAWS)
             )
             claims = (self._claim(self.drawn, p, s) for s in states)
-            yield min(claims, key=lambda c: c.left.value / c.right.value)
+            yield min(claims, key=lambda c: c.left.value - c.right.value)
 
     def _claim(self, check: Check, p: Problem, state: DelmState) -> Claim:
         return check(

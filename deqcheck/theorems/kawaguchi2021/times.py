@@ -43,18 +43,25 @@ class Times(ExponentialBounds):
             t = _time_until(run, eps)
             claim = self.reached(
                 f"eps = {eps:g} of the first gap",
-                t_eps=run.t[-1] if t is None else t,
+                t_eps=t,
                 m=p.model.m,
                 gamma=p.model.gamma,
                 kappa=kappa,
                 eps=Measured(eps),
             )
             # Not reached on the run, and not promised there either: nothing to judge.
-            if t is not None or claim.right.low < run.t[-1]:
+            if t.high < run.t[-1] or claim.right.low < run.t[-1]:
                 yield claim
 
 
-def _time_until(run: Trajectory, eps: float) -> float | None:
-    """The first recorded time at which the gap is certainly below eps gap(0)."""
+def _time_until(run: Trajectory, eps: float) -> Measured:
+    """When the gap falls below eps gap(0): between the last recorded time at which it is certainly
+    above and the first at which it is certainly below; the gap of a flow never rises."""
     below = run.gap.high <= eps * run.gap.low[0]
-    return float(run.t[int(np.argmax(below))]) if below.any() else None
+    above = run.gap.low > eps * run.gap.high[0]
+    earliest = float(run.t[np.flatnonzero(above)[-1]]) if above.any() else 0.0
+    if not below.any():
+        # Reached after the run, if ever: only the lower end is known.
+        return Measured(earliest, 0.0 if earliest == run.t[-1] else np.inf)
+    latest = float(run.t[int(np.argmax(below))])
+    return Measured((earliest + latest) / 2, (latest - earliest) / 2)
