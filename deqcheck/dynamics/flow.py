@@ -19,6 +19,10 @@ EXPLICIT = ("DOP853", "RK45", "RK23")
 STIFF = ("Radau", "BDF", "LSODA")
 # The second integration is this much tighter; solve_ivp does not go below 100 eps.
 TIGHTER, TIGHTEST = 1e-2, 2.3e-14
+# Error of the tighter run over the difference of the two: multistep methods of varying order keep
+# no fixed proportion between tolerance and error.
+MULTISTEP = ("BDF", "LSODA")
+ONE_STEP_SAFETY, MULTISTEP_SAFETY = 10.0, 300.0
 SEGMENTS = 20
 # An explicit method that needs more evaluations than this for one segment is starving.
 STARVED = 20_000
@@ -38,7 +42,9 @@ class GradientFlow:
     rtol: float = number(
         above=0, at_most=1e-3, default=1e-10, doc="relative tolerance; a second run is 100x tighter"
     )
-    atol: float = number(above=0, default=1e-12, doc="absolute tolerance, relative to |theta(0)|")
+    atol: float = number(
+        above=0, at_most=1e-3, default=1e-12, doc="absolute tolerance, relative to |theta(0)|"
+    )
 
     def run(
         self,
@@ -48,9 +54,12 @@ class GradientFlow:
         report: Report = silent,
     ) -> Trajectory:
         times = record_times(self.horizon, problem.record_points)
-        loose = Integration(problem, self, times, 1.0, "flow", silent)
+        # Near the smallest tolerance that solve_ivp takes, the first run is the looser one.
+        coarser = max(1.0, TIGHTEST / TIGHTER / self.rtol)
+        loose = Integration(problem, self, times, coarser, "flow", silent)
         tight = Integration(problem, self, times, TIGHTER, "flow", report)
-        recorder = Recorder(problem, tracks)
+        safety = MULTISTEP_SAFETY if self.method in MULTISTEP else ONE_STEP_SAFETY
+        recorder = Recorder(problem, tracks, safety)
         pieces = Pieces(problem)
         theta, interrupted = problem.theta0, False
         try:
@@ -60,9 +69,9 @@ class GradientFlow:
                 slope = gradient_norm(here.gradient)
                 # What one step's tolerance may do to the loss: early steps of both runs can be
                 # so alike that their difference shows less.
-                error = here.error + slope * tight.tolerance(theta)
-                recorder.cheap(i, float(times[i]), here.gap, error, slope, other.gap)
-                recorder.dear(i, float(times[i]), theta)
+                alike = safety * slope * tight.tolerance(theta)
+                recorder.cheap(i, float(times[i]), here.gap, here.error, slope, other.gap, alike)
+                recorder.dear(i, float(times[i]), theta, coarse)
                 pieces.visit(float(times[i]), theta)
             if loose.status is tight.status is Status.COMPLETED:
                 for name in infima:

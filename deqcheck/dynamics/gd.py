@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import integer, number
@@ -15,8 +17,9 @@ from deqcheck.records.measured import EPS
 from deqcheck.records.verdict import Status
 from deqcheck.seeds import rng
 
-# How many random patterns of one-ulp disturbances the companion run cycles through.
-NOISE_BANK = 61
+# How many random patterns of disturbances the companion run cycles through, and their size in units
+# in the last place.
+NOISE_BANK, DISTURBANCE = 61, 4.0
 PROGRESS_EVERY = 256
 
 
@@ -24,8 +27,9 @@ PROGRESS_EVERY = 256
 class GradientDescent:
     """theta <- theta - step * gradient, with every step recorded.
 
-    A companion run is disturbed by one unit in the last place at every step. Its distance from the
-    undisturbed run shows what rounding can do to the loss until then.
+    A companion run is disturbed at every step by some units in the last place of the parameters and
+    of the gradient's norm. Its distance from the undisturbed run shows what rounding can do to the
+    loss until then.
     """
 
     kind: ClassVar[str] = "gd"
@@ -52,14 +56,16 @@ class GradientDescent:
                 if not (math.isfinite(here.gap) and math.isfinite(slope)):
                     status = Status.DIVERGED
                     break
-                recorder.cheap(k, k * self.step, here.gap, here.error, slope, there.gap)
+                # Each step rounds the parameters, perhaps always to the same side.
+                rounded = k * EPS * slope * gradient_norm(theta)
+                recorder.cheap(k, k * self.step, here.gap, here.error, slope, there.gap, rounded)
                 if k in dear:
-                    recorder.dear(k, k * self.step, theta)
+                    recorder.dear(k, k * self.step, theta, other)
                 if k % PROGRESS_EVERY == 0 or k in dear:
                     report(Progress("descent", k, k * self.step, k / self.steps, here.gap))
                 if k < self.steps:
                     theta = self._next(theta, here.gradient)
-                    other = _disturbed(self._next(other, there.gradient), bank, k)
+                    other = self._disturbed(other, there.gradient, bank[k % NOISE_BANK])
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         except NoEquilibrium as stop:
@@ -69,15 +75,19 @@ class GradientDescent:
     def _next(self, theta: Params, gradient: Params) -> Params:
         return {name: theta[name] - self.step * gradient[name] for name in theta}
 
+    def _disturbed(self, theta: Params, gradient: Params, noise: Params) -> Params:
+        """The next step with every entry off by some units in the last place."""
+        out = {}
+        for name, a in theta.items():
+            g = gradient[name]
+            shaken = a + self.step * (math.sqrt(np.vdot(g, g)) * noise[name] - g)
+            out[name] = shaken + shaken * noise[name]
+        return out
+
     def _noise(self, problem: Problem) -> list[Params]:
         stream = rng(problem.seed, "gd.rounding")
         shapes = {name: a.shape for name, a in problem.theta0.items()}
         return [
-            {name: 1 + EPS * stream.choice((-1.0, 1.0), shape) for name, shape in shapes.items()}
+            {n: DISTURBANCE * EPS * stream.choice((-1.0, 1.0), s) for n, s in shapes.items()}
             for _ in range(NOISE_BANK)
         ]
-
-
-def _disturbed(theta: Params, bank: list[Params], k: int) -> Params:
-    noise = bank[k % NOISE_BANK]
-    return {name: theta[name] * noise[name] for name in theta}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,8 @@ class Progress(NamedTuple):
 
 
 Report = Callable[[Progress], None]
+# Step, time, and each quantity with its distance from the companion run.
+Row = tuple[int, float, dict[str, tuple[Measured, float]]]
 
 
 def silent(_: Progress) -> None:
@@ -51,17 +53,31 @@ class Recorder:
 
     problem: Problem
     tracks: Sequence[str]
+    # How many times the difference of the two runs may be the error of the better one.
+    safety: float = SAFETY
     k: list[int] = field(default_factory=list)
     t: list[float] = field(default_factory=list)
     gap: list[float] = field(default_factory=list)
     error: list[float] = field(default_factory=list)
     gradient: list[float] = field(default_factory=list)
     deviation: list[float] = field(default_factory=list)
-    _dear: list[tuple[int, float, dict[str, Measured]]] = field(default_factory=list)
-    _moved: list[tuple[int, float, dict[str, float]]] = field(default_factory=list)
+    accumulated: list[float] = field(default_factory=list)
+    _dear: list[Row] = field(default_factory=list)
+    _moved: list[Row] = field(default_factory=list)
 
-    def cheap(self, k: int, t: float, gap: float, error: float, slope: float, other: float) -> None:
-        """One step: the gap with its local radius, |gradient|, and the companion run's gap."""
+    def cheap(
+        self,
+        k: int,
+        t: float,
+        gap: float,
+        error: float,
+        slope: float,
+        other: float,
+        accumulated: float,
+    ) -> None:
+        """One step: the gap with its local radius, |gradient|, the companion run's gap, and what
+        the steps until here may have added whatever the companion shows."""
+        self.accumulated.append(accumulated)
         self.k.append(k)
         self.t.append(t)
         self.gap.append(gap)
@@ -69,14 +85,26 @@ class Recorder:
         self.gradient.append(slope)
         self.deviation.append(abs(gap - other))
 
-    def dear(self, k: int, t: float, theta: Params) -> None:
+    def dear(self, k: int, t: float, theta: Params, other: Params | None = None) -> None:
+        """The asked-for quantities, and how far the companion run is from them there."""
         if self.tracks:
-            state = self.problem.model.at(theta)
-            self._dear.append((k, t, {name: state.measure(name) for name in self.tracks}))
-        start = self.problem.theta0
-        self._moved.append(
-            (k, t, {name: float(np.linalg.norm(theta[name] - start[name])) for name in start})
-        )
+            here = self._measured(theta)
+            there = here if other is None else self._measured(other)
+            self._dear.append((k, t, _with_differences(here, there)))
+        here = self._distance(theta)
+        there = here if other is None else self._distance(other)
+        self._moved.append((k, t, _with_differences(here, there)))
+
+    def _measured(self, theta: Params) -> dict[str, Measured]:
+        state = self.problem.model.at(theta)
+        return {name: state.measure(name) for name in self.tracks}
+
+    def _distance(self, theta: Params) -> dict[str, Measured]:
+        out = {}
+        for name, start in self.problem.theta0.items():
+            moved = float(np.linalg.norm(theta[name] - start))
+            out[name] = Measured(moved, 4 * EPS * (moved + float(np.linalg.norm(start))))
+        return out
 
     def samples(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Times and values of a tracked quantity so far, in order of time."""
@@ -92,7 +120,8 @@ class Recorder:
         crossings: Sequence[tuple[float, float]] = (),
     ) -> Trajectory:
         gap = np.array(self.gap)
-        error = np.array(self.error) + self._drift(gap) * np.abs(gap)
+        error = np.array(self.error) + np.array(self.accumulated)
+        error = error + self._drift(gap) * np.abs(gap)
         return Trajectory(
             k=np.array(self.k),
             t=np.array(self.t),
@@ -109,29 +138,39 @@ class Recorder:
         )
 
     def _drift(self, gap: np.ndarray) -> np.ndarray:
-        """Relative error accumulated until each step: it never shrinks again.
-
-        What the evaluation of the two gaps explains is not accumulated.
-        """
-        beyond = np.maximum(np.array(self.deviation) - 2 * np.array(self.error), 0.0)
+        """Relative error accumulated until each step: it never shrinks again."""
+        deviation = np.array(self.deviation)
+        # Below its local radius a gap has no digits to lose.
+        size = np.maximum(np.abs(gap), np.array(self.error))
         with np.errstate(all="ignore"):
-            relative = np.where(beyond > 0, beyond / np.abs(gap), 0.0)
-        return SAFETY * np.maximum.accumulate(np.where(np.isnan(relative), np.inf, relative))
+            relative = np.where(deviation > 0, deviation / size, 0.0)
+        return self.safety * np.maximum.accumulate(np.where(np.isnan(relative), np.inf, relative))
 
     def _series(self) -> dict[str, Series]:
-        k, t, rows = _in_order(self._dear)
-        return {name: Series(k, t, stack([r[name] for r in rows])) for name in self.tracks if rows}
+        return self._in_order(self._dear, self.tracks if self._dear else ())
 
     def _distances(self) -> dict[str, Series]:
-        k, t, rows = _in_order(self._moved)
+        return self._in_order(self._moved, self.problem.theta0)
+
+    def _in_order(self, rows: list[Row], names: Iterable[str]) -> dict[str, Series]:
+        """Sorted by time; like that of the gap, the distance of the companion never shrinks."""
+        rows = sorted(rows, key=lambda row: row[1])
+        k, t = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
         out = {}
-        for name, start in self.problem.theta0.items():
-            moved = np.array([r[name] for r in rows])
-            radius = 4 * EPS * (moved + float(np.linalg.norm(start)))
-            out[name] = Series(k, t, Measured(moved, radius))
+        for name in names:
+            values = stack([r[2][name][0] for r in rows])
+            apart = np.maximum.accumulate(np.array([r[2][name][1] for r in rows]))
+            out[name] = Series(k, t, values.widened(self.safety * apart))
         return out
 
 
-def _in_order(rows: list[tuple[int, float, dict[str, Any]]]) -> tuple[np.ndarray, np.ndarray, list]:
-    rows = sorted(rows, key=lambda row: row[1])
-    return np.array([r[0] for r in rows]), np.array([r[1] for r in rows]), [r[2] for r in rows]
+def _with_differences(
+    here: dict[str, Measured], there: dict[str, Measured]
+) -> dict[str, tuple[Measured, float]]:
+    """Each quantity, and its distance between the two runs beyond what their own radii explain."""
+    out = {}
+    for name, value in here.items():
+        with np.errstate(invalid="ignore"):
+            apart = abs(value.value - there[name].value)
+        out[name] = (value, float(apart) if apart > value.error + there[name].error else 0.0)
+    return out

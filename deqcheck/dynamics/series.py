@@ -30,7 +30,11 @@ class Series:
             bend = 2 * np.diff(slopes) / (h[1:] + h[:-1])
         bend = np.abs(np.where(np.isfinite(bend), bend, 0.0))
         worst = np.maximum(np.append(bend[0], bend), np.append(bend, bend[-1]))
-        return DIP_SAFETY * h**2 * worst / 8
+        before, after = np.append(slopes[0], slopes[:-1]), np.append(slopes[1:], slopes[-1])
+        # A corner (a singular value that passes through zero) reaches down as steeply as its sides.
+        steep = np.maximum(np.maximum(np.abs(before), np.abs(after)), np.abs(slopes))
+        corner = np.where((before < 0) & (after > 0), h / 2 * steep, 0.0)
+        return np.maximum(DIP_SAFETY * h**2 * worst / 8, corner)
 
     def infimum_until(self, t: np.ndarray) -> Measured:
         """inf over [0, t]. Samples are an upper estimate; the radius reaches down to the dips."""

@@ -197,6 +197,9 @@ class Equilibrium:
         )
         noise += EPS * float(np.linalg.norm(self.mask * a[:, None]))
         noise += self.W_radius * float(np.linalg.norm(V))
+        if np.any((self.H != 0) & (np.abs(self.H) <= self.H_error)):
+            # Which side of the kink a unit is on is not known, so neither are its slopes.
+            return V, np.inf
         return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
 
 

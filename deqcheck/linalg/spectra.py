@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from deqcheck.linalg.errors import lapack
 from deqcheck.records.measured import EPS, Measured
 
 # A singular value between the rank tolerance and this multiple of it is neither zero nor not.
 RANK_DOUBT = 16.0
+# Up to this order the rank can be settled by exact elimination.
+EXACT_ORDER = 64
+
+
+def exact_rank(a: np.ndarray) -> int:
+    """Rank of a matrix of doubles, by elimination in rational numbers."""
+    rows = [[Fraction(float(x)) for x in row] for row in a]
+    rank = 0
+    for column in range(a.shape[1]):
+        pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            if rows[i][column]:
+                factor = rows[i][column] / rows[rank][column]
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank
 
 
 @dataclass(frozen=True)
@@ -32,10 +53,20 @@ class Factored:
     def rank(self) -> int:
         return int(np.sum(self._svd[1] > self.tolerance))
 
+    @cached_property
+    def certain(self) -> bool:
+        """Whether the numerical rank is the rank: singular values near the tolerance, zero or not,
+        are settled by exact elimination where the matrix is small."""
+        if not np.any(self._svd[1] < RANK_DOUBT * self.tolerance):
+            return True
+        if max(self.a.shape) > EXACT_ORDER:
+            return False
+        return exact_rank(self.a) == self.rank
+
     @property
     def measured_rank(self) -> Measured:
-        doubtful = (self._svd[1] > self.tolerance) & (self._svd[1] < RANK_DOUBT * self.tolerance)
-        return Measured(float(self.rank), float(np.sum(doubtful)), "numerical rank")
+        doubtful = float(np.sum(self._svd[1] < RANK_DOUBT * self.tolerance))
+        return Measured(float(self.rank), 0.0 if self.certain else doubtful, "numerical rank")
 
     @property
     def p(self) -> np.ndarray:
@@ -56,7 +87,8 @@ class Factored:
 
     def sigma(self, i: int) -> Measured:
         """The i-th singular value, counted from 1."""
-        return Measured(float(self._svd[1][i - 1]), self.tolerance, "Weyl")
+        error = lapack(self.a.shape, float(self._svd[1][0]))
+        return Measured(float(self._svd[1][i - 1]), error, "Weyl")
 
     @property
     def largest(self) -> Measured:
@@ -69,11 +101,14 @@ class Factored:
 
     @property
     def smallest_positive(self) -> Measured:
-        return self.sigma(self.rank)
+        found = self.sigma(self.rank)
+        return found if self.certain else Measured(found.value, np.inf, "the rank is not certain")
 
     @property
     def row_space_error(self) -> float:
         """Bound on ||P_computed - P_true|| of the row-space projector (Davis-Kahan, Wedin)."""
+        if not self.certain:
+            return float(np.inf)
         if self.rank == self.a.shape[1]:
             return 0.0
         return float(self.tolerance / (self.s[-1] - min(self.tolerance, self.s[-1] / 2)))

@@ -173,7 +173,7 @@ class Curve:
         decision = Decision.UNDECIDED
         if violated.any():
             decision = Decision.VIOLATED
-        elif judged > first and not (self._resolved() & ~holds).any():
+        elif judged > first and self._sunk(judged):
             decision = Decision.HOLDS
         last = judged - 1 if judged > first else None
         facts = self._facts(last, violated)
@@ -200,6 +200,13 @@ class Curve:
     @property
     def _form(self) -> Form:
         return Form.of(self.relation, self.decays, self.contracts)
+
+    def _sunk(self, judged: int) -> bool:
+        """Whether from here on nothing can be decided only because the bound has become small."""
+        error = np.asarray(self.left.error + self.right.error)[judged:]
+        small = CURVE_RESOLUTION * abs(float(self.right.value[0]))
+        fine = np.isfinite(error) if self.contracts else error <= small
+        return bool(np.all(fine & ~self._resolved()[judged:]))
 
     def _resolved(self) -> np.ndarray:
         """Where the bound still stands above the error bars of the two sides."""

@@ -29,6 +29,9 @@ class Measured:
     error: Any = 0.0
     how: str = ""
 
+    # numpy leaves mixed arithmetic to this class.
+    __array_ufunc__ = None
+
     def __post_init__(self) -> None:
         value = np.asarray(self.value, dtype=float)
         error = np.broadcast_to(np.asarray(self.error, dtype=float), value.shape)
@@ -75,7 +78,9 @@ class Measured:
         b = measured(other)
         # Adding an exact zero does not round.
         ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
-        return _rounded(self.value + b.value, self.error + b.error, ulps)
+        with np.errstate(all="ignore"):
+            total = self.value + b.value
+        return _rounded(total, _overflown(total, self, b, self.error + b.error), ulps)
 
     def __sub__(self, other: Number) -> Measured:
         return self + (-measured(other))
@@ -89,7 +94,8 @@ class Measured:
                 + _times(self.error, b.error)
             )
             ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
-            return _rounded(self.value * b.value, error, ulps)
+            product = self.value * b.value
+            return _rounded(product, _overflown(product, self, b, error), ulps)
 
     def __truediv__(self, other: Number) -> Measured:
         b = measured(other)
@@ -144,6 +150,12 @@ def _outward(value: Any, error: Any, side: int) -> Any:
     return edge if edge.ndim else float(edge)
 
 
+def _overflown(value: Any, a: Measured, b: Measured, error: Any) -> Any:
+    """An infinity that no operand brought is an overflow: nothing is known of it."""
+    brought = np.isinf(a.value) | np.isinf(b.value)
+    return np.where(np.isinf(value) & ~brought, np.inf, error)
+
+
 def _exact_zero(x: Measured) -> np.ndarray:
     return (np.asarray(x.value) == 0) & (np.asarray(x.error) == 0)
 
@@ -152,7 +164,7 @@ def _rounded(value: Any, error: Any, ulps: Any = 1.0) -> Measured:
     """Add the rounding of the operation that gave `value` (and of the radius arithmetic)."""
     with np.errstate(all="ignore"):
         exact = (np.isinf(value) & (np.asarray(error) == 0)) | (np.asarray(ulps) == 0)
-        rounding = np.where(exact, 0.0, ulps * EPS * np.abs(value) + TINY)
+        rounding = np.where(exact, 0.0, ulps * EPS * np.abs(value) + 4 * TINY)
         return Measured(value, np.asarray(error) * (1 + 8 * EPS) + rounding)
 
 
@@ -171,7 +183,7 @@ def _monotone(f: Callable[[Any], Any], x: Measured) -> Measured:
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
-    return _rounded(value, error, LIBM_ULPS)
+    return _rounded(value, _overflown(value, x, x, error), LIBM_ULPS)
 
 
 def exp(x: Number) -> Measured:

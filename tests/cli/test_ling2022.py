@@ -41,7 +41,7 @@ def test_the_search_finds_both_repairs_and_their_cases_are_confirmed(deqcheck, s
 
 def test_the_search_names_the_output_weights_as_the_obstacle(deqcheck, small):
     result = deqcheck("bounds", "--init", "--search", small, "--set", "init.a=[0.6, 0.8]")
-    assert result.stdout.count("none was found (a(0) != 0 is an obstacle") == 2
+    assert result.stdout.count("none between 1e-14 and 1e+14 (a(0) != 0 is an obstacle") == 2
     assert "try --set rescale.a=0" in result.stdout
     repaired = ("--set", "init.a=[0.6, 0.8]", "--set", "rescale.a=0")
     found = deqcheck("bounds", "--init", "--search", small, *repaired).stdout

@@ -35,6 +35,13 @@ def test_infimum_and_integral(name: str, points: int) -> None:
         assert abs(integral.value[i] - antiderivative(end)) <= integral.error[i] + 1e-15
 
 
+def test_a_corner_between_samples_is_not_missed() -> None:
+    t = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55])
+    value = np.abs(t - 0.3)
+    series = Series(np.arange(6), t, Measured(value, np.zeros(6)))
+    assert series.infimum_until(t[-1:]).low[0] <= 0.0
+
+
 def test_a_single_sample() -> None:
     series = Series(np.array([0]), np.array([0.0]), Measured(np.array([2.0]), np.array([0.1])))
     assert series.infimum_until(np.array([0.0])).value[0] == 2.0

@@ -73,6 +73,18 @@ def test_exact_infinity_stays_exact() -> None:
     assert (1 / measured(float("inf"))).value == 0.0
 
 
+def test_an_overflow_is_not_an_exact_infinity() -> None:
+    for lost in (exp(1000), measured(1e200) ** 2, measured(1e308) + 1e308, 1e308 * measured(10)):
+        assert lost.error == np.inf
+    assert (1 / (measured(1e308) * 10)).error == np.inf
+
+
+def test_numpy_numbers_on_the_left_keep_their_error() -> None:
+    for left in (np.float64(2), np.array([2.0, 2.0])):
+        product = left * Measured(np.array([1.0, 3.0]), np.array([0.1, 0.0]))
+        assert isinstance(product, Measured) and product.error[0] >= 0.2
+
+
 def test_min_and_max_cover_both_ends() -> None:
     wide, narrow = Measured(1.0, 0.5), Measured(1.2, 0.0)
     least, most = minimum(wide, narrow), maximum(wide, narrow)
