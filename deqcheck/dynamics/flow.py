@@ -69,9 +69,11 @@ class GradientFlow:
                 slope = gradient_norm(here.gradient)
                 # What one step's tolerance may do to the loss: early steps of both runs can be
                 # so alike that their difference shows less.
-                alike = safety * slope * tight.tolerance(theta)
+                tolerance = tight.tolerance(theta)
+                alike = safety * slope * tolerance
                 recorder.cheap(i, float(times[i]), here.gap, here.error, slope, other.gap, alike)
-                recorder.dear(i, float(times[i]), theta, coarse)
+                blur = tolerance / slope if slope > 0 else 0.0
+                recorder.dear(i, float(times[i]), theta, coarse, blur)
                 pieces.visit(float(times[i]), theta)
             if loose.status is tight.status is Status.COMPLETED:
                 for name in infima:

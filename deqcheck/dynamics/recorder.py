@@ -31,8 +31,8 @@ class Progress(NamedTuple):
 
 
 Report = Callable[[Progress], None]
-# Step, time, and each quantity with its distance from the companion run.
-Row = tuple[int, float, dict[str, tuple[Measured, float]]]
+# Step, time, blur in time, and each quantity with its distance from the companion run.
+Row = tuple[int, float, float, dict[str, tuple[Measured, float]]]
 
 
 def silent(_: Progress) -> None:
@@ -85,15 +85,18 @@ class Recorder:
         self.gradient.append(slope)
         self.deviation.append(abs(gap - other))
 
-    def dear(self, k: int, t: float, theta: Params, other: Params | None = None) -> None:
-        """The asked-for quantities, and how far the companion run is from them there."""
+    def dear(
+        self, k: int, t: float, theta: Params, other: Params | None = None, blur: float = 0.0
+    ) -> None:
+        """The asked-for quantities, how far the companion run is from them there, and the time that
+        a flow needs to move by its tolerance."""
         if self.tracks:
             here = self._measured(theta)
             there = here if other is None else self._measured(other)
-            self._dear.append((k, t, _with_differences(here, there)))
+            self._dear.append((k, t, blur, _with_differences(here, there)))
         here = self._distance(theta)
         there = here if other is None else self._distance(other)
-        self._moved.append((k, t, _with_differences(here, there)))
+        self._moved.append((k, t, blur, _with_differences(here, there)))
 
     def _measured(self, theta: Params) -> dict[str, Measured]:
         state = self.problem.model.at(theta)
@@ -155,12 +158,17 @@ class Recorder:
     def _in_order(self, rows: list[Row], names: Iterable[str]) -> dict[str, Series]:
         """Sorted by time; like that of the gap, the distance of the companion never shrinks."""
         rows = sorted(rows, key=lambda row: row[1])
-        k, t = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+        k, t, blur = (np.array([r[i] for r in rows]) for i in range(3))
         out = {}
         for name in names:
-            values = stack([r[2][name][0] for r in rows])
-            apart = np.maximum.accumulate(np.array([r[2][name][1] for r in rows]))
-            out[name] = Series(k, t, values.widened(self.safety * apart))
+            values = stack([r[3][name][0] for r in rows])
+            apart = np.maximum.accumulate(np.array([r[3][name][1] for r in rows]))
+            # Early on both runs can be alike to the last digit: then what the quantity does while
+            # the flow moves by its tolerance.
+            alike = (
+                blur * np.abs(np.gradient(values.value, t)) if blur.any() and len(t) > 1 else 0.0
+            )
+            out[name] = Series(k, t, values.widened(self.safety * (apart + alike)))
         return out
 
 
