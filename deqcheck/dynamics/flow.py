@@ -70,9 +70,9 @@ class GradientFlow:
                 # What one step's tolerance may do to the loss: early steps of both runs can be
                 # so alike that their difference shows less.
                 tolerance = tight.tolerance(theta)
-                alike = safety * slope * tolerance
+                alike = safety * slope * tolerance if i else 0.0
                 recorder.cheap(i, float(times[i]), here.gap, here.error, slope, other.gap, alike)
-                blur = tolerance / slope if slope > 0 else 0.0
+                blur = tolerance / slope if slope > 0 and i else 0.0
                 recorder.dear(i, float(times[i]), theta, coarse, blur)
                 pieces.visit(float(times[i]), theta)
             if loose.status is tight.status is Status.COMPLETED:

@@ -80,7 +80,9 @@ class GradientDescent:
         out = {}
         for name, a in theta.items():
             g = gradient[name]
-            shaken = a + self.step * (math.sqrt(np.vdot(g, g)) * noise[name] - g)
+            # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
+            lost = math.sqrt(np.vdot(g, g)) * noise[name] * (g != 0)
+            shaken = a + self.step * (lost - g)
             out[name] = shaken + shaken * noise[name]
         return out
 

@@ -91,12 +91,18 @@ class Recorder:
         """The asked-for quantities, how far the companion run is from them there, and the time that
         a flow needs to move by its tolerance."""
         if self.tracks:
-            here = self._measured(theta)
-            there = here if other is None else self._measured(other)
-            self._dear.append((k, t, blur, _with_differences(here, there)))
-        here = self._distance(theta)
-        there = here if other is None else self._distance(other)
-        self._moved.append((k, t, blur, _with_differences(here, there)))
+            self._dear.append((k, t, blur, self._both(self._measured, theta, other)))
+        self._moved.append((k, t, blur, self._both(self._distance, theta, other)))
+
+    def _both(
+        self, measure: Callable[[Params], dict[str, Measured]], theta: Params, other: Params | None
+    ) -> dict[str, tuple[Measured, float]]:
+        here = measure(theta)
+        if other is None:
+            return {name: (value, 0.0) for name, value in here.items()}
+        if not all(np.isfinite(a).all() for a in other.values()):
+            return {name: (value, np.inf) for name, value in here.items()}
+        return _with_differences(here, measure(other))
 
     def _measured(self, theta: Params) -> dict[str, Measured]:
         state = self.problem.model.at(theta)

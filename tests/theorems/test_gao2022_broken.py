@@ -189,7 +189,7 @@ def test_a_broken_conclusion_along_a_run_is_caught(
 ) -> None:
     train: Any = GradientDescent(step=8e-7, steps=60)
     if statement is Theorem42:
-        train = GradientFlow(horizon=2e-3, rtol=1e-6)
+        train = GradientFlow(horizon=2e-3, rtol=1e-9)
     p = implicit(2, 2, 2, train=train, **F1)
     p = Problem(p.model, p.theta0, train, record_points=12)
     run = train.run(p, statement.tracks)
@@ -204,7 +204,7 @@ def test_a_broken_conclusion_along_a_run_is_caught(
 
 
 def test_a_start_that_does_not_stay_optimal_is_caught(implicit: Builder) -> None:
-    train = GradientFlow(horizon=2e-3, rtol=1e-6)
+    train = GradientFlow(horizon=2e-3, rtol=1e-9)
     p = implicit(2, 2, 2, train=train, **F1)
     run = train.run(Problem(p.model, p.theta0, train, record_points=12), Theorem42.tracks)
     zero = implicit(2, 2, 2, train=train, **{**F1, "y": [0, 0]})

@@ -66,8 +66,7 @@ class Training(Independent):
 
     def features(self, p: Problem, run: Trajectory) -> Curve:
         sigma = run.series["sigma_min_Z"].infimum_until(run.t)
-        off = drift(run) * np.asarray(sigma.value)
-        return self.kept.along(run, sigma=sigma.widened(off), lambda0=p.start.sigma_min_Z)
+        return self.kept.along(run, sigma=sigma, lambda0=p.start.sigma_min_Z)
 
     def decay(self, check: Check, run: Trajectory, **values: Any) -> Curve:
         """gap/gap_0 against a bound; 0/0 says nothing, but 0 <= 0 does."""
@@ -106,7 +105,6 @@ def drift(run: Trajectory) -> np.ndarray:
 
 
 def moved(run: Trajectory, name: str) -> tuple[np.ndarray, np.ndarray, Measured]:
-    """Steps, times and |P - P(0)|_F; what the loss has drifted by, the way to it has at most."""
+    """Steps, times and |P - P(0)|_F."""
     series = run.distance[name]
-    off = drift(run)[np.minimum(series.k, len(run.k) - 1)]
-    return series.k, series.t, series.value.widened(off * np.asarray(series.value.value))
+    return series.k, series.t, series.value

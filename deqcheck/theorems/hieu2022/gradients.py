@@ -19,7 +19,6 @@ from deqcheck.theorems.hieu2022.common import (
     MonotoneStatement,
     at_start,
     cite,
-    drift,
     picked,
 )
 from deqcheck.theorems.hieu2022.thm335 import DescentCondition
@@ -114,6 +113,9 @@ class ParametersStay(DescentCondition):
         yield from self.within(p, run)
         end = p.model.at(run.final)
         moved = end.W - p.start.W
-        off = p.start.W_radius + end.W_radius + drift(run)[-1] * float(np.linalg.norm(moved))
-        off += EPS * float(np.linalg.norm(end.W))
+        # dW = -(dA^T A + A^T dA) + dB - dB^T, and each distance carries the error of the run.
+        gathered = {name: float(run.distance[name].value.error[-1]) for name in ("A", "B")}
+        off = p.start.W_radius + end.W_radius + EPS * float(np.linalg.norm(end.W))
+        off += 2 * (float(np.linalg.norm(run.final["A"])) + gathered["A"]) * gathered["A"]
+        off += 2 * gathered["B"]
         yield picked(self.weights, {**self.values(p), "dW": errors.norm2(moved, off)})
