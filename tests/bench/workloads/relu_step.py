@@ -1,0 +1,237 @@
+"""One gradient-descent step of the ReLU equilibrium models; everybody walks the same path.
+
+The peers stop where the residual certifies an error of 1e-10 and get the contraction factor for
+nothing; they start from where the step before ended, if they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from deqcheck.losses.half_square import HalfSquare
+from deqcheck.models.implicit_relu import ImplicitRelu
+from deqcheck.models.relu_deq import ReluDeq
+from tests.bench import growth as fit
+from tests.bench.harness import Contest, Task
+from tests.bench.peers import peer
+
+Params = dict[str, np.ndarray]
+Gradient = Callable[[Params], Params]
+
+ERROR, INPUTS, GAMMA = 1e-10, 20, 0.5
+# How far one step goes, relative to the parameters.
+SMALL = 1e-5
+HOOK, TORCHDEQ, JAXOPT = "torch, hook with warm start", "torchdeq", "jaxopt"
+AIMS = {"generic": 1 / 1.2, "symmetric 0.95": 2.0, "slow mode": 8.0, "implicit": 1 / 1.2}
+
+
+def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
+    if quick:
+        for kind in AIMS:
+            yield [contest(kind, 100, 50, 0, iterating=False)]
+        return
+    for m in (100, 500, 1000):
+        for n in (50, 200, 1000):
+            # The larger instances vary less, and take minutes.
+            few = seeds if m * m * n <= 1e8 else 1
+            for kind in AIMS:
+                if kind == "generic" or m * m * n <= 2e8:
+                    yield [contest(kind, m, n, s, m * m * n <= 1e8) for s in range(few)]
+
+
+def growth(quick: bool) -> Iterator[str]:
+    """A step at a fixed number of sweeps is a product of an m x m and an m x n matrix."""
+    along_m = (100, 200, 400) if quick else (100, 200, 500, 1000)
+    along_n = (50, 100, 200) if quick else (100, 200, 500, 1000)
+    yield fit.line("relu-deq step, n=200", "m", along_m, lambda m: _walk("generic", m, 200), 2.0)
+    yield fit.line("relu-deq step, m=200", "n", along_n, lambda n: _walk("generic", 200, n), 1.0)
+
+
+def _walk(kind: str, m: int, n: int) -> Task:
+    return Path(*instance(kind, m, n, 0)[:3]).ours()
+
+
+def weight(kind: str, m: int, r: np.random.Generator) -> np.ndarray:
+    W = r.normal(size=(m, m))
+    if kind in ("generic", "implicit"):
+        return W * (0.5 / np.linalg.norm(W, 2))
+    W = W + W.T
+    if kind == "symmetric 0.95":
+        return W * (0.95 / np.linalg.norm(W, 2))
+    # The constant vector is positive, so that all units are active along it.
+    u = np.full((m, 1), m**-0.5)
+    P = np.eye(m) - u @ u.T
+    return P @ (W * (0.3 / np.linalg.norm(W, 2))) @ P + 0.99 * u @ u.T
+
+
+def instance(kind: str, m: int, n: int, seed: int) -> tuple[Any, Params, float, float]:
+    """Model, parameters, step size and the contraction factor."""
+    r = np.random.default_rng(seed)
+    X, y = r.normal(size=(INPUTS, n)), r.normal(size=n)
+    W, U, a = weight(kind, m, r), r.normal(size=(m, INPUTS)) / INPUTS**0.5, r.normal(size=m)
+    a /= m**0.5
+    if kind == "implicit":
+        model: Any = ImplicitRelu(gamma=GAMMA).build({"X": X.T.copy(), "y": y}, HalfSquare())
+        theta = {"W": U.T.copy(), "A": 1.6 * W, "b": a}
+        q = 0.8 * GAMMA
+    else:
+        model = ReluDeq().build({"X": X, "y": y}, HalfSquare())
+        theta, q = {"W": W, "U": U, "a": a}, float(np.linalg.norm(W, 2))
+    gradient = model.objective(theta).gradient
+    step = min(SMALL * np.linalg.norm(theta[k]) / np.linalg.norm(gradient[k]) for k in theta)
+    return model, theta, float(step), q
+
+
+class Path:
+    """Gradient descent from given parameters; each call of a task makes the next step."""
+
+    def __init__(self, model: Any, theta: Params, step: float):
+        self.model, self.theta, self.step = model, theta, step
+
+    def ours(self) -> Task:
+        return self.task(lambda theta: self.model.objective(theta).gradient)
+
+    def task(self, gradient: Gradient) -> Task:
+        theta = dict(self.theta)
+
+        def step() -> Params:
+            g = gradient(theta)
+            for name in theta:
+                theta[name] = theta[name] - self.step * g[name]
+            return theta
+
+        return step
+
+
+def contest(kind: str, m: int, n: int, seed: int, iterating: bool) -> Contest:
+    model, theta, step, q = instance(kind, m, n, seed)
+    path = Path(model, theta, step)
+    makers: dict[str, Callable[[], Gradient]] = {}
+    # Some room, since W moves along the path.
+    slack = ERROR * (1 - q) / 2
+    if peer("torch"):
+        makers[HOOK] = lambda: torch_hook(model, slack)
+    if iterating and peer("torch") and peer("torchdeq"):
+        makers[TORCHDEQ] = lambda: torchdeq_layer(model, slack)
+    if iterating and peer("jaxopt"):
+        makers[JAXOPT] = lambda: jaxopt_fixed_point(model, slack)
+
+    def agree() -> None:
+        want = path.ours()
+        walks = {name: path.task(make()) for name, make in makers.items()}
+        for _ in range(3):
+            expected = dict(want())  # type: ignore[call-overload]
+            for name, walk in walks.items():
+                for got, (key, value) in zip(walk().values(), expected.items(), strict=True):  # type: ignore[attr-defined]
+                    moved = np.abs(value - theta[key]).max()
+                    off = np.abs(got - value).max() / moved
+                    assert off < (1e-8 if name == HOOK else 1e-6), (name, key, off)
+
+    label = "implicit-relu" if kind == "implicit" else f"relu-deq, {kind}"
+    return Contest(
+        "relu-step",
+        f"{label}, m={m} n={n}",
+        path.ours(),
+        {name: path.task(make()) for name, make in makers.items()},
+        agree=agree,
+        aims={HOOK: AIMS[kind], TORCHDEQ: 2.0, JAXOPT: 2.0},
+    )
+
+
+def _layer(model: Any, lib: Any, theta: dict[str, Any], relu: Any) -> tuple[Any, Any, Any]:
+    """W, C and the read-out in canonical form, in the operations of another library."""
+    if model.kind == ImplicitRelu.kind:
+        X = lib.asarray(model.X)
+        return GAMMA * theta["A"].T, relu(X @ theta["W"]).T, theta["b"]
+    return theta["W"], theta["U"] @ lib.asarray(model.X), theta["a"]
+
+
+def torch_hook(model: Any, slack: float) -> Gradient:
+    """Sweeps from the last equilibrium; the backward hook sweeps from the last adjoint state."""
+    torch = peer("torch")
+    y = torch.tensor(model.y)
+    last: dict[str, Any] = {}
+
+    def sweep(step: Callable[[Any], Any], z: Any) -> Any:
+        for _ in range(20_000):
+            new = step(z)
+            if torch.dist(new, z) <= slack:
+                return new
+            z = new
+        raise AssertionError("no convergence")
+
+    def gradient(theta: Params) -> Params:
+        t = {name: torch.tensor(x, requires_grad=True) for name, x in theta.items()}
+        W, C, a = _layer(model, torch, t, torch.relu)
+        with torch.no_grad():
+            z = sweep(lambda z: torch.addmm(C, W, z).relu_(), last.get("z", C.relu()))
+        last["z"] = z
+        H = W @ z + C
+        mask, Wt = (H > 0).double(), W.detach().T
+        z = torch.relu(H)
+
+        def backward(g: Any) -> Any:
+            start = last.get("g", g)
+            last["g"] = sweep(lambda v: torch.addmm(g, Wt, v.mul(mask)), start)
+            return last["g"]
+
+        z.register_hook(backward)
+        (((z.T @ a - y) ** 2).sum() / 2).backward()
+        return {name: x.grad.numpy() for name, x in t.items()}
+
+    return gradient
+
+
+def torchdeq_layer(model: Any, slack: float) -> Gradient:
+    torch, torchdeq = peer("torch"), peer("torchdeq")
+    y = torch.tensor(model.y)
+    options = {"f_tol": 1e-12, "b_tol": 1e-12, "f_max_iter": 3000, "b_max_iter": 3000}
+    deq = torchdeq.get_deq(
+        ift=True, f_solver="fixed_point_iter", b_solver="fixed_point_iter",
+        f_stop_mode="rel", b_stop_mode="rel", **options,
+    )  # fmt: skip
+
+    def gradient(theta: Params) -> Params:
+        t = {name: torch.tensor(x, requires_grad=True) for name, x in theta.items()}
+        W, C, a = _layer(model, torch, t, torch.relu)
+        z = deq(lambda z: torch.relu(z @ W.T + C.T), C.T.detach())[0][-1]
+        (((z @ a - y) ** 2).sum() / 2).backward()
+        return {name: x.grad.numpy() for name, x in t.items()}
+
+    return gradient
+
+
+def jaxopt_fixed_point(model: Any, slack: float) -> Gradient:
+    jax, jaxopt = peer("jax"), peer("jaxopt")
+    jnp = jax.numpy
+    y = jnp.asarray(model.y)
+
+    def layer(z: Any, theta: Any) -> Any:
+        W, C, _ = _layer(model, jnp, theta, jax.nn.relu)
+        return jax.nn.relu(W @ z + C)
+
+    def solve(matvec: Any, b: Any, **_: Any) -> Any:
+        return jaxopt.linear_solve.solve_gmres(matvec, b, tol=1e-12, maxiter=100)
+
+    solver = jaxopt.FixedPointIteration(
+        layer, tol=slack, maxiter=20_000, implicit_diff=True, implicit_diff_solve=solve
+    )
+
+    def loss(theta: Any, start: Any) -> Any:
+        _, _, a = _layer(model, jnp, theta, jax.nn.relu)
+        z = solver.run(start, theta).params
+        return ((z.T @ a - y) ** 2).sum() / 2, z
+
+    step = jax.jit(jax.grad(loss, has_aux=True))
+    last: list[Any] = []
+
+    def gradient(theta: Params) -> Params:
+        m = len(theta["a" if "a" in theta else "b"])
+        g, z = step(theta, last[-1] if last else jnp.zeros((m, len(model.y))))
+        last[:] = [z]
+        return {name: np.asarray(x) for name, x in g.items()}
+
+    return gradient
