@@ -13,6 +13,7 @@ import pytest
 from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.engine import UsageError
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Outcome, Verdict
@@ -387,10 +388,8 @@ def test_radii_of_the_case_are_taken_as_they_are(
     monotone: Builder, judge: Judge, statement: type[Statement]
 ) -> None:
     p = small_labels(monotone, "inst0", 1, 0.5)
-    verdict = judge(p, statement, constants={"R_A": -1.0})
-    assert verdict.constants["R_A"] == -1.0
-    positive = named(verdict.hypotheses, "positive radii")
-    assert positive.decision is Decision.VIOLATED
+    with pytest.raises(UsageError, match="R_A = -1 is not positive"):
+        judge(p, statement, constants={"R_A": -1.0})
     kept = judge(p, statement, constants={"R_U": 0.25})
     assert kept.constants["R_U"] == 0.25
 

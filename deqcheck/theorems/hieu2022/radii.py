@@ -55,6 +55,11 @@ class WithRadii(Independent):
         super().__init__(edition, fixed)
         self._solved: tuple[Problem, dict[str, float]] | None = None
 
+    def faults(self) -> Iterable[str]:
+        for name, value in self.fixed.items():
+            if value <= 0:
+                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+
     def rows(self) -> Sequence[Check]:
         """Every row but that of R_B."""
         raise NotImplementedError
