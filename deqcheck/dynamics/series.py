@@ -64,6 +64,3 @@ class Series:
         chord = np.where(partial, np.append(np.abs(np.diff(f)) * h, 0.0)[reach - 1], 0.0)
         rounding = len(self.t) * EPS * np.abs(value)
         return Measured(value, error[reach] + chord + rounding, "trapezoidal rule")
-
-    def at_end(self) -> Measured:
-        return self.value[-1]

@@ -227,10 +227,3 @@ def _extreme(pick: Any, xs: tuple[Number, ...]) -> Measured:
 def stack(xs: list[Measured]) -> Measured:
     """Scalars to one array."""
     return Measured(np.array([x.value for x in xs]), np.array([x.error for x in xs]))
-
-
-def running_minimum(x: Measured) -> Measured:
-    """Infimum over the entries up to each one."""
-    value = np.minimum.accumulate(x.value)
-    low, high = np.minimum.accumulate(x.low), np.minimum.accumulate(x.high)
-    return Measured(value, np.maximum(high - value, value - low))

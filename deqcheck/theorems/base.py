@@ -139,6 +139,12 @@ class Statement:
         """Sentences about constants of the case that make no sense."""
         return ()
 
+    def not_positive(self) -> Iterable[str]:
+        """The fault of constants that must be positive and are not."""
+        for name, value in self.fixed.items():
+            if value <= 0:
+                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+
     def notes(self, p: Problem) -> Iterable[str]:
         """What else there is to say about the statement on this problem."""
         return ()

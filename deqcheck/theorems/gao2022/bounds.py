@@ -56,9 +56,7 @@ class TrainedNetwork(Statement):
     certifiable = Check("alpha0 can be certified", "alpha0 > 0", "setting")
 
     def faults(self) -> Iterable[str]:
-        for name, value in self.fixed.items():
-            if value <= 0:
-                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+        return self.not_positive()
 
     def chosen(self, p: Problem) -> dict[str, float]:
         return dict(self.choice(p).C)

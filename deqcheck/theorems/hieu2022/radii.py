@@ -56,9 +56,7 @@ class WithRadii(Independent):
         self._solved: tuple[Problem, dict[str, float]] | None = None
 
     def faults(self) -> Iterable[str]:
-        for name, value in self.fixed.items():
-            if value <= 0:
-                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+        return self.not_positive()
 
     def rows(self) -> Sequence[Check]:
         """Every row but that of R_B."""
