@@ -18,7 +18,7 @@ from deqcheck.environment import environment
 from deqcheck.fields import Refusal
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.claim import Decision, Judged
-from deqcheck.records.verdict import Report, Status, Track, Verdict, outcome_of
+from deqcheck.records.verdict import Place, Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
 from deqcheck.store import Store
 from deqcheck.theorems.base import STATIC, Statement
@@ -295,10 +295,16 @@ def _with_bound(
 
 def _labels(case: Any) -> dict[str, Any]:
     return {
-        "title": case.title,
-        "name": case.name,
+        "title": case.full_title,
+        "name": case.full_name,
         "digest": case.digest,
         "resolved": case.resolved,
         "environment": environment(),
         "expected_status": case.expect.get("status"),
+        "place": _place(case),
     }
+
+
+def _place(case: Any) -> Place | None:
+    member = case.member
+    return member and Place(case.name, case.title, member.sweep, member.words)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from deqcheck.ci.gate import Stated
     from deqcheck.ci.records import Row
 
 OPT_IN = "deqcheck_cases"
@@ -43,21 +44,28 @@ class CaseFailed(Exception):
 
 class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
-        yield CaseItem.from_parent(self, name=self.path.stem)
+        from deqcheck.ci.discover import Found
+        from deqcheck.ci.gate import stated_in
+
+        here = os.path.relpath(self.path, self.config.invocation_params.dir)
+        for stated in stated_in(Found(self.path.stem, Path(here))):
+            yield CaseItem.from_parent(self, name=stated[0].id, stated=stated)
 
 
 class CaseItem(pytest.Item):
     """Runs one case and compares it with its `expect:`."""
 
+    def __init__(self, *, stated: Stated, **more: Any):
+        super().__init__(**more)
+        self.stated = stated
+
     def runtest(self) -> None:
-        from deqcheck.ci.discover import Found
         from deqcheck.ci.gate import alone
         from deqcheck.ci.judge import judge
         from deqcheck.cli.errors import INTERRUPTED
         from deqcheck.cli.exit_code import exit_code
 
-        here = os.path.relpath(self.path, self.config.invocation_params.dir)
-        row = judge(alone(Found(self.name, Path(here))), exit_code, None)
+        row = judge(alone(self.stated), exit_code, None)
         if row.exit_code == INTERRUPTED:
             raise KeyboardInterrupt
         if not row.ok:

@@ -85,8 +85,9 @@ def monotone_problem(
 def bare_case(**more: Any) -> SimpleNamespace:
     """A case without a file, for problems built in a test."""
     fields = {
-        "title": "",
-        "name": "test",
+        "full_title": "",
+        "full_name": "test",
+        "member": None,
         "digest": "",
         "resolved": {},
         "expect": {},

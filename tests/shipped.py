@@ -5,10 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
+from deqcheck.case import Case
 from deqcheck.ci.discover import Found, discover
-from deqcheck.ci.gate import Runner
+from deqcheck.ci.gate import Runner, stated_in
 from deqcheck.ci.records import Result
 from deqcheck.ci.single import _source
 from deqcheck.cli.running import cores
@@ -22,6 +24,13 @@ def cases() -> list[Found]:
     """Those in a folder `slow` only if DEQCHECK_SLOW=1."""
     found = discover([FOLDER], every=True).cases
     return [case for case in found if SLOW or "slow" not in case.id.split("/")]
+
+
+@cache
+def stated() -> dict[str, Case]:
+    """What these files state, by id."""
+    pairs = (pair for found in cases() for pair in stated_in(found))
+    return {found.id: case for found, case in pairs if isinstance(case, Case)}
 
 
 def results(folder: Path) -> dict[str, Result]:

@@ -8,10 +8,10 @@ from deqcheck.ci.judge import judge
 from deqcheck.ci.records import Result
 from deqcheck.cli.exit_code import exit_code
 
-from .shipped import cases
+from .shipped import stated
 
 
-@pytest.mark.parametrize("name", [case.id for case in cases()])
+@pytest.mark.parametrize("name", list(stated()))
 def test_a_case_comes_out_as_expected(name: str, shipped: dict[str, Result]) -> None:
     row = judge(shipped[name], exit_code, None)
     assert row.ok, row.troubles

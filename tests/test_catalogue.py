@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from deqcheck import engine
-from deqcheck.case import build_problem, read_case
+from deqcheck.case import build_problem
 from deqcheck.ci.power import Power, powers
 from deqcheck.ci.records import Result
 from deqcheck.records.claim import Claim, Curve, Decision, Judged
@@ -23,7 +23,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, outcome_of
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Cite, Statement
 
-from .shipped import FOLDER
+from .shipped import stated
 
 STATEMENTS = engine.statements()
 STATUSES = {"sound", "typo", "unproven", "false", "vacuous"}
@@ -166,7 +166,7 @@ def made() -> Iterator[Callable[[str], Made]]:
                 found[s.id, s.edition] = list(current)
                 return verdict
 
-            case = read_case(FOLDER / f"{name}.yaml")
+            case = stated()[name]
             with pytest.MonkeyPatch.context() as inner:
                 inner.setattr(engine, "_judge", judge)
                 engine.run(case, build_problem(case))

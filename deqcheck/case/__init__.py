@@ -2,6 +2,16 @@
 
 from deqcheck.case.build import build_problem
 from deqcheck.case.errors import CaseError, CaseProblem
-from deqcheck.case.read import Case, read_case, read_text
+from deqcheck.case.read import Case, only, read_case, read_cases, read_text, read_texts
 
-__all__ = ["Case", "CaseError", "CaseProblem", "build_problem", "read_case", "read_text"]
+__all__ = [
+    "Case",
+    "CaseError",
+    "CaseProblem",
+    "build_problem",
+    "only",
+    "read_case",
+    "read_cases",
+    "read_text",
+    "read_texts",
+]

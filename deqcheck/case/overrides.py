@@ -28,25 +28,26 @@ def override(
             refused.append((key, error.fault.sentence))
             continue
         refused += [(join(key, fault.key), "given twice") for fault in faults]
-        if not _put(tree, lines, key, value):
+        if not put(tree, lines, key, value):
             refused.append((key, "there is no mapping to set this in"))
     return refused
 
 
-def _put(tree: dict[str, Any], lines: dict[str, int], key: str, value: Any) -> bool:
+def put(tree: dict[str, Any], lines: dict[str, int], key: str, value: Any, line: int = SET) -> bool:
+    """Set what is at a dotted key, said in this line; False where something else is in the way."""
     # A digit after a dot belongs to a theorem's number: gao2022/thm4.4.
     *way, last = re.split(r"\.(?!\d)", key)
     for depth, word in enumerate(way, start=1):
         if tree.get(word) is None:
             tree[word] = {}
-            lines[".".join(way[:depth])] = SET
+            lines[".".join(way[:depth])] = line
         elif isinstance(tree[word], str) and way[0] in PARTS:
             tree[word] = {"kind": tree[word]}
         if not isinstance(tree[word], dict):
             return False
         tree = tree[word]
     tree[last] = value
-    for stale in [line for line in lines if line.startswith((f"{key}.", f"{key}["))]:
+    for stale in [known for known in lines if known.startswith((f"{key}.", f"{key}["))]:
         del lines[stale]
-    lines[key] = SET
+    lines[key] = line
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 from deqcheck.case.digest import digest
 from deqcheck.case.errors import SET, CaseError, CaseProblem, located
+from deqcheck.case.expand import Stated, expand, without_sweep
 from deqcheck.case.overrides import override
 from deqcheck.case.schema import read_tree
+from deqcheck.case.sweep import KEY, Member
 from deqcheck.case.yaml_reader import Unreadable, parse
 from deqcheck.fields import Refusal, plain_record, show
 
@@ -45,10 +48,50 @@ class Case:
     written: Mapping[str, Any]
     # Dotted key -> line, 0 for what `--set` set.
     lines: Mapping[str, int]
+    # Which case of a sweep it is.
+    member: Member | None = None
+
+    @property
+    def full_name(self) -> str:
+        """What tells it from every other case of the file."""
+        return self.name if self.member is None else f"{self.name}[{self.member.label}]"
+
+    @property
+    def full_title(self) -> str:
+        return f"{self.title}, {self.member.label}" if self.title and self.member else self.title
 
 
 def read_case(path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Case:
-    """Read and check a case file. Raises CaseError with everything that is wrong."""
+    """Read and check a file that states one case. Raises CaseError with all that is wrong."""
+    return only(read_cases(path, overrides, seed))
+
+
+def read_text(
+    text: str,
+    name: str,
+    folder: Path,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+) -> Case:
+    """Read and check the text of one case; `name` is what messages call it."""
+    return only(read_texts(text, name, folder, overrides, seed))
+
+
+def only(cases: Sequence[Case]) -> Case:
+    """The case of a file that states no more than one. Raises CaseError."""
+    if len(cases) == 1:
+        return cases[0]
+    first = cases[0]
+    assert first.member is not None
+    choice = " ".join(f"--set {shlex.quote(setting)}" for setting in first.member.overrides())
+    sentence = f"states {len(cases)} cases; expected one: choose it, such as by {choice}"
+    raise located(first.name, first.lines, [(KEY, sentence)])
+
+
+def read_cases(
+    path: str | Path, overrides: Sequence[str] = (), seed: int | None = None
+) -> list[Case]:
+    """Read and check a case file, which states several cases if it has a sweep."""
     name = str(path)
     try:
         with open(path, "rb") as stream:
@@ -67,17 +110,17 @@ def read_case(path: str | Path, overrides: Sequence[str] = (), seed: int | None 
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _failed(name, line, "not UTF-8 text") from None
-    return read_text(text, name, Path(path).parent, overrides, seed)
+    return read_texts(text, name, Path(path).parent, overrides, seed)
 
 
-def read_text(
+def read_texts(
     text: str,
     name: str,
     folder: Path,
     overrides: Sequence[str] = (),
     seed: int | None = None,
-) -> Case:
-    """Read and check the text of a case; `name` is what messages call it."""
+) -> list[Case]:
+    """Read and check the text of a case file; `name` is what messages call it."""
     if len(text) > MOST_BYTES:
         raise _too_large(name)
     try:
@@ -93,12 +136,29 @@ def read_text(
     if seed is not None:
         tree["seed"], lines["seed"] = seed, SET
     try:
-        case = read_tree(tree, folder)
+        every = expand(tree, lines, folder)
     except Refusal as refusal:
         problems += located(name, lines, refusal.problems).problems
+        every = [Stated(without_sweep(tree), lines)]
+    cases = []
+    for stated in every:
+        try:
+            cases.append(_checked(stated, name, folder))
+        except CaseError as error:
+            problems += error.problems
     if problems:
-        raise CaseError(problems)
-    resolved = plain_record(case)
+        # What all cases of a sweep have wrong is said once.
+        raise CaseError(dict.fromkeys(problems))
+    return cases
+
+
+def _checked(stated: Stated, name: str, folder: Path) -> Case:
+    tree, lines, member = stated
+    try:
+        case = read_tree(tree, folder)
+    except Refusal as refusal:
+        raise located(name, lines, refusal.problems) from None
+    resolved = without_sweep(plain_record(case))
     return Case(
         title=case.title,
         seed=case.seed,
@@ -120,6 +180,7 @@ def read_text(
         digest=digest(resolved),
         written=tree,
         lines=lines,
+        member=member,
     )
 
 

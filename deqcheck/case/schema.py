@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deqcheck import registry
+from deqcheck.case.sweep import Member, Sweeps
 from deqcheck.fields import (
     Choice,
     Part,
@@ -160,6 +161,9 @@ class CaseFile:
         number(), default={}, doc="factors on arrays of the data or on parameters, by name"
     )
     record: Record = section(Record, default={}, doc="what of a run is kept")
+    sweep: tuple[Member, ...] | None = declare(
+        Sweeps(default=None, doc="settings that vary: the file states a case for each")
+    )
 
     def check(self) -> Iterator[tuple[str, str]]:
         if self.loss is not None and self.loss.kind not in self.model.losses:

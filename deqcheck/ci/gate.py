@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from deqcheck.case import Case, CaseError, read_case
+from deqcheck.case import Case, CaseError, read_cases
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import updated
 from deqcheck.ci.discover import Discovery, Found
@@ -16,6 +15,9 @@ from deqcheck.ci.records import End, Gate, GateError, Reply, Result, Row
 from deqcheck.ci.single import environment, key, reply
 from deqcheck.ci.workers import Pool
 from deqcheck.store import Store
+
+# A case of a file, or why the file cannot be read.
+Stated = tuple[Found, Case | Reply]
 
 
 @dataclass
@@ -30,26 +32,26 @@ class Runner:
 
     def results(self, found: Sequence[Found], strict: bool = False) -> list[Result]:
         """One result for each case. Raises GateError under `strict`, before anything is run."""
-        cases = [_read(each) for each in found]
+        stated = [pair for each in found for pair in stated_in(each)]
         if strict:
-            _refuse_silent(each for each in cases if isinstance(each, Case))
-        replies: dict[Path, Reply] = {}
-        for each, case in zip(found, cases, strict=True):
+            _refuse_silent(case for _, case in stated if isinstance(case, Case))
+        replies: dict[Found, Reply] = {}
+        for each, case in stated:
             known = self._kept(case) if isinstance(case, Case) else case
             if known is not None:
-                replies[each.path] = known
-        self._run([each.path for each in found if each.path not in replies], replies, len(found))
-        return [_result(*pair, replies) for pair in zip(found, cases, strict=True)]
+                replies[each] = known
+        self._run([each for each, _ in stated if each not in replies], replies, len(stated))
+        return [_result(each, case, replies[each]) for each, case in stated]
 
-    def _run(self, paths: list[Path], replies: dict[Path, Reply], total: int) -> None:
-        def done(path: Path, reply: Reply) -> None:
-            replies[path] = reply
+    def _run(self, found: list[Found], replies: dict[Found, Reply], total: int) -> None:
+        def done(each: Found, reply: Reply) -> None:
+            replies[each] = reply
             self._keep(reply)
             self.tell(len(replies), total)
 
         self.tell(len(replies), total)
-        if paths:
-            Pool(min(self.jobs, len(paths)), self.timeout).judge_all(paths, done)
+        if found:
+            Pool(min(self.jobs, len(found)), self.timeout).judge_all(found, done)
 
     def _kept(self, case: Case) -> Reply | None:
         entry = None if self.store is None else self.store.get(key(case.digest))
@@ -68,16 +70,25 @@ class Runner:
             self.store = None
 
 
-def _read(found: Found) -> Case | Reply:
+def stated_in(found: Found) -> list[Stated]:
+    """Every case that a file states, or why it cannot be read."""
     try:
-        return read_case(found.path)
+        cases = read_cases(found.path)
     except CaseError as error:
-        return Reply(End.BAD_CASE, str(error))
+        return [(found, Reply(End.BAD_CASE, str(error)))]
+    return [(_named(found, case), case) for case in cases]
+
+
+def _named(found: Found, case: Case) -> Found:
+    if case.member is None:
+        return found
+    label = case.member.label
+    return found._replace(id=f"{found.id}[{label}]", member=label)
 
 
 def _refuse_silent(cases: Iterable[Case]) -> None:
     sentences = [
-        f"{case.name}: no `expect:`; under --strict every case says what it expects"
+        f"{case.full_name}: no `expect:`; under --strict every case says what it expects"
         for case in cases
         if not case.expect
     ]
@@ -85,16 +96,19 @@ def _refuse_silent(cases: Iterable[Case]) -> None:
         raise GateError("\n".join(sentences))
 
 
-def _result(found: Found, case: Case | Reply, replies: dict[Path, Reply]) -> Result:
-    more = {"title": case.title, "expect": case.expect} if isinstance(case, Case) else {}
-    return Result(found.id, found.path.as_posix(), replies[found.path], **more)  # type: ignore[arg-type]
+def _result(found: Found, case: Case | Reply, answer: Reply) -> Result:
+    path = found.path.as_posix()
+    if isinstance(case, Reply):
+        return Result(found.id, path, answer)
+    settings = () if case.member is None else tuple(case.member.overrides())
+    return Result(found.id, path, answer, case.full_title, case.expect, settings)
 
 
-def alone(found: Found) -> Result:
+def alone(stated: Stated) -> Result:
     """One case in this very process."""
-    case = _read(found)
-    answer = reply(found.path) if isinstance(case, Case) else case
-    return _result(found, case, {found.path: answer})
+    found, case = stated
+    answer = reply(found.path, found.member) if isinstance(case, Case) else case
+    return _result(found, case, answer)
 
 
 def hold(

@@ -48,6 +48,8 @@ class Result:
     reply: Reply
     title: str = ""
     expect: Mapping[str, Any] | None = None
+    # What makes this case of a file that states several.
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

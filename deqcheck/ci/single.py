@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deqcheck import engine
-from deqcheck.case import CaseError, build_problem, read_case
+from deqcheck.case import CaseError, build_problem, read_cases
 from deqcheck.ci.records import End, Reply
 from deqcheck.engine import UsageError
 from deqcheck.environment import environment as versions
@@ -23,12 +23,12 @@ from deqcheck.report.json import statement
 LEFT_OUT = ("expected", "met", "erratum", "quantities")
 
 
-def judge(path: str | Path) -> dict[str, Any]:
+def judge(path: str | Path, member: str = "") -> dict[str, Any]:
     """The facts of a case: nothing in them depends on its name, title or expectations.
 
-    Raises CaseError or UsageError.
+    `member` is its label, where the file states several. Raises CaseError or UsageError.
     """
-    case = read_case(path)
+    case = next(c for c in read_cases(path) if member == (c.member.label if c.member else ""))
     try:
         report = engine.run(case, build_problem(case))
     except NoEquilibrium as stop:
@@ -36,16 +36,16 @@ def judge(path: str | Path) -> dict[str, Any]:
     return _facts(case.digest, report.status, list(report.notes), _statements(report))
 
 
-def reply(path: str | Path) -> Reply:
+def reply(path: str | Path, member: str = "") -> Reply:
     """The facts of a case, or why there are none."""
     started = time.perf_counter()
-    end, sentence, facts = _answer(path)
+    end, sentence, facts = _answer(path, member)
     return Reply(end, sentence, facts, round(time.perf_counter() - started, 3))
 
 
-def _answer(path: str | Path) -> tuple[End, str, dict[str, Any] | None]:
+def _answer(path: str | Path, member: str) -> tuple[End, str, dict[str, Any] | None]:
     try:
-        return End.RAN, "", judge(path)
+        return End.RAN, "", judge(path, member)
     except CaseError as error:
         return End.BAD_CASE, str(error), None
     except UsageError as error:

@@ -1,4 +1,5 @@
-"""The process that judges cases: one path for each line in, one reply for each line out."""
+"""The process that judges cases: one for each line in, its path and its label in a sweep, and one
+reply for each line out."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ def main() -> None:
     # Whatever a library prints must not get between the replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    paths: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(paths,), daemon=True).start()
+    asked: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     _warm_up()
     _send(replies, {"ready": True})
     while True:
-        _send(replies, reply(paths.get()).plain())
+        _send(replies, reply(*asked.get()).plain())
 
 
 def _warm_up() -> None:
@@ -36,10 +37,10 @@ def _warm_up() -> None:
         kinds(f"deqcheck.{package}")
 
 
-def _listen(paths: queue.SimpleQueue[str]) -> None:
+def _listen(asked: queue.SimpleQueue[list[str]]) -> None:
     """When the parent is gone, however it went, nobody wants the answer any more."""
     for line in sys.stdin:
-        paths.put(json.loads(line))
+        asked.put(json.loads(line))
     os._exit(0)
 
 

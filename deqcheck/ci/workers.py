@@ -11,10 +11,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from deqcheck.ci.discover import Found
 from deqcheck.ci.records import End, Reply
 
 # Several processes with several threads each would fight for the cores.
@@ -51,7 +51,7 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def judge(self, path: Path, timeout: float | None) -> Reply:
+    def judge(self, case: Found, timeout: float | None) -> Reply:
         # The time for importing numpy and scipy is not the case's.
         if not self._ready and self._receive() is None:
             return self._death()
@@ -61,7 +61,7 @@ class Worker:
         if timer:
             timer.start()
         try:
-            self._send(path)
+            self._send(case)
             answer = self._receive()
         finally:
             if timer:
@@ -93,10 +93,10 @@ class Worker:
         late.set()
         self.kill()
 
-    def _send(self, path: Path) -> None:
+    def _send(self, case: Found) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(str(path)) + "\n")
+            self._process.stdin.write(json.dumps([str(case.path), case.member]) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             # It is dead; that there is no answer will tell.
@@ -130,12 +130,12 @@ class Pool:
         for _ in range(jobs):
             self._slots.put(None)
 
-    def judge_all(self, paths: Iterable[Path], done: Callable[[Path, Reply], None]) -> None:
-        """Call `done` in this thread with the reply for each path, as they come."""
+    def judge_all(self, cases: Iterable[Found], done: Callable[[Found, Reply], None]) -> None:
+        """Call `done` in this thread with the reply for each case, as they come."""
         with ThreadPoolExecutor(self.jobs) as threads:
-            open_: dict[Future[Reply], Path] = {}
+            open_: dict[Future[Reply], Found] = {}
             try:
-                open_ = {threads.submit(self._judge, path): path for path in paths}
+                open_ = {threads.submit(self._judge, case): case for case in cases}
                 while open_:
                     finished, _ = wait(open_, return_when=FIRST_COMPLETED)
                     for future in finished:
@@ -150,7 +150,7 @@ class Pool:
         for worker in self._all:
             worker.close()
 
-    def _judge(self, path: Path) -> Reply:
+    def _judge(self, case: Found) -> Reply:
         worker = self._slots.get()
         try:
             with self._lock:
@@ -159,7 +159,7 @@ class Pool:
                 if worker is None or not worker.alive:
                     worker = Worker()
                     self._all.append(worker)
-            return worker.judge(path, self.timeout)
+            return worker.judge(case, self.timeout)
         except OSError as error:
             return Reply(End.CRASHED, f"no process could be started: {error.strerror}")
         finally:

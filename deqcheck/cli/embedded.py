@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from deqcheck.case import Case, read_case
+from deqcheck.case import Case, read_cases
 
 QUICKSTART = "quickstart"
 
@@ -29,5 +29,5 @@ def find(name: str) -> Path | None:
 
 
 def cases() -> dict[str, Case]:
-    """Every embedded case, read and checked."""
-    return {name: read_case(folder() / f"{name}.yaml") for name in names()}
+    """Every embedded case, read and checked; of a sweep, its first."""
+    return {name: read_cases(folder() / f"{name}.yaml")[0] for name in names()}

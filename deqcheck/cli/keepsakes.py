@@ -39,13 +39,14 @@ class Keepsakes:
         )
 
     def check(self, tasks: Sequence[Task], output: Path | None) -> None:
-        """A picture shows one case, and one that trains."""
+        """A picture shows one case that trains, or those of one file."""
         for file in (self.plot, self.html):
             if file is not None and output is not None and output.resolve() == file.path:
                 raise Complaint(f"{output} is to hold two things")
         if self.plot is None:
             return
-        if len(tasks) > 1:
+        files = {task.case.name for task in tasks}
+        if len(tasks) > 1 and (len(files) > 1 or tasks[0].case.member is None):
             raise Complaint(f"--plot draws one case; {len(tasks)} were given")
         if tasks[0].case.train is None:
             raise Complaint(f"{tasks[0].case.name}: nothing to draw: the case has no 'train'")
@@ -54,9 +55,11 @@ class Keepsakes:
         if self.html is not None:
             self.html.write(renderer("html")(reports, Look()))
         if self.plot is not None:
-            from deqcheck.report.parts.picture import draw
+            from deqcheck.report.parts.picture import draw, draw_sweeps
 
-            picture = draw(reports[0], self.plot.path.suffix[1:].lower())
+            form = self.plot.path.suffix[1:].lower()
+            one = len(reports) == 1
+            picture = draw(reports[0], form) if one else draw_sweeps(reports, form)
             if picture is None:
                 click.echo(f"{reports[0].name}: nothing to draw: the run has no steps", err=True)
             else:

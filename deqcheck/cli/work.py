@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from deqcheck.case import Case, CaseError, build_problem, read_case, read_text
+from deqcheck.case import Case, CaseError, build_problem, only, read_cases, read_texts
 from deqcheck.cli import embedded
 from deqcheck.cli.errors import Complaint, NumericalComplaint
 from deqcheck.cli.options import Changes
@@ -31,7 +31,7 @@ def prepare(words: Sequence[str], changes: Changes) -> list[Task]:
     tasks, wrong = [], []
     for word in words:
         try:
-            tasks.append(task(word, changes))
+            tasks += tasks_of(word, changes)
         except Complaint as complaint:
             wrong.append(complaint)
     if wrong:
@@ -39,11 +39,35 @@ def prepare(words: Sequence[str], changes: Changes) -> list[Task]:
     return tasks
 
 
-def task(word: str, changes: Changes) -> Task:
+def tasks_of(word: str, changes: Changes) -> list[Task]:
+    """Every case that the file states."""
     with sentences():
-        case = _read(word, changes)
-        replay = shlex.join(["deqcheck", "run", word, *changes.arguments()])
-        return Task(case, build_problem(case), replay)
+        cases = _read(word, changes)
+    tasks, wrong = [], []
+    for case in cases:
+        try:
+            with sentences():
+                tasks.append(_task(word, changes, case))
+        except Complaint as complaint:
+            wrong.append(complaint)
+    if wrong:
+        # What all cases of a sweep have wrong is said once.
+        lines = dict.fromkeys(complaint.message for complaint in wrong)
+        raise type(wrong[0])("\n".join(lines))
+    return tasks
+
+
+def task(word: str, changes: Changes) -> Task:
+    """The only case of a file."""
+    with sentences():
+        return _task(word, changes, only(_read(word, changes)))
+
+
+def _task(word: str, changes: Changes, case: Case) -> Task:
+    settings = () if case.member is None else case.member.overrides()
+    again = Changes((*changes.settings, *settings), changes.seed)
+    replay = shlex.join(["deqcheck", "run", word, *again.arguments()])
+    return Task(case, build_problem(case), replay)
 
 
 def open_store(folder: Path | None) -> Store | None:
@@ -67,15 +91,15 @@ def sentences() -> Iterator[None]:
         raise NumericalComplaint(f"deqcheck: no equilibrium: {error}") from None
 
 
-def _read(word: str, changes: Changes) -> Case:
+def _read(word: str, changes: Changes) -> list[Case]:
     """A file, or else an embedded case of that name."""
     # Not Path.exists: it raises for a name that is too long.
     if os.path.exists(word):
-        return read_case(Path(word), changes.settings, changes.seed)
+        return read_cases(Path(word), changes.settings, changes.seed)
     found = embedded.find(word)
     if found is None:
         near = difflib.get_close_matches(word, embedded.names(), 1)
         hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck cases` lists them"
         raise Complaint(f"{word}: neither a file nor an embedded case{hint}")
     text = found.read_text(encoding="utf-8")
-    return read_text(text, word, found.parent, changes.settings, changes.seed)
+    return read_texts(text, word, found.parent, changes.settings, changes.seed)

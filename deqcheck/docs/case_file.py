@@ -19,6 +19,19 @@ A case is a YAML mapping. A kind may be given as a mapping, `{{kind: gaussian, s
 a bare word, `zero`, where it needs nothing else. `1e-3` is a number. Paths are relative to the
 case. Unknown keys, duplicate keys, wrong types and values out of range are all reported at once.
 `deqcheck validate CASE` reads and checks a case without running it.
+
+With `sweep`, one file states several cases. Each sweep has a name and lists of values by dotted key;
+the lists are taken in step, and every other field is that of the file:
+
+```yaml
+sweep:
+  one step size: {{model.width: [40, 80, 160]}}
+  equal products: {{model.width: [40, 80, 160], train.step: [4e-3, 2e-3, 1e-3]}}
+```
+
+Each is a case of its own, with its own report, digest and place in a baseline; what a member
+expects may vary too (`expect.ling2022/thm1: [...]`). After the reports, the table and the page show
+each sweep side by side. `--set sweep=null` runs the file as if it had none.
 """
 
 

@@ -110,6 +110,16 @@ class Track:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where in which sweep a case stands: the file, its title, and what is set, in words."""
+
+    file: str
+    title: str
+    sweep: str
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that a report format may tell about one case."""
 
@@ -129,3 +139,4 @@ class Report:
     notes: tuple[str, ...] = ()
     replay: str = ""
     seconds: float = 0.0
+    place: Place | None = None

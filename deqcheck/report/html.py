@@ -26,6 +26,7 @@ from deqcheck.report.parts.sentences import (
 )
 from deqcheck.report.parts.style import SHEET
 from deqcheck.report.parts.svg import bar, figure
+from deqcheck.report.parts.sweeps import Sweep, sweeps
 
 GOOD, BAD = ("confirmed", "consistent", "hypotheses hold"), ("refuted", "inconsistent")
 SIGNS = {
@@ -52,7 +53,12 @@ def render(reports: Sequence[Report], look: Look) -> str:
         "body",
         tag("a", "Skip to the results", href="#results", class_="skip"),
         tag("header", tag("h1", heading), _summary(reports)),
-        tag("main", *(_Case(r, i).section() for i, r in enumerate(reports, 1)), id="results"),
+        tag(
+            "main",
+            *(_sweep(s, i) for i, s in enumerate(sweeps(reports), 1)),
+            *(_Case(r, i).section() for i, r in enumerate(reports, 1)),
+            id="results",
+        ),
         tag("footer", tag("p", _made_by(reports))),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
@@ -85,6 +91,20 @@ def _summary(reports: Sequence[Report]) -> Markup:
     return join(
         tag("p", _tally(reports), class_="soft"),
         tag("table", tag("thead", head), tag("tbody", *rows)) if rows else None,
+    )
+
+
+def _sweep(sweep: Sweep, position: int) -> Markup:
+    ident = f"sweep-{position}"
+    head = tag("tr", *(tag("th", name, scope="col") for name in sweep.header))
+    rows = [tag("tr", *(tag("td", cell) for cell in row)) for row in sweep.rows(Look())]
+    panel = sweep.panel()
+    return tag(
+        "section",
+        tag("h2", sweep.title, id=ident),
+        tag("table", tag("thead", head), tag("tbody", *rows)),
+        tag("div", figure(panel, f"{ident}-plot"), class_="figures") if panel else None,
+        aria_labelledby=ident,
     )
 
 

@@ -43,12 +43,7 @@ def finite(x: float | None) -> float | None:
 def _report(report: Report) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "schema": ONE,
-        "case": {
-            "title": report.title,
-            "name": report.name,
-            "digest": report.digest,
-            "resolved": plain(report.resolved),
-        },
+        "case": _case(report),
         "environment": plain(report.environment),
         "status": {
             "word": report.status.word,
@@ -66,6 +61,18 @@ def _report(report: Report) -> dict[str, Any]:
         entry["trajectory"] = _trajectory(report.track) | {"bounds": _bounds(report)}
     if report.companion is not None:
         entry["companion"] = _trajectory(report.companion) | {"model": report.companion_name}
+    return entry
+
+
+def _case(report: Report) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "title": report.title,
+        "name": report.name,
+        "digest": report.digest,
+        "resolved": plain(report.resolved),
+    }
+    if report.place is not None:
+        entry["sweep"] = {"name": report.place.sweep, "settings": dict(report.place.settings)}
     return entry
 
 

@@ -25,6 +25,7 @@ from deqcheck.report.parts.sentences import (
     vector,
     word,
 )
+from deqcheck.report.parts.sweeps import sweeps
 
 LOG_K_FROM = 1000
 GOOD, BAD, OPEN = "green", "bold red", "yellow"
@@ -46,7 +47,28 @@ def render(reports: Sequence[Report], look: Look) -> str:
     if look.quiet:
         lines = (_headline(v, r.name) for r in reports for v in r.verdicts)
         return paper(lines, Look(ENDLESS, look.color, look.unicode))
-    return paper((part for report in reports for part in _Page(report, look).parts()), look)
+    return paper(_parts(reports, look), look)
+
+
+def _parts(reports: Sequence[Report], look: Look) -> Iterator[RenderableType]:
+    for report in reports:
+        yield from _Page(report, look).parts()
+    for sweep in sweeps(reports):
+        yield Text(sweep.title, "bold")
+        yield columns([heading(sweep.header), *sweep.rows(look)])
+        panel = sweep.panel()
+        if panel is not None:
+            yield Text("")
+            lines = [Line(trace.label, trace.x, trace.y) for trace in panel.traces]
+            yield from _drawn(lines, panel.x_label, False, look)
+        yield Text("")
+
+
+def _drawn(
+    lines: Sequence[Line], x_label: str, log_x: bool, look: Look
+) -> Iterator[RenderableType]:
+    for row in plot(lines, x_label, log_x, min(72, look.width - 4)):
+        yield Text(row, no_wrap=True, overflow="ellipsis")
 
 
 def _headline(verdict: Verdict, case: str = "") -> Text:
@@ -120,8 +142,7 @@ class _Page:
                 x = bound.facts.t if clock.flow else bound.facts.k
                 lines.append(Line(f"{bound.key}: {bound.judged.name}", x, values))
         log_x = not clock.flow and int(track.k[-1]) > LOG_K_FROM
-        for row in plot(lines, clock.symbol, log_x, min(72, self.look.width - 4)):
-            yield Text(row, no_wrap=True, overflow="ellipsis")
+        yield from _drawn(lines, clock.symbol, log_x, self.look)
 
     def _statement(self, verdict: Verdict) -> Iterator[RenderableType]:
         yield _headline(verdict)

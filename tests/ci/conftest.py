@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from deqcheck.ci import gate, workers
+from deqcheck.ci.discover import Found
 from deqcheck.ci.records import Reply
 from deqcheck.ci.single import reply
 from deqcheck.cli.main import cli
@@ -30,7 +31,7 @@ import json, sys; sys.path[:] = json.loads(sys.argv.pop())
 import os, time, deqcheck.ci.single as single
 from deqcheck.ci import worker
 real = single.judge
-def judge(path):
+def judge(path, member):
     name = os.path.basename(path)
     if "crash" in name: raise ZeroDivisionError("a bug\\nin two lines")
     if "memory" in name: raise MemoryError
@@ -38,7 +39,7 @@ def judge(path):
     if "kill" in name: os.kill(os.getpid(), 9)
     if "exit" in name: print("last words", file=sys.stderr, flush=True); os._exit(3)
     if "print" in name: print("noise"); os.system("echo more noise")
-    return real(path)
+    return real(path, member)
 single.judge = judge
 worker.main()
 """
@@ -76,10 +77,10 @@ class Inline:
     def __init__(self, jobs: int, timeout: float | None = None):
         assert jobs >= 1
 
-    def judge_all(self, paths: list[Path], done: Callable[[Path, Reply], None]) -> None:
-        for path in reversed(paths):
-            text = json.dumps(reply(path).plain(), allow_nan=False)
-            done(path, Reply.read(json.loads(text)))
+    def judge_all(self, cases: list[Found], done: Callable[[Found, Reply], None]) -> None:
+        for case in reversed(cases):
+            text = json.dumps(reply(case.path, case.member).plain(), allow_nan=False)
+            done(case, Reply.read(json.loads(text)))
 
 
 @pytest.fixture

@@ -63,6 +63,14 @@ def test_a_case_is_named_by_its_file(run, write):
     assert "cases/sub/good.yaml::good" in out
 
 
+def test_each_case_of_a_sweep_is_a_test(run, write):
+    write("many", "sweep: {seeds: {seed: [0, 1], expect.kawaguchi2021/gd: [confirmed, refuted]}}")
+    code, out = run()
+    assert code == 1
+    assert "1 failed, 1 passed" in out
+    assert "replay: deqcheck run cases/many.yaml --set sweep=null --set seed=1" in out
+
+
 def test_without_the_option_nothing_is_collected(run, write):
     write("good")
     assert run(opt_in=False)[0] == pytest.ExitCode.NO_TESTS_COLLECTED

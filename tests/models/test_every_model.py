@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from deqcheck.case import Case, CaseError, build_problem, read_case, read_text
+from deqcheck.case import Case, CaseError, build_problem, read_text
 from deqcheck.fields import read_record
 from deqcheck.gradcheck import STEP, Agreement, gradcheck
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.measured import Measured
 from deqcheck.registry import kinds
-from tests.shipped import cases
+from tests.shipped import stated
 
 MODELS = kinds("deqcheck.models")
 # Not what a solver reports about itself, nor what follows from a constant that was searched for.
@@ -32,8 +32,8 @@ every_model = pytest.mark.parametrize("kind", MODELS)
 def spellings() -> dict[str, list[dict[str, Any]]]:
     """How shipped cases spell each model, options included."""
     found: dict[str, dict[str, dict[str, Any]]] = {kind: {} for kind in MODELS}
-    for case in cases():
-        resolved = read_case(case.path).resolved
+    for case in stated().values():
+        resolved = case.resolved
         for part in (resolved, resolved.get("compare") or {}):
             model = part.get("model")
             if model is not None:

@@ -16,7 +16,8 @@ def outcomes(row: Row) -> str:
 
 def replay(row: Row) -> str:
     """The command that does the case again."""
-    return shlex.join(["deqcheck", "run", row.result.path])
+    settings = (word for setting in row.result.settings for word in ("--set", setting))
+    return shlex.join(["deqcheck", "run", row.result.path, *settings])
 
 
 def summary(gate: Gate) -> str:

@@ -8,7 +8,7 @@ from deqcheck import engine
 from deqcheck.cli.errors import USAGE, Complaint
 from deqcheck.cli.options import Changes, case_options
 from deqcheck.cli.output import to_stdout
-from deqcheck.cli.work import sentences, task
+from deqcheck.cli.work import sentences, tasks_of
 
 
 @click.command("validate")
@@ -23,12 +23,14 @@ def command(ctx: click.Context, cases: tuple[str, ...], changes: Changes) -> Non
     wrong = False
     for word in cases:
         try:
-            found = task(word, changes)
+            found = tasks_of(word, changes)
             with sentences():
-                engine.chosen(found.case, found.problem, None, ())
+                for task in found:
+                    engine.chosen(task.case, task.problem, None, ())
         except Complaint as complaint:
             complaint.show()
             wrong = True
         else:
-            to_stdout(f"{word}: ok (digest {found.case.digest})\n")
+            for task in found:
+                to_stdout(f"{task.case.full_name}: ok (digest {task.case.digest})\n")
     ctx.exit(USAGE if wrong else 0)

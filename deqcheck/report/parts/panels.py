@@ -6,7 +6,7 @@ quantities that a bound keeps above a floor, and the hypotheses with their margi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,6 +87,19 @@ def panels(report: Report) -> list[Panel]:
         return []
     loss = _loss(report, report.track)
     return [*([loss] if loss else []), *_floors(report, report.track)]
+
+
+def overlay(title: str, reports: Mapping[str, Report]) -> Panel | None:
+    """The measured losses of several runs, by label."""
+    traces = []
+    for label, report in reports.items():
+        track = report.track
+        if track is not None and len(track.k) > 1 and track.gap.value[0] > 0:
+            relative = track.gap.value / track.gap.value[0]
+            traces.append(_trace(label, _x(Clock.of(report), track), relative, True))
+    shown = _shown(traces, False)
+    clock = Clock.of(next(iter(reports.values())))
+    return Panel(title, _x_label(clock), "relative to the start", shown) if shown else None
 
 
 def bars(report: Report) -> list[Bar]:

@@ -14,6 +14,7 @@ from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Report
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import Bar, Panel, Trace, bars, panels
+from deqcheck.report.parts.sweeps import sweeps
 
 FORMATS = ("png", "svg", "pdf")
 REMEDY = "drawing needs matplotlib: pip install 'deqcheck[plot]'"
@@ -38,8 +39,20 @@ def available() -> bool:
 
 
 def draw(report: Report, form: str) -> bytes | None:
-    """The picture in one of the formats; None where the run left nothing to draw."""
-    found, every = panels(report), bars(report)
+    """The picture of a run in one of the formats; None where the run left nothing to draw."""
+    return _picture(_title(report), panels(report), bars(report), form)
+
+
+def draw_sweeps(reports: Sequence[Report], form: str) -> bytes | None:
+    """The losses of the cases that one file states, a panel for each sweep."""
+    found = [panel for sweep in sweeps(reports) if (panel := sweep.panel())]
+    place = reports[0].place
+    assert place is not None
+    title = f"{place.title} ({place.file})" if place.title else place.file
+    return _picture(title, found, [], form)
+
+
+def _picture(title: str, found: Sequence[Panel], every: Sequence[Bar], form: str) -> bytes | None:
     margins = every[:MOST_BARS]
     if not found:
         return None
@@ -54,7 +67,7 @@ def draw(report: Report, form: str) -> bytes | None:
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "deqcheck", "font.size": 9}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
-        figure.suptitle(_wrapped(_title(report)), fontsize=10)
+        figure.suptitle(_wrapped(title), fontsize=10)
         # Each part is laid out by itself: the long labels of the bars do not narrow the curves.
         parts = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
         for part, panel in zip(parts, found, strict=False):
