@@ -16,8 +16,10 @@ import numpy as np
 
 from deqcheck.records.measured import Measured, measured, minimum
 
-# delta is looked for between this share of 1 - ||W|| and all of it.
-SMALLEST = 1e-16
+# Smaller radii leave no digits to the constants.
+SMALLEST = 1e-290
+# The search begins this factor, as a logarithm, below the least delta.
+MARGIN = 3.0
 GOLDEN = (5**0.5 - 1) / 2
 HALVINGS = 100
 WINDOW_SAMPLES = 500
@@ -52,20 +54,20 @@ class Condition:
 
     def log_ratios(self, delta: float) -> np.ndarray:
         """log(left/right) of (7), (8), (9): nonnegative where they hold."""
-        if not 0 < delta < 1 - self.q.value:
+        if not 0 < delta < self._room:
             return np.full(3, -np.inf)
-        lam, F, r0 = self.lambda_0.value, self.F.value, self.r0.value
-        rho_a, room = self.norm_a.value + delta, 1 - self.q.value - delta
-        c_u, c_a = rho_a / room, (self.norm_u.value + delta) / room
-        c2 = (c_u * c_a) ** 2 + c_u**2
         with np.errstate(all="ignore"):
-            ratios = np.log([lam, lam**1.5, lam]) - np.log(
-                [
-                    4 / delta * max(c_u * c_a, c_u, c_a) * F * r0,
-                    4 * (2 + 2**0.5) * c2 * F**2 * r0 / rho_a,
-                    4 * c2 * F**2,
-                ]
-            )
+            lam, F, r0 = (np.log(m.value) for m in (self.lambda_0, self.F, self.r0))
+            rho_a, room = (np.log(x) for x in (self.norm_a.value + delta, self._room - delta))
+            c_u, c_a = rho_a - room, np.log(self.norm_u.value + delta) - room
+            c2 = 2 * c_u + np.log1p(np.exp(2 * c_a))
+            left = np.array([lam, 1.5 * lam, lam])
+            right = [
+                np.log(4 / delta) + max(c_u + c_a, c_u, c_a) + F + r0,
+                np.log(4 * (2 + 2**0.5)) + c2 + 2 * F + r0 - rho_a,
+                np.log(4) + c2 + 2 * F,
+            ]
+            ratios = left - right
         # 0 >= 0.
         return np.where(np.isnan(ratios), 0.0, ratios)
 
@@ -89,12 +91,27 @@ class Condition:
         return float(np.exp(_top(lambda x: self.worst(float(np.exp(x)), with_9), low, high)))
 
     @property
+    def _room(self) -> float:
+        return 1 - float(self.q.value)
+
+    @property
     def _range(self) -> tuple[float, float]:
-        room = 1 - self.q.value
-        return float(np.log(SMALLEST * room)), float(np.log(room * (1 - 1e-12)))
+        """Logarithms of the least and the largest delta of interest. (7) needs delta >= 4 c_a F r_0
+        /lambda_0 with c_a >= ||U||/(1 - ||W||); without a residual it asks nothing, and the
+        least delta is one that (9) allows if it allows any: c_u <= 2 (||a|| + delta)/(1 - ||W||).
+        """
+        room, lam = self._room, float(self.lambda_0.value)
+        c_a = float(self.norm_u.value) / room
+        with np.errstate(all="ignore"):
+            by_7 = np.log(4 * c_a * self.F.value) + np.log(self.r0.value) - np.log(lam)
+            by_9 = np.log(lam) / 2 + np.log(room / (8 * self.F.value)) - np.log1p(2 * c_a + 1)
+        high = float(np.log(room * (1 - 1e-12)))
+        low = min((x for x in (by_7, by_9) if np.isfinite(x)), default=high)
+        return max(min(low, high) - MARGIN, float(np.log(SMALLEST))), high
 
     def window(self, with_9: bool = True) -> tuple[float, float] | None:
-        """The interval of all delta that fulfil the condition, None where it is empty."""
+        """The interval of all delta that fulfil the condition, None where it is empty. Without a
+        residual everything below it fulfils it, too."""
         best = self.best if with_9 else self.best_without_9
         if not self.worst(best, with_9) >= 0:
             return None

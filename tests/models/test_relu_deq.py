@@ -173,6 +173,47 @@ def test_the_window_is_the_feasible_set(with_9: bool) -> None:
     assert 3 < found < 30 or not with_9
 
 
+TINY = {
+    "X": [[1, 1], [0, 3e-8]],
+    "W": np.zeros((2, 2)),
+    "U": [[1e-10, 0], [1e-10, 1e-10]],
+    "a": np.zeros(2),
+}
+
+
+@pytest.mark.parametrize("labels", [1.0, 1e-10, 1e-40])
+def test_radii_far_below_the_room_are_found(labels: float) -> None:
+    """sigma_min(Z) is 2e-18, so that (9) needs delta < 1e-18, and (7) allows it for tiny labels."""
+    p = relu_deq(2, 2, 2, **TINY, y=labels * np.array([1e-70, -5e-71]))
+    condition = p.start.condition
+    window = condition.window()
+    assert window is not None
+    assert condition.worst(1e-19) >= 0 and window[0] < 1e-19 < window[1] < 1e-17
+    assert condition.worst(condition.best) > 0
+
+
+def test_labels_too_large_for_any_radius() -> None:
+    p = relu_deq(2, 2, 2, **TINY, y=np.array([1e-40, -5e-41]))
+    assert p.start.condition.window() is None
+    grid = np.geomspace(1e-60, 0.5, 2000)
+    assert max(p.start.condition.worst(float(x)) for x in grid) < 0
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e-5, 1.0, 1e5])
+def test_the_range_of_the_search_loses_nothing(scale: float) -> None:
+    """Against a grid over all radii, for labels from tiny to large."""
+    for seed in range(10):
+        drawn = relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3))
+        y = scale * drawn.model.y
+        for a in (np.zeros(6), drawn.theta0["a"]):
+            condition = relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3), y=y, a=a)
+            found = condition.start.condition
+            for with_9, best in ((True, found.best), (False, found.best_without_9)):
+                grid = np.geomspace(1e-250, 0.99 * (1 - found.q.value), 3000)
+                worst = [found.worst(float(x), with_9) for x in grid]
+                assert found.worst(best, with_9) >= max(worst) - 1e-9 or found.worst(best) >= 0
+
+
 def test_proposition_f_caps_the_ratio_of_9() -> None:
     for seed in range(40):
         p = relu_deq(5, 3, 4, 0.6, seed=seed)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 from deqcheck import engine
 from deqcheck.models.problem import Problem
 from deqcheck.records.verdict import Verdict
 from deqcheck.theorems.base import Check, Statement
+from tests.conftest import bare_case
 
 
 def broken(statement: type[Statement], name: str, old: str, new: str) -> type[Statement]:
@@ -29,11 +29,7 @@ def judge(
     statement: type[Statement], p: Problem, edition: str = "corrected", **more: Any
 ) -> Verdict:
     """The verdict of one statement, whatever the registry holds."""
-    case = SimpleNamespace(
-        title="", name="", digest="", resolved={}, expect={}, theorems=[statement.id],
-        constants={}, edition=edition,
-    )  # fmt: skip
-    vars(case).update(more)
+    case = bare_case(theorems=[statement.id], edition=edition, **more)
     listed = engine.statements
     engine.statements = lambda: [statement]
     try:

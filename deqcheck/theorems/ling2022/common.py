@@ -56,4 +56,5 @@ def feasibility(condition: Condition, with_9: bool = True) -> str:
             f"{name} holds for no delta: the best one leaves {np.exp(worst):.4g} as the smallest "
             "ratio of its two sides, and at least 1 is needed"
         )
-    return f"{name} holds for {window[0]:.8g} <= delta <= {window[1]:.8g}"
+    low = f"{window[0]:.8g} <=" if condition.r0.value else "0 <"
+    return f"{name} holds for {low} delta <= {window[1]:.8g}"

@@ -87,7 +87,8 @@ class Condition1(WideEnough):
         found = {f"ratio_{7 + i}": Measured(r, 1e-9 * r) for i, r in enumerate(ratios)}
         window = condition.window()
         if window is not None:
-            found |= {"delta_low": measured(window[0]), "delta_high": measured(window[1])}
+            low = window[0] if condition.r0.value else 0.0
+            found |= {"delta_low": measured(low), "delta_high": measured(window[1])}
         return found
 
     def notes(self, p: Problem) -> Iterable[str]:
