@@ -20,8 +20,8 @@ a bare word, `zero`, where it needs nothing else. `1e-3` is a number. Paths are 
 case. Unknown keys, duplicate keys, wrong types and values out of range are all reported at once.
 `deqcheck validate CASE` reads and checks a case without running it.
 
-With `sweep`, one file states several cases. Each sweep has a name and lists of values by dotted key;
-the lists are taken in step, and every other field is that of the file:
+With `sweep`, one file states several cases. Each sweep has a name and lists of values by dotted
+key; the lists are taken in step, and every other field is that of the file:
 
 ```yaml
 sweep:

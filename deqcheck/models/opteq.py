@@ -47,7 +47,11 @@ class SamFields:
 
 @dataclass(frozen=True, eq=False)
 class Opteq:
-    """Equilibrium network whose layers are proximal operators of hidden convex functions."""
+    """Equilibrium network whose layers are proximal operators of hidden convex functions.
+
+    Parameters: Wi (ni x m), Ui (ni x d), bi (ni) for each layer i = 1, ..., depth, and Wo (dy x m).
+    The start Z0 (m x N) may be given beside them; it is zero otherwise, and not trained.
+    """
 
     kind: ClassVar[str] = "opteq"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "Y": ("dy", "N")}

@@ -101,6 +101,8 @@ def test_a_picture_has_one_panel_for_each_model(deqcheck, mon, tmp_path, monkeyp
     ("words", "code", "sentence"),
     [
         (("--picture", "slice.bmp"), 2, "slice.bmp: expected one of .png, .svg, .pdf"),
+        (("--output", "slice.txt"), 2, "slice.txt: expected a name that ends in .npz"),
+        (("--points", "4"), 2, "--points 4: expected an odd number"),
         (("--output", "/nowhere/slice.npz"), 2, "cannot write /nowhere/slice.npz"),
         (("--set", "train.step=1e200"), 4, "no end point"),
         (("--set", "train=null"), 2, "a slice needs an end point"),

@@ -116,3 +116,11 @@ def test_a_curve_below_resolution_says_where_it_sinks():
     k, t, gap = samples.decay(2, 200, error=1e-9)
     judged = Curve("x", gap, "<=", Measured(2 * gap.value), k, t).judge()
     assert "of 200 (below resolution after)" in tell(judged, Clock(False), Look())
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"), [(1, 1, "holds"), (0, 1, "fails"), (3, 1, "fails: 3 != 1")]
+)
+def test_a_flag_is_not_shown_as_an_equation(left, right, expected):
+    judged = Claim("SAM is used", Measured(left), "==", Measured(right)).judge()
+    assert tell(judged, Clock(False), Look()) == expected

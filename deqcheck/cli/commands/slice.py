@@ -26,7 +26,13 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @click.command("slice")
 @click.argument("case", metavar="CASE")
-@click.option("--points", type=click.IntRange(2, 501), default=51, show_default=True)
+@click.option(
+    "--points",
+    type=click.IntRange(3, 501),
+    default=51,
+    show_default=True,
+    help="So many in each direction; an odd number, so that the end point is one of them.",
+)
 @click.option(
     "--reach",
     type=click.FloatRange(0, 1e6, min_open=True),
@@ -64,6 +70,8 @@ def command(
     For the equilibrium model and for its weight-tied unrollings with 6, 11 and 18 repeats. CASE is
     a file or an embedded case whose model is monotone-deq, as for `deqcheck run`.
     """
+    if points % 2 == 0:
+        raise Complaint(f"deqcheck: --points {points}: expected an odd number")
     _check(output, picture)
     with sentences(), ProgressLine(quiet) as progress:
         found = _cut(task(case, changes), points, reach, progress)
@@ -79,6 +87,8 @@ def _check(output: Path | None, picture: Path | None) -> None:
     """What would be a pity to learn only after the work."""
     for path in (output, picture):
         Destination(path)
+    if output is not None and output.suffix != ".npz":
+        raise Complaint(f"deqcheck: {output}: expected a name that ends in .npz")
     if picture is not None:
         if picture.suffix not in PICTURES:
             raise Complaint(f"deqcheck: {picture}: expected one of {', '.join(PICTURES)}")

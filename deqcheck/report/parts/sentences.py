@@ -102,7 +102,15 @@ def vector(m: Measured, look: Look) -> str:
     return with_error(m, look)
 
 
+def _is_flag(judged: Judged) -> bool:
+    """Yes or no, written as 1 or 0: the name of the claim says it all."""
+    sides = (judged.left, judged.right)
+    return judged.relation == "==" and all(m.exact and m.value in (0, 1) for m in sides)
+
+
 def _claim(judged: Judged, look: Look) -> str:
+    if _is_flag(judged):
+        return "fails" if judged.decision is Decision.VIOLATED else "holds"
     if judged.decision is Decision.VIOLATED:
         relation = OPPOSITE[judged.relation]
         return f"fails: {comparison(judged.left, relation, judged.right, look)}{_margin(judged)}"
