@@ -33,7 +33,7 @@ class UsageError(Exception):
 
 
 def statements() -> list[type[Statement]]:
-    return members("deqcheck.theorems", Statement)
+    return list(members("deqcheck.theorems", Statement).values())
 
 
 # What overflows or is undefined shows in the error bars, not in warnings.
@@ -221,7 +221,7 @@ def chosen(
     case: Any, p: Problem, editions: Sequence[str] | None, only: Sequence[str]
 ) -> list[Statement]:
     """The statements to be judged: asked for, named by the case, or all that speak of it."""
-    known = {s.id: s for s in statements()}
+    known = members("deqcheck.theorems", Statement)
     for wanted in only:
         if wanted not in known:
             near = difflib.get_close_matches(wanted, known, 1)

@@ -40,7 +40,7 @@ def render(topic: str, cases: Cases) -> str:
 
 def _papers() -> dict[str, list[type[Statement]]]:
     found: dict[str, list[type[Statement]]] = {}
-    for statement in members("deqcheck.theorems", Statement):
+    for statement in members("deqcheck.theorems", Statement).values():
         found.setdefault(statement.id.partition("/")[0], []).append(statement)
     return found
 
