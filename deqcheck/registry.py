@@ -26,6 +26,11 @@ def modules(package: str) -> list[str]:
     return [name for name, is_folder in _inside(package) if not is_folder]
 
 
+def folders(package: str) -> list[str]:
+    """Names of the packages directly inside a package, sorted, without importing them."""
+    return [name for name, is_folder in _inside(package) if is_folder]
+
+
 class Registry(Mapping[str, type[T]], Generic[T]):
     """Classes by their name, found in the module or folder of the package that the name tells."""
 
@@ -98,7 +103,7 @@ class Members(Registry[T]):
         return name.partition("/")[0]
 
     def _places(self) -> list[str]:
-        return [name for name, is_folder in _inside(self.package) if is_folder]
+        return folders(self.package)
 
     def _found(self, place: str) -> Iterator[tuple[str, type[T]]]:
         folder = f"{self.package}.{place}"

@@ -3,5 +3,14 @@
 from deqcheck.case.build import build_problem
 from deqcheck.case.errors import CaseError, CaseProblem
 from deqcheck.case.read import Case, read_case, read_text
+from deqcheck.case.yaml_reader import read_title
 
-__all__ = ["Case", "CaseError", "CaseProblem", "build_problem", "read_case", "read_text"]
+__all__ = [
+    "Case",
+    "CaseError",
+    "CaseProblem",
+    "build_problem",
+    "read_case",
+    "read_text",
+    "read_title",
+]
