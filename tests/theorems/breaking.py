@@ -34,9 +34,9 @@ def judge(
         constants={}, edition=edition,
     )  # fmt: skip
     vars(case).update(more)
-    listed = engine.statements
-    engine.statements = lambda: [statement]
+    listed = engine.catalogue
+    engine.catalogue = lambda: {statement.id: statement}
     try:
         return engine.run(case, p).verdicts[0]
     finally:
-        engine.statements = listed
+        engine.catalogue = listed
