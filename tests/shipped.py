@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from deqcheck.ci.discover import Found, discover
@@ -24,13 +25,17 @@ def cases() -> list[Found]:
     return [case for case in found if SLOW or "slow" not in case.id.split("/")]
 
 
-def results(folder: Path) -> dict[str, Result]:
-    """By case; kept in the folder as long as deqcheck's source stays the same."""
+def results(folder: Path, names: Collection[str] | None = None) -> dict[str, Result]:
+    """By case, of all or only some; kept in the folder as long as deqcheck's source stays the same.
+
+    All at once keep all cores busy: tests that need many should ask for all.
+    """
+    wanted = [case for case in cases() if names is None or case.id in names]
     store = folder / _source()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for old in folder.iterdir():
             if old.is_dir() and old != store:
                 shutil.rmtree(old)
-        found = Runner(cores(), timeout=600, store=Store(store)).results(cases())
+        found = Runner(cores(), timeout=600, store=Store(store)).results(wanted)
     return {result.id: result for result in found}
