@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
@@ -32,8 +32,13 @@ class UsageError(Exception):
     """What was asked for does not fit the case; the text is one sentence."""
 
 
-def statements() -> list[type[Statement]]:
+def catalogue() -> Mapping[str, type[Statement]]:
+    """Every statement by its id."""
     return members("deqcheck.theorems", Statement)
+
+
+def statements() -> list[type[Statement]]:
+    return list(catalogue().values())
 
 
 # What overflows or is undefined shows in the error bars, not in warnings.
@@ -221,7 +226,7 @@ def chosen(
     case: Any, p: Problem, editions: Sequence[str] | None, only: Sequence[str]
 ) -> list[Statement]:
     """The statements to be judged: asked for, named by the case, or all that speak of it."""
-    known = {s.id: s for s in statements()}
+    known = catalogue()
     for wanted in only:
         if wanted not in known:
             near = difflib.get_close_matches(wanted, known, 1)

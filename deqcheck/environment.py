@@ -7,13 +7,12 @@ import platform
 from typing import Any
 
 import numpy as np
+import scipy
 
 from deqcheck import __version__
 
 
 def environment() -> dict[str, Any]:
-    import scipy
-
     return {
         "deqcheck": __version__,
         "python": platform.python_version(),

@@ -6,10 +6,8 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing import get_context
 from typing import Any
 
 from deqcheck import __version__
@@ -86,6 +84,10 @@ def _in_processes(
     s: Frequency, p: Problem, batches: Sequence[range], missing: Sequence[int]
 ) -> Iterator[tuple[int, Results]]:
     """Fresh processes: a fork would copy the locks of the parent's threads in whatever state."""
+    # Few runs come here: the others need not wait for these imports.
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
     workers = min(os.cpu_count() or 1, len(missing))
     with (
         _single_threaded(),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -119,7 +121,28 @@ def case() -> Callable[..., SimpleNamespace]:
 
 
 @pytest.fixture(scope="session")
-def shipped(pytestconfig: pytest.Config) -> dict[str, Result]:
-    """What came of every shipped case, by its name such as `kawaguchi2021/equality`."""
+def kept(pytestconfig: pytest.Config) -> Path:
+    """Where results of shipped cases are kept."""
     assert pytestconfig.cache is not None
-    return results(pytestconfig.cache.mkdir("deqcheck-shipped"))
+    return pytestconfig.cache.mkdir("deqcheck-shipped")
+
+
+@pytest.fixture(scope="session")
+def shipped(kept: Path) -> dict[str, Result]:
+    """What came of every shipped case, by its name such as `kawaguchi2021/equality`."""
+    return results(kept)
+
+
+@pytest.fixture(scope="session")
+def told(kept: Path) -> Callable[..., dict[str, Any]]:
+    """What the report of a shipped case tells of a statement; the case is run once, if at all."""
+
+    @cache
+    def told(name: str, statement: str, edition: str = "corrected") -> dict[str, Any]:
+        facts = results(kept, [name])[name].reply.facts
+        assert facts is not None
+        wanted = {"id": statement, "edition": edition}
+        (found,) = (s for s in facts["statements"] if wanted.items() <= s.items())
+        return dict(found)
+
+    return told

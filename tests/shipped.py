@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
@@ -33,13 +34,17 @@ def stated() -> dict[str, Case]:
     return {found.id: case for found, case in pairs if isinstance(case, Case)}
 
 
-def results(folder: Path) -> dict[str, Result]:
-    """By case; kept in the folder as long as deqcheck's source stays the same."""
+def results(folder: Path, names: Collection[str] | None = None) -> dict[str, Result]:
+    """By case, of all or only some; kept in the folder as long as deqcheck's source stays the same.
+
+    All at once keep all cores busy: tests that need many should ask for all.
+    """
+    wanted = [case for case in cases() if names is None or case.id in names]
     store = folder / _source()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for old in folder.iterdir():
             if old.is_dir() and old != store:
                 shutil.rmtree(old)
-        found = Runner(cores(), timeout=600, store=Store(store)).results(cases())
+        found = Runner(cores(), timeout=600, store=Store(store)).results(wanted)
     return {result.id: result for result in found}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, spence
+import scipy
 
 from deqcheck.activations.base import Activation, half_square, restricted
 
@@ -30,12 +30,12 @@ class Softplus(Activation):
         return np.logaddexp(0.0, t)
 
     def slope(self, t: np.ndarray) -> np.ndarray:
-        slope: np.ndarray = expit(t)
+        slope: np.ndarray = scipy.special.expit(t)
         return slope
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
         """-Li2(-e^t) + Li2(-1), and Li2(-e^t) + Li2(-e^-t) = -pi^2/6 - t^2/2 for t > 0."""
-        tail = spence(1 + np.exp(-np.abs(t)))
+        tail = scipy.special.spence(1 + np.exp(-np.abs(t)))
         return np.where(t > 0, half_square(t) + DILOGARITHM + tail, -tail - DILOGARITHM)
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:

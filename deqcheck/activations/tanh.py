@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import xlog1py
+import scipy
 
 from deqcheck.activations.base import Activation, log_cosh, restricted
 
@@ -36,5 +36,7 @@ class Tanh(Activation):
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         inside = np.clip(u, -1.0, 1.0)
-        entropy = (xlog1py(1 + inside, inside) + xlog1py(1 - inside, -inside)) / 2
+        entropy = (
+            scipy.special.xlog1py(1 + inside, inside) + scipy.special.xlog1py(1 - inside, -inside)
+        ) / 2
         return restricted(entropy, np.abs(u) <= 1)

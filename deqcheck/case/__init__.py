@@ -3,6 +3,7 @@
 from deqcheck.case.build import build_problem
 from deqcheck.case.errors import CaseError, CaseProblem
 from deqcheck.case.read import Case, only, read_case, read_cases, read_text, read_texts
+from deqcheck.case.yaml_reader import read_title
 
 __all__ = [
     "Case",
@@ -14,4 +15,5 @@ __all__ = [
     "read_cases",
     "read_text",
     "read_texts",
+    "read_title",
 ]

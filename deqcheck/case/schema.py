@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -179,12 +179,11 @@ PARTS = tuple(name for name, spec in specs(CaseFile).items() if isinstance(spec,
 def read_tree(
     tree: Mapping[str, Any],
     folder: Path,
-    statements: Mapping[str, Collection[str]] | None = None,
+    statements: Mapping[str, Any] | None = None,
 ) -> CaseFile:
     """The checked case, or a Refusal with everything that is wrong with it.
 
-    `statements` gives the names of each theorem's free constants by the theorem's id; left out,
-    they are those of `deqcheck.theorems`.
+    `statements` gives the theorems by their ids; left out, they are those of `deqcheck.theorems`.
     """
     if "deqcheck" in tree:
         # Under another version everything else may mean something else: say only this.
@@ -201,7 +200,7 @@ def read_tree(
 
 
 def _unknown_statements(
-    tree: Mapping[str, Any], statements: Mapping[str, Collection[str]] | None
+    tree: Mapping[str, Any], statements: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, str]]:
     theorems, expect, constants = (tree.get(key) for key in ("theorems", "expect", "constants"))
     named = []
@@ -221,13 +220,14 @@ def _unknown_statements(
     for name, values in constants.items() if isinstance(constants, dict) else ():
         if name in known and isinstance(values, dict):
             for constant in values:
-                if constant not in known[name]:
-                    sentence = unknown(f"{name} has no free constant", constant, known[name])
+                if constant not in known[name].constants:
+                    options = known[name].constants
+                    sentence = unknown(f"{name} has no free constant", constant, options)
                     yield f"constants.{name}.{constant}", sentence
 
 
-def _known_statements() -> dict[str, Collection[str]]:
-    # Only for cases that name a theorem: importing all theorems takes its time.
+def _known_statements() -> Mapping[str, Any]:
+    # Only for cases that name a theorem.
     from deqcheck.theorems.base import Statement
 
-    return {cls.id: cls.constants for cls in registry.members("deqcheck.theorems", Statement)}
+    return registry.members("deqcheck.theorems", Statement)

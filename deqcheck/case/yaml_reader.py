@@ -57,6 +57,11 @@ def parse(text: str) -> Tree:
         raise Unreadable(line, "", f"character U+{error.character:04X} is not allowed") from None
 
 
+def read_title(text: str) -> str:
+    """The title of a case that is known to be valid; what comes after it is not read."""
+    return str(_Composer(text).first("title") or "")
+
+
 class _Composer:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -75,6 +80,16 @@ class _Composer:
         if not isinstance(end, yaml.StreamEndEvent):
             raise Unreadable(_line(end), "", "a second document begins here; expected only one")
         return Tree(value, self.lines, self.faults)
+
+    def first(self, wanted: str) -> Any:
+        """The value of a key of the outermost mapping; None without that key."""
+        for _ in ("stream", "document", "mapping"):
+            self._next()
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            value = self._value(event.value, 1)
+            if event.value == wanted:
+                return value
+        return None
 
     def _value(self, key: str, depth: int) -> Any:
         event = self._next()

@@ -3,6 +3,7 @@ reply for each line out."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import queue
@@ -34,7 +35,9 @@ def _warm_up() -> None:
     """Import now what the first case would import on its own time."""
     statements()
     for package in ("data", "models", "losses", "inits", "dynamics"):
-        kinds(f"deqcheck.{package}")
+        list(kinds(f"deqcheck.{package}"))
+    # Brings most other parts along.
+    importlib.import_module("scipy.integrate")
 
 
 def _listen(asked: queue.SimpleQueue[list[str]]) -> None:

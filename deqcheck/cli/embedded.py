@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from deqcheck.case import Case, read_cases
+from deqcheck.case import Case, read_cases, read_title
 
 QUICKSTART = "quickstart"
 
@@ -26,6 +26,12 @@ def names() -> list[str]:
 def find(name: str) -> Path | None:
     plain = name.removesuffix(".yaml")
     return folder() / f"{plain}.yaml" if plain in names() else None
+
+
+def titles() -> dict[str, str]:
+    """Of every embedded case."""
+    root = folder()
+    return {n: read_title((root / f"{n}.yaml").read_text(encoding="utf-8")) for n in names()}
 
 
 def cases() -> dict[str, Case]:

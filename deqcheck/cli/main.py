@@ -10,6 +10,7 @@ import traceback
 from typing import Any, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from deqcheck import __version__
 from deqcheck.cli import citing
@@ -33,6 +34,12 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Click would import every command that may be meant, only to see whether it is hidden."""
+        named = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=_summary(name)) for name in named]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

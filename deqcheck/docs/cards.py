@@ -9,9 +9,10 @@ from importlib.resources import files
 
 from deqcheck.case import Case
 from deqcheck.docs import Cases
-from deqcheck.registry import members
+from deqcheck.registry import folders, members
 from deqcheck.theorems.base import CORRECTED, PRINTED, Statement
 
+THEOREMS = "deqcheck.theorems"
 ERRATA = "errata"
 # What a counterexample shows of the printed edition, the most telling first.
 TELLING = ("refuted", "inconsistent", "not applicable")
@@ -28,7 +29,7 @@ exists; `vacuous` that its hypotheses cannot hold; `unproven` that the proof doe
 
 def titles() -> dict[str, str]:
     """`errata`, and `theory/PAPER` for each paper that has statements."""
-    theory = {f"theory/{paper}": _paper_title(paper) for paper in _papers()}
+    theory = {f"theory/{paper}": _paper_title(paper) for paper in folders(THEOREMS)}
     return {ERRATA: "What is wrong in print, with counterexamples to run"} | theory
 
 
@@ -40,14 +41,14 @@ def render(topic: str, cases: Cases) -> str:
 
 def _papers() -> dict[str, list[type[Statement]]]:
     found: dict[str, list[type[Statement]]] = {}
-    for statement in members("deqcheck.theorems", Statement):
+    for statement in members(THEOREMS, Statement).values():
         found.setdefault(statement.id.partition("/")[0], []).append(statement)
     return found
 
 
 def _paper_title(paper: str) -> str:
     """What the folder of its statements calls the work."""
-    package = importlib.import_module(f"deqcheck.theorems.{paper}")
+    package = importlib.import_module(f"{THEOREMS}.{paper}")
     return " ".join(inspect.cleandoc(package.__doc__ or paper).split())
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
 from deqcheck.dynamics.sliding import Sliding, Watch
@@ -194,14 +195,12 @@ class Integration:
         yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
 
     def _advance(self, x: np.ndarray, first: int, last: int) -> Any:
-        from scipy.integrate import solve_ivp
-
         span = self.times[first : last + 1]
         self._budget, self._left = STARVED, None
         self._watch = Watch(self.problem.model, float(span[-1] - span[0]))
         try:
             with np.errstate(all="ignore"):
-                piece = solve_ivp(
+                piece = scipy.integrate.solve_ivp(
                     self._velocity,
                     (span[0], span[-1]),
                     x,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 
 def vec(a: np.ndarray) -> np.ndarray:
@@ -19,11 +19,11 @@ def unvec(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return np.reshape(x, shape, order="F")
 
 
-def sparse_commutation(p: int, q: int) -> sparse.csc_matrix:
+def sparse_commutation(p: int, q: int) -> scipy.sparse.csc_matrix:
     """K with K vec(A) = vec(A^T) for every p x q matrix A: a permutation, p q entries."""
     rows, cols = np.meshgrid(np.arange(p), np.arange(q), indexing="ij")
     at = ((rows * q + cols).ravel(), (cols * p + rows).ravel())
-    return sparse.csc_matrix((np.ones(p * q), at), shape=(p * q, p * q))
+    return scipy.sparse.csc_matrix((np.ones(p * q), at), shape=(p * q, p * q))
 
 
 def commutation(p: int, q: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,6 @@ def minimise_largest(
 
     Outside the domain f may return inf; the search steps back.
     """
-    from scipy.optimize import minimize
-
     start = np.asarray(start, dtype=float)
     low, high = box
 
@@ -45,7 +44,7 @@ def minimise_largest(
     for shift in (0.0, -2.0, 2.0):
         x0 = np.clip(start + shift, low, high)
         with np.errstate(all="ignore"):
-            found = minimize(
+            found = scipy.optimize.minimize(
                 lambda xs: xs[-1],
                 np.append(x0, largest(x0)),
                 jac=lambda xs: np.append(np.zeros(len(xs) - 1), 1.0),
@@ -56,7 +55,7 @@ def minimise_largest(
             )
         best = _better(best, found.x[:-1], largest)
     for _ in range(3):
-        polished = minimize(
+        polished = scipy.optimize.minimize(
             largest,
             best.x,
             method="Nelder-Mead",

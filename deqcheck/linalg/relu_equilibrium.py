@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
-from scipy.linalg.lapack import dgetrf, dgetrs
+import scipy
 
 from deqcheck.linalg.errors import rounding
 from deqcheck.records.measured import EPS, Measured
@@ -101,7 +100,7 @@ class Patterns:
             block = -self.W[active[:, None], active]
             block[np.diag_indices(active.size)] += 1.0
             # A singular block leaves inf or nan, which no solution with this pattern has.
-            lu, pivots, _ = dgetrf(block, overwrite_a=True)
+            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block, overwrite_a=True)
             groups.append((active, columns, (lu, pivots)))
         return groups
 
@@ -110,14 +109,15 @@ class Patterns:
         Z = np.zeros_like(C)
         for active, columns, lu in self._groups:
             at = (active[:, None], columns)
-            Z[at] = dgetrs(*lu, C[at])[0]
+            Z[at] = scipy.linalg.lapack.dgetrs(*lu, C[at])[0]
         return Z
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
         V = np.zeros(self.mask.shape)
         for active, columns, lu in self._groups:
-            V[active[:, None], columns] = dgetrs(*lu, a[active], trans=1)[0].reshape(-1, 1)
+            v, _ = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)
+            V[active[:, None], columns] = v.reshape(-1, 1)
         return V
 
     def cost(self) -> float:
@@ -231,13 +231,13 @@ def peaceman_rachford(
     """For monotone I - W, where plain sweeps need not converge. Contracts at least by
     sqrt((L - m)/(L + m)) with L = ||I - W||, m the modulus, at alpha = 1/L."""
     alpha = 1 / lipschitz
-    lu = lu_factor(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
+    lu = scipy.linalg.lu_factor(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
     p = np.zeros_like(C)
 
     def sweep(Z: np.ndarray) -> np.ndarray:
         nonlocal p
         q = 2 * Z - p
-        p = 2 * lu_solve(lu, q + alpha * C) - q
+        p = 2 * scipy.linalg.lu_solve(lu, q + alpha * C) - q
         return relu(p)
 
     return _settle(W, C, certificate, sweep, np.zeros_like(C))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
 from deqcheck.records.measured import EPS, Measured
 
@@ -15,10 +16,8 @@ def separated(signed: np.ndarray) -> np.ndarray:
 
     max sum t_i, 0 <= t_i <= 1, w s_i phi_i >= t_i: at the optimum every separable t_i is 1.
     """
-    from scipy.optimize import linprog
-
     m, n = signed.shape
-    result = linprog(
+    result = scipy.optimize.linprog(
         np.append(np.zeros(m), -np.ones(n)),
         A_ub=np.hstack([-signed.T, np.eye(n)]),
         b_ub=np.zeros(n),
@@ -45,11 +44,9 @@ def hard_margin(signed: np.ndarray) -> Measured:
 
     Between the dual bound sum(u)/||sum u_i s_i phi_i|| and the norm of a feasible w.
     """
-    from scipy.optimize import nnls
-
     n = signed.shape[1]
     E = np.vstack([signed, np.ones(n)])
-    u, _ = nnls(E, np.append(np.zeros(len(signed)), 1.0), maxiter=50 * max(E.shape))
+    u, _ = scipy.optimize.nnls(E, np.append(np.zeros(len(signed)), 1.0), maxiter=50 * max(E.shape))
     r = E @ u - np.append(np.zeros(len(signed)), 1.0)
     w = -r[:-1] / r[-1]
     margin = float((w @ signed).min())
@@ -63,8 +60,6 @@ def hard_margin(signed: np.ndarray) -> Measured:
 
 def smallest_box(signed: np.ndarray) -> float:
     """The smallest max_j |w_j| among the w with w s_i phi_i >= 1 for all i."""
-    from scipy.optimize import linprog
-
     m, n = signed.shape
     sides = np.vstack(
         [
@@ -73,7 +68,7 @@ def smallest_box(signed: np.ndarray) -> float:
             np.hstack([-np.eye(m), -np.ones((m, 1))]),
         ]
     )
-    result = linprog(
+    result = scipy.optimize.linprog(
         np.append(np.zeros(m), 1.0),
         A_ub=sides,
         b_ub=np.append(-np.ones(n), np.zeros(2 * m)),

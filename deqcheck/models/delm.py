@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg.lapack import dgetrf, dgetrs
+import scipy
 
 from deqcheck.fields import Refusal, number
 from deqcheck.losses.outer import Outer
@@ -92,11 +92,11 @@ class DelmModel:
         B = theta["B"]
         weights = self._weights(theta["A"])
         # U^T is in LAPACK's own order, so that nothing is copied.
-        lu, pivots, _ = dgetrf((self._identity - weights).T, overwrite_a=True)
-        Zt, _ = dgetrs(lu, pivots, B.T)
+        lu, pivots, _ = scipy.linalg.lapack.dgetrf((self._identity - weights).T, overwrite_a=True)
+        Zt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, B.T)
         Z = Zt.T
         gap, error, Q = self.outer.gap_and_gradient(Z, self.z_error * math.sqrt(np.vdot(Z, Z)))
-        Gt, _ = dgetrs(lu, pivots, Q.T, trans=1)
+        Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
         G = Gt.T
         mean = np.add.reduce((Z - B) * G, 0)
         mean /= self.gamma

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+import scipy
 
 from deqcheck.linalg import errors
 from deqcheck.models import delm_spectrum
@@ -35,12 +35,12 @@ class DelmState:
 
     @cached_property
     def lu(self) -> tuple[np.ndarray, np.ndarray]:
-        return lu_factor(self.U)
+        return scipy.linalg.lu_factor(self.U)
 
     @cached_property
     def Z(self) -> np.ndarray:
         """B U^-1, the effective linear map (my x m)."""
-        return lu_solve(self.lu, self.B.T, trans=1).T
+        return scipy.linalg.lu_solve(self.lu, self.B.T, trans=1).T
 
     @property
     def Z_radius(self) -> float:
@@ -49,7 +49,7 @@ class DelmState:
     @cached_property
     def equilibrium(self) -> np.ndarray:
         """U^-1 Phi (m x n)."""
-        return lu_solve(self.lu, self.model.outer.Phi)
+        return scipy.linalg.lu_solve(self.lu, self.model.outer.Phi)
 
     @cached_property
     def U_singular(self) -> Measured:
@@ -137,7 +137,7 @@ class DelmState:
     def _delta_bar(self) -> Measured:
         """Trust-region scale 1/lambda_max(S^1/2 F S^1/2), F = U^-1 H U^-T, H = L0'' (my = 1)."""
         root = np.sqrt(delm_spectrum.block_scalars(self))
-        M = lu_solve(self.lu, self.model.outer.curved_features(self.Z)) * root[:, None]
+        M = scipy.linalg.lu_solve(self.lu, self.model.outer.curved_features(self.Z)) * root[:, None]
         radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * np.linalg.norm(M)
         return 1 / errors.norm2(M, float(radius)) ** 2
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from types import CodeType
 from typing import Any
 
@@ -90,7 +90,7 @@ class Formula:
     def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
         """Both sides in plain floating point, for searches that need no error bars."""
         # numpy's numbers divide by zero as the outward arithmetic does: without an exception.
-        given = {name: np.float64(value) for name, value in values.items()}
+        given = {name: np.float64(values[name]) for name in self.names}
         left, right = (eval(code, _PLAIN, given) for code in self._compiled)
         return float(left), float(right)
 
@@ -99,6 +99,7 @@ def _parse(text: str) -> ast.expr:
     return ast.parse(text.strip().replace("^", "**"), mode="eval").body
 
 
+@cache
 def _constant(x: float) -> Measured:
     """A decimal such as 0.14375 that no double equals carries its rounding."""
     exact = Fraction(repr(x)) == Fraction(x)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+import scipy
+
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, compare
 from deqcheck.records.measured import Measured
@@ -25,11 +27,10 @@ WORDS = {Outcome.CONFIRMED: Outcome.CONSISTENT, Outcome.REFUTED: Outcome.INCONSI
 
 def upper_end(successes: int, trials: int) -> float:
     """Of the Clopper-Pearson interval: every larger probability is excluded."""
-    from scipy.stats import beta
-
     if successes == trials:
         return 1.0
-    return float(beta.ppf(1 - MISSED / 2, successes + 1, trials - successes))
+    # The quantile of a beta distribution; scipy.stats, which has it by name, takes long to import.
+    return float(scipy.special.betaincinv(successes + 1, trials - successes, 1 - MISSED / 2))
 
 
 def lower_end(successes: int, trials: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,8 @@ init: {kind: gaussian, scale: 0.3}
 
 @pytest.fixture
 def catalogue(monkeypatch):
-    known = {"kawaguchi2021/thm1": {"kappa": ""}, "kawaguchi2021/cor1": {}, "gao2022/thm4.4": "C"}
+    constants = {"kawaguchi2021/thm1": ["kappa"], "kawaguchi2021/cor1": [], "gao2022/thm4.4": ["C"]}
+    known = {name: SimpleNamespace(constants=names) for name, names in constants.items()}
     monkeypatch.setattr(schema, "_known_statements", lambda: known)
 
 

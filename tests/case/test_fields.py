@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deqcheck import registry
 from deqcheck.fields import (
     REQUIRED,
     Refusal,
@@ -107,47 +106,3 @@ def test_every_problem_at_once():
 def test_what_is_no_step(value):
     with pytest.raises(Refusal):
         read(step=value)
-
-
-def package(folder, name, monkeypatch, **files):
-    (folder / name / "sub").mkdir(parents=True)
-    for file_name, content in files.items():
-        (folder / name / f"{file_name.replace('__', '/')}.py").write_text(content)
-    for init in (folder / name, folder / name / "sub"):
-        (init / "__init__.py").touch()
-    monkeypatch.syspath_prepend(folder)
-    return name
-
-
-def test_kinds(tmp_path, monkeypatch):
-    name = package(
-        tmp_path,
-        "rooms_kinds",
-        monkeypatch,
-        two="class Two:\n    kind = 'b'\nclass Helper:\n    pass\n",
-        one="from rooms_kinds.two import Two\nclass One:\n    kind = 'a'\n",
-        _private="raise ImportError",
-    )
-    assert registry.modules(name) == ["one", "two"]
-    assert list(registry.kinds(name)) == ["a", "b"]
-
-
-def test_kinds_are_unique(tmp_path, monkeypatch):
-    one = "class One:\n    kind = 'a'\n"
-    name = package(tmp_path, "rooms_twice", monkeypatch, one=one, two=one)
-    with pytest.raises(TypeError, match="are both 'a'"):
-        registry.kinds(name)
-
-
-def test_members(tmp_path, monkeypatch):
-    name = package(
-        tmp_path,
-        "rooms_members",
-        monkeypatch,
-        base="class Base:\n    id: str\n",
-        sub__b="from ..base import Base\nclass B(Base):\n    id = 'b'\n",
-        sub__a="from .b import B\nclass A(B):\n    id = 'a'\n",
-    )
-    from rooms_members.base import Base
-
-    assert [cls.id for cls in registry.members(name, Base)] == ["a", "b"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def test_expectations(read):
 
 def test_statements_can_be_injected(tmp_path):
     tree = yaml.safe_load(CASE) | {"theorems": ["doe2031/thm2"]}
-    assert schema.read_tree(tree, tmp_path, {"doe2031/thm2": ()}).theorems == ("doe2031/thm2",)
+    known = {"doe2031/thm2": SimpleNamespace(constants=())}
+    assert schema.read_tree(tree, tmp_path, known).theorems == ("doe2031/thm2",)
     with pytest.raises(Refusal):
         schema.read_tree(tree, tmp_path, {})
 

@@ -60,6 +60,10 @@ def test_cases_lists_them_with_titles(deqcheck, folder):
     }
 
 
+def test_titles_are_those_of_the_whole_cases():
+    assert embedded.titles() == {name: case.title for name, case in embedded.cases().items()}
+
+
 def test_every_case_that_comes_along_is_valid(deqcheck):
     assert embedded.QUICKSTART in embedded.names()
     result = deqcheck("validate", *embedded.names())

@@ -8,21 +8,70 @@ import sys
 
 import pytest
 
+from deqcheck.registry import folders, kinds
+
 DEQCHECK = [sys.executable, "-m", "deqcheck"]
+
+
+PROBE = """\
+import sys
+from deqcheck.cli.main import main
+sys.argv[0] = "deqcheck"
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+# A statement of each paper, and every model.
+ONE_FOR_EACH_MODEL = [
+    *("quickstart", "kawaguchi2021/fig2a", "gao2022/f1-flow", "ling2022/f1"),
+    *("hieu2022/c1-gd", "xie2021/network"),
+]
+
+
+def imported(*words: str, **environment: str) -> set[str]:
+    """The modules that a command has imported when it ends."""
+    command = [sys.executable, "-c", PROBE, *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | environment, check=True
+    )
+    return set(done.stderr.split())
+
+
+def below(found: set[str], package: str) -> set[str]:
+    """The public parts of a package that are among the modules."""
+    parts = (name.removeprefix(f"{package}.").split(".")[0] for name in found if package in name)
+    return {part for part in parts if not part.startswith("_")} - {package, "version"}
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"]])
 def test_the_start_is_light(words):
-    probe = (
-        "import sys\n"
-        "from deqcheck.cli.main import cli\n"
-        "try: cli(sys.argv[1:])\n"
-        "except SystemExit as end: code = end.code\n"
-        "heavy = {'numpy', 'scipy', 'rich', 'yaml'} & set(sys.modules)\n"
-        "sys.exit(f'{code} {heavy}' if code or heavy else 0)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", probe, *words], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert not {"numpy", "scipy", "rich", "yaml"} & imported(*words)
+
+
+def test_completing_a_command_is_light():
+    completing = {
+        "_DEQCHECK_COMPLETE": "bash_complete",
+        "COMP_WORDS": "deqcheck ",
+        "COMP_CWORD": "1",
+    }
+    assert not {"numpy", "scipy", "rich", "yaml"} & imported(**completing)
+
+
+@pytest.mark.parametrize(
+    "words", [["cases"], ["docs"], ["theorems"], ["validate", *ONE_FOR_EACH_MODEL]]
+)
+def test_what_computes_nothing_waits_for_no_part_of_scipy(words):
+    assert not below(imported(*words), "scipy")
+
+
+def test_a_case_imports_only_what_it_names():
+    found = imported("validate", "quickstart")
+    papers = below(found, "deqcheck.theorems") & set(folders("deqcheck.theorems"))
+    assert papers == {"kawaguchi2021"}
+    for room, kind in {"models": "delm", "losses": "square", "dynamics": "flow"}.items():
+        known = {cls.__module__.split(".")[-1] for cls in kinds(f"deqcheck.{room}").values()}
+        assert below(found, f"deqcheck.{room}") & known == {kind}
 
 
 def test_help_summarises_every_command():

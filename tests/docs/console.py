@@ -55,9 +55,7 @@ def perform(document: str, folder: Path) -> list[str]:
     if any(step.name.startswith("deqcheck/") for step in todo):
         root = folder
         for name in ("deqcheck", "cases"):
-            shutil.copytree(
-                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(ROOT / name, folder / name)
     wrong = []
     for step in todo:
         if step.name:

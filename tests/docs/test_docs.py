@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,13 @@ from deqcheck.report.parts import picture
 from .console import ROOT, perform, steps
 
 README = ROOT / "README.md"
+# Read once.
+cases = cache(embedded.cases)
 
 
 @pytest.mark.parametrize("topic", docs.topics())
 def test_a_topic_shows_what_happens(topic: str, tmp_path: Path) -> None:
-    text = docs.text(topic, embedded.cases)
+    text = docs.text(topic, cases)
     if "--plot" in text and not picture.available():
         pytest.skip("no matplotlib")
     assert not perform(text, tmp_path)
@@ -35,7 +38,7 @@ def test_the_readme_shows_what_happens(tmp_path: Path) -> None:
 
 def test_there_are_commands_to_run() -> None:
     for topic in ("verdict", "errors", "sharing", "extend", "errata"):
-        shown = steps(docs.text(topic, embedded.cases))
+        shown = steps(docs.text(topic, cases))
         assert any(step.command for step in shown), topic
 
 
@@ -44,7 +47,7 @@ def test_every_paper_has_its_theory() -> None:
     topics = docs.topics()
     for paper in papers:
         assert f"theory/{paper}" in topics
-        told = docs.text(f"theory/{paper}", embedded.cases)
+        told = docs.text(f"theory/{paper}", cases)
         mine = [s for s in statements() if s.id.startswith(f"{paper}/")]
         assert all(f"## {s.id}: {s.title}" in told for s in mine)
         assert all(check.formula.text in told for s in mine for check in s.checks())
@@ -52,7 +55,7 @@ def test_every_paper_has_its_theory() -> None:
 
 
 def test_every_erratum_is_told_and_every_false_statement_has_a_counterexample() -> None:
-    told = docs.text("errata", embedded.cases)
+    told = docs.text("errata", cases)
     for s in statements():
         if s.erratum:
             assert s.erratum in told
@@ -61,7 +64,7 @@ def test_every_erratum_is_told_and_every_false_statement_has_a_counterexample() 
 
 
 def test_the_case_reference_has_every_kind_and_field() -> None:
-    told = docs.text("case", embedded.cases)
+    told = docs.text("case", cases)
     for package in ("data", "models", "losses", "inits", "dynamics", "targets"):
         for kind, cls in kinds(f"deqcheck.{package}").items():
             assert f"### {kind}\n" in told
@@ -74,7 +77,7 @@ def test_the_command_lists_and_prints() -> None:
     assert listed.exit_code == 0
     assert all(topic in listed.output for topic in docs.topics())
     assert max(map(len, listed.output.splitlines())) <= 80
-    assert call.invoke(cli, ["docs", "verdict"]).output == docs.text("verdict", embedded.cases)
+    assert call.invoke(cli, ["docs", "verdict"]).output == docs.text("verdict", cases)
 
 
 def test_an_unknown_topic_gets_a_suggestion() -> None:

@@ -30,9 +30,9 @@ def judge(
 ) -> Verdict:
     """The verdict of one statement, whatever the registry holds."""
     case = bare_case(theorems=[statement.id], edition=edition, **more)
-    listed = engine.statements
-    engine.statements = lambda: [statement]
+    listed = engine.catalogue
+    engine.catalogue = lambda: {statement.id: statement}
     try:
         return engine.run(case, p).verdicts[0]
     finally:
-        engine.statements = listed
+        engine.catalogue = listed

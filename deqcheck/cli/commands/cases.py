@@ -7,7 +7,6 @@ import click
 from deqcheck.cli import embedded
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
-from deqcheck.cli.work import sentences
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, paper
 
@@ -16,8 +15,7 @@ from deqcheck.report.parts.console import columns, paper
 @format_option("table", "json")
 def command(form: str) -> None:
     """List the cases that come with deqcheck; `deqcheck run NAME` runs one."""
-    with sentences():
-        titles = {name: case.title for name, case in embedded.cases().items()}
+    titles = embedded.titles()
     if form == "json":
         to_stdout(dumps([{"name": name, "title": title} for name, title in titles.items()]))
         return

@@ -13,7 +13,7 @@ from rich.text import Text
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
-from deqcheck.engine import statements
+from deqcheck.engine import catalogue, statements
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, paper
 from deqcheck.report.parts.sentences import numbered
@@ -45,7 +45,7 @@ def command(ctx: click.Context, form: str) -> None:
 @format_option("table", "json")
 def show(id_: str, citing: bool, form: str) -> None:
     """The statement ID: text, formulas with their equation numbers, status, erratum, citation."""
-    known = {s.id: s for s in statements()}
+    known = catalogue()
     if id_ not in known:
         near = difflib.get_close_matches(id_, known, 1, cutoff=0.5)
         hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck theorems` lists them"

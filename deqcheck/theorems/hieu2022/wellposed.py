@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+import scipy
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
@@ -141,12 +141,12 @@ def _worst_sweep(state: Any, alpha: float) -> tuple[Measured, Measured]:
 
 def _reflected(p: Problem, state: Any, alpha: float) -> Measured:
     """The largest ratio |T p - T p'|/|p - p'| of the Peaceman-Rachford operator T."""
-    lu = lu_factor(np.eye(state.n) + alpha * state.F)
+    lu = scipy.linalg.lu_factor(np.eye(state.n) + alpha * state.F)
     stream = rng(p.seed, "hieu2022/prop3.pairs")
 
     def T(point: np.ndarray) -> np.ndarray:
         q = 2 * relu(point) - point
-        out: np.ndarray = 2 * lu_solve(lu, q + alpha * state.C[:, 0]) - q
+        out: np.ndarray = 2 * scipy.linalg.lu_solve(lu, q + alpha * state.C[:, 0]) - q
         return out
 
     worst = measured(0.0)

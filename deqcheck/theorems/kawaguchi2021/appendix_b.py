@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.linalg import lu_solve
+import scipy
 
 from deqcheck.models.delm_spectrum import block_scalars
 from deqcheck.models.delm_state import DelmState
@@ -50,8 +50,8 @@ class AppendixB(Statement):
         if p.model.my != 1:
             return
         region = TrustRegion.at(state)
-        r = region.delta * block_scalars(state) * lu_solve(state.lu, region.q)
-        off = region.v + lu_solve(state.lu, r, trans=1)
+        r = region.delta * block_scalars(state) * scipy.linalg.lu_solve(state.lu, region.q)
+        off = region.v + scipy.linalg.lu_solve(state.lu, r, trans=1)
         relative = 64 * EPS * p.model.m * state.measure("cond1_U").value
         yield self.step(
             deviation=float(np.linalg.norm(off)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.linalg import lu_solve
+import scipy
 
 from deqcheck.linalg.errors import norm1
 from deqcheck.models.delm_state import DelmState
@@ -36,7 +36,7 @@ class Norms(Statement):
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         g, m = p.model.gamma, p.model.m
-        inverse = lu_solve(state.lu, np.eye(m))
+        inverse = scipy.linalg.lu_solve(state.lu, np.eye(m))
         relative = 8 * EPS * m * (1 + g) / (1 - g)
         sums = inverse.sum(axis=0)
         U_sums = state.U.sum(axis=0)

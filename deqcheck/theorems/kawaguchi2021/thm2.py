@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lu_solve
+import scipy
 
 from deqcheck.linalg.errors import symmetric_eigenvalues
 from deqcheck.linalg.kron import vec
@@ -41,11 +41,13 @@ class TrustRegion:
         bar = state.measure("delta_bar").value
         # Without curvature every delta serves.
         delta = share * bar if np.isfinite(bar) else 1.0
-        F = lu_solve(state.lu, C)
+        F = scipy.linalg.lu_solve(state.lu, C)
         G = state.U @ (np.diag(1 / M) - delta * F @ F.T) @ state.U.T
         q = vec(state.Q)
         # D = U^-T diag(M) U^-1 for one output.
-        v = -delta * lu_solve(state.lu, M * lu_solve(state.lu, q), trans=1)
+        v = -delta * scipy.linalg.lu_solve(
+            state.lu, M * scipy.linalg.lu_solve(state.lu, q), trans=1
+        )
         return cls(q, C @ C.T, G, delta, v)
 
     def value(self, v: np.ndarray) -> float:

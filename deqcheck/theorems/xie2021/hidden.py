@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize, nnls, root
+import scipy
 
 from deqcheck.models.opteq_network import Layer
 from deqcheck.records.measured import EPS
@@ -85,7 +85,7 @@ def preimage(hidden: Hidden, Y: np.ndarray, alpha: float) -> tuple[np.ndarray, f
             inner: np.ndarray = (W.T * s.slope(W @ w + drive)) @ W / hidden.mu
             return alpha * inner + (1 - alpha) * np.eye(len(y))
 
-        out[:, j] = root(miss, y, jac=slope, method="hybr", tol=1e-14).x
+        out[:, j] = scipy.optimize.root(miss, y, jac=slope, method="hybr", tol=1e-14).x
     left = alpha * hidden.f(out) + (1 - alpha) * out - Y
     return out, float(np.linalg.norm(left))
 
@@ -107,7 +107,7 @@ def prox_by_nnls(hidden: Hidden, Y: np.ndarray, weight: float) -> np.ndarray | N
     out = np.empty_like(Y)
     for j in range(Y.shape[1]):
         linear = hidden.layer.drive[:, j] + weight * (W @ Y[:, j])
-        t, _ = nnls(R, np.linalg.solve(R.T, linear))
+        t, _ = scipy.optimize.nnls(R, np.linalg.solve(R.T, linear))
         out[:, j] = W.T @ t
     return out
 
@@ -122,7 +122,9 @@ def minimised(
     if start.size > MOST_UNKNOWNS:
         return x, best
     for _ in range(4):
-        found = minimize(value, x, jac=gradient, method="BFGS", options={"gtol": 1e-12})
+        found = scipy.optimize.minimize(
+            value, x, jac=gradient, method="BFGS", options={"gtol": 1e-12}
+        )
         size = float(np.linalg.norm(gradient(found.x)))
         if not size < best:
             break

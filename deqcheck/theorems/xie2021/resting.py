@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, lsq_linear, minimize
+import scipy
 
 from deqcheck.models.problem import Problem
 from deqcheck.records.measured import EPS
@@ -76,7 +76,8 @@ class RestingSet:
         draw = rng(p.seed, name)
         constraints = self._constraints()
         return [
-            np.asarray(linprog(draw.standard_normal(self.m), **constraints).x) for _ in range(count)
+            np.asarray(scipy.optimize.linprog(draw.standard_normal(self.m), **constraints).x)
+            for _ in range(count)
         ]
 
     def minimiser(self, R: Quadratic) -> np.ndarray:
@@ -84,7 +85,7 @@ class RestingSet:
         if len(self.weights) == 1:
             W = self.weights[0]
             bounds = (self.low, self.high) if self.low < self.high else (self.low, self.high + EPS)
-            t = lsq_linear(R.A @ W.T, R.c, bounds, method="bvls", tol=1e-15).x
+            t = scipy.optimize.lsq_linear(R.A @ W.T, R.c, bounds, method="bvls", tol=1e-15).x
             out: np.ndarray = W.T @ t
             return out
         constraints = self._constraints()
@@ -95,7 +96,7 @@ class RestingSet:
             rules.append(
                 {"type": "ineq", "fun": lambda z: constraints["b_ub"] - constraints["A_ub"] @ z}
             )
-        found = minimize(
+        found = scipy.optimize.minimize(
             lambda z: R.value(z[:, None]),
             np.zeros(self.m),
             jac=lambda z: R.gradient(z[:, None])[:, 0],
@@ -116,7 +117,7 @@ class RestingSet:
         constraints |= {"A_ub": slab, "b_ub": limits}
         widest = 0.0
         for axis in np.eye(self.m):
-            ends = [linprog(sign * axis, **constraints) for sign in (1, -1)]
+            ends = [scipy.optimize.linprog(sign * axis, **constraints) for sign in (1, -1)]
             if any(end.status != 0 for end in ends):
                 return np.inf
             widest = max(widest, float(-ends[1].fun - ends[0].fun))
