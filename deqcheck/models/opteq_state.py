@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -134,6 +135,10 @@ class OpteqState:
     @property
     def gradient(self) -> Params:
         return self._gradient.parts
+
+    @property
+    def gradient_radius(self) -> float:
+        return math.hypot(*self._gradient.radii.values())
 
     @cached_property
     def gradient_norms(self) -> dict[str, Measured]:
