@@ -38,26 +38,13 @@ class Companion:
         self.distance, self._pushed, self._growth = 0.0, 0.0, 1.0
         # What the last step may have lost.
         self.push = 0.0
-        self._bend = 0.0
         self._scale = max(1.0, gradient_norm(self.theta))
         self.lost = False
 
     @property
-    def factor(self) -> float:
-        """How many times the companion's distance the run's error may be."""
-        return math.inf if self.lost else SAFETY * min(self._growth, UNLUCKY)
-
-    def reach(self, slope: float, gradient: Params, other: Params) -> float:
-        """What the error of the parameters may do to the loss: |g| e + |H| e^2/2, with the largest
-        curvature that the companion has met."""
-        if self.lost:
-            return math.inf
-        if not self.distance:
-            return 0.0
-        error = self.factor * self.distance
-        bend = gradient_norm({n: g - other[n] for n, g in gradient.items()}) / self.distance
-        self._bend = max(self._bend, bend)
-        return slope * error + self._bend * error * error / 2
+    def grown(self) -> float:
+        """By how much more than usual the companion's distance may fall short of the error."""
+        return math.inf if self.lost else min(self._growth, UNLUCKY)
 
     def follow(self, k: int, theta: Params, slope: float, radius: float, gradient: Params) -> None:
         """From step k to the next, where the run has arrived at theta with a gradient of norm
@@ -78,7 +65,7 @@ class Companion:
         self._pushed += 2 * self.push
         if self.distance > self._growth * self._pushed:
             self._growth = self.distance / self._pushed
-        self.lost = not self.factor * self.distance <= LINEAR * min(size, self._scale)
+        self.lost = not SAFETY * self.grown * self.distance <= LINEAR * min(size, self._scale)
 
     def _disturbed(self, signs: Params, radius: float, gradient: Params) -> Params:
         out = {}

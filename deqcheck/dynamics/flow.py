@@ -71,7 +71,7 @@ class GradientFlow:
                 # so alike that their difference shows less.
                 tolerance = tight.tolerance(theta)
                 alike = safety * slope * tolerance if i else 0.0
-                recorder.cheap(i, float(times[i]), here.gap, here.error, slope, alike, other.gap)
+                recorder.cheap(i, float(times[i]), here.gap, here.error, slope, other.gap, alike)
                 blur = tolerance / slope if slope > 0 and i else 0.0
                 recorder.dear(i, float(times[i]), theta, coarse, blur)
                 pieces.visit(float(times[i]), theta)

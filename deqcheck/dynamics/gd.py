@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deqcheck.dynamics.companion import Companion
-from deqcheck.dynamics.recorder import SAFETY, Progress, Recorder, Report, schedule, silent
+from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import integer, number
 from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm
@@ -49,11 +49,12 @@ class GradientDescent:
                     status = Status.DIVERGED
                     break
                 there = here if companion.lost else problem.model.objective(companion.theta)
-                reached = companion.reach(slope, here.gradient, there.gradient)
-                t = k * self.step
-                recorder.cheap(k, t, here.gap, here.error, slope, reached, step=companion.push)
+                t, grown = k * self.step, companion.grown
+                recorder.cheap(
+                    k, t, here.gap, here.error, slope, there.gap, grown=grown, step=companion.push
+                )
                 if k in dear:
-                    recorder.dear(k, t, theta, companion.theta, grown=companion.factor / SAFETY)
+                    recorder.dear(k, t, theta, companion.theta, grown=grown)
                 if k % PROGRESS_EVERY == 0 or k in dear:
                     report(Progress("descent", k, t, k / self.steps, here.gap))
                 if k < self.steps:

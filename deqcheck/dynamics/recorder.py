@@ -73,12 +73,14 @@ class Recorder:
         gap: float,
         error: float,
         slope: float,
-        accumulated: float,
-        other: float | None = None,
+        other: float,
+        accumulated: float = 0.0,
+        grown: float = 1.0,
         step: float = 0.0,
     ) -> None:
-        """One step: the gap with its local radius, |gradient|, what the steps until here may have
-        added, the companion run's gap where that tells more, and what the last step may have
+        """One step: the gap with its local radius, |gradient|, the companion run's gap, what the
+        steps until here may have added whatever the companion shows, by how much more than usual
+        its distance may fall short (inf: nothing is known), and what the last step may have
         lost."""
         self.accumulated.append(accumulated)
         self.k.append(k)
@@ -86,7 +88,7 @@ class Recorder:
         self.gap.append(gap)
         self.error.append(error)
         self.gradient.append(slope)
-        self.deviation.append(0.0 if other is None else abs(gap - other))
+        self.deviation.append(grown * abs(gap - other) if math.isfinite(grown) else math.inf)
         self.step_error.append(step)
 
     def dear(
@@ -99,8 +101,8 @@ class Recorder:
         grown: float = 1.0,
     ) -> None:
         """The asked-for quantities, how far the companion run is from them there, the time that a
-        flow needs to move by its tolerance, and by how much more than usual the distance of the
-        companion may fall short (inf: nothing is known)."""
+        flow needs to move by its tolerance, and by how much more than usual that distance may fall
+        short."""
         lost = not (math.isfinite(grown) and (other is None or _finite(other)))
 
         def row(here: dict[str, Measured], apart: Callable[[Params], dict[str, float]]) -> Row:

@@ -182,7 +182,7 @@ class Equilibrium:
         """Pre-activations that are zero in exact arithmetic: there the slope 0 is a convention."""
         if self.support is None or not (self.H == 0).any():
             return np.zeros(self.H.shape, dtype=bool)
-        return exactly_zero(self.support(), self.C, self.H < -self.H_error) & (self.H == 0)
+        return exactly_zero(self.support(), self.C, self.H + self.H_error < 0) & (self.H == 0)
 
     @cached_property
     def doubtful(self) -> np.ndarray:

@@ -90,7 +90,7 @@ class ImplicitReluState(ReluState):
 
     def _support(self) -> Support:
         """Phi is exactly zero where X W is certainly negative, too."""
-        reach = np.where(self.XW < -self.XW_reach, 0.0, self.XW_reach)
+        reach = np.where(self.XW + self.XW_reach < 0, 0.0, self.XW_reach)
         return Support(self.A.T != 0, reach.T)
 
     @property
@@ -118,7 +118,7 @@ class ImplicitReluState(ReluState):
     def kinks_in_the_way(self) -> Measured:
         """The same without those which nothing can change: the zeros of `kinks`."""
         U = self.equilibrium
-        moves = (U.H > U.H_error).any(axis=0)
+        moves = (U.H - U.H_error > 0).any(axis=0)
         may_move = moves | U.doubtful.any(axis=0)
         XW = ((self.XW == 0) & (self.XW_reach == 0))[self.X.any(axis=1)]
         doubtful = int(U.doubtful.sum() + self.on_doubtful.sum())

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from deqcheck.fields import Refusal
+from deqcheck.linalg.errors import rounding
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,17 @@ class Quadratic:
         """(I + A^T A)^-1 (z + A^T c)."""
         moved = Z + (self.A.T @ self.c)[:, None]
         return np.linalg.solve(np.eye(len(Z)) + self.hessian, moved)
+
+    def noise(self, Z: np.ndarray) -> float:
+        """Rounding of the prox at Z: of A^T c, and of a solve with a matrix of condition at most
+        1 + ||A||^2 (the inverse has norm at most 1)."""
+        A = float(np.linalg.norm(self.A))
+        shift = A * float(np.linalg.norm(self.c)) * float(np.sqrt(Z.shape[1]))
+        out = float(np.linalg.norm(self.prox(Z)))
+        return rounding(sum(self.A.shape), shift + float(np.linalg.norm(Z)) + (1 + A * A) * out)
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        return True
 
     def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
         """The Jacobian of the prox at each column (N x m x m)."""

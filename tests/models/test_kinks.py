@@ -14,6 +14,7 @@ import pytest
 from deqcheck import engine
 from deqcheck.models.problem import Problem
 from deqcheck.records.verdict import Outcome
+from tests.opteq_instances import parameters, problem
 from tests.theorems.ling2022_problems import relu_deq
 
 Builder = Callable[..., Problem]
@@ -125,7 +126,7 @@ def test_sparse_integers_against_rational_arithmetic() -> None:
         found = relu_deq(m, n, 3, W=W, U=U, X=X).start.equilibrium
         proven += int(found.exact_zeros.sum())
         for j in range(n):
-            c = [sum(Fraction(u) * Fraction(x) for u, x in zip(u, X[:, j])) for u in U.tolist()]
+            c = [sum(Fraction(U[i, k]) * Fraction(X[k, j]) for k in range(3)) for i in range(m)]
             for i, h in enumerate(rational(W, np.array(c))):
                 assert not (found.exact_zeros[i, j] and h != 0)
                 assert found.doubtful[i, j] or (h > 0) == found.mask[i, j]
@@ -143,3 +144,58 @@ def test_zeros_that_hear_only_each_other_are_exact() -> None:
     assert quiet.exact_zeros.tolist() == [[False], [True]]
     loud = relu_deq(2, 1, 1, W=W, U=[[1.0], [-0.5]], X=[[1.0]]).start.equilibrium
     assert loud.H[1, 0] == 0 and loud.doubtful[1, 0]
+
+
+def on_the_edge(seed: int, activation: str, **fields: Any) -> tuple[Problem, np.ndarray]:
+    """An OptEq network whose pre-activations of the first sample are rounding errors away from a
+    kink, and the gradient of the loss with respect to b on the true side, in rational arithmetic.
+
+    With Z0 = 0 and one iteration z = a W^T s(A), A = U x + b.
+    """
+    r = np.random.default_rng(seed)
+    W, U, x = r.normal(size=(2, 2)), r.normal(size=(2, 3)), r.normal(size=(3, 1))
+    kink = {"relu": 0.0, "hardtanh": 1.0}[activation]
+    b = kink - (U @ x)[:, 0]
+    Wo = r.normal(size=(1, 2))
+    p = problem(
+        {"X": x, "Y": np.ones((1, 1))},
+        parameters([0.5 * W], [U], [b], Wo),
+        activation=activation,
+        **fields,
+    )
+    terms = [[Fraction(U[i, k]) * Fraction(x[k, 0]) for k in range(3)] for i in (0, 1)]
+    A = [Fraction(b[i]) + sum(terms[i]) for i in (0, 1)]
+    inside = [a > 0 if activation == "relu" else a <= 1 for a in A]
+    s = [max(a, Fraction(0)) if activation == "relu" else min(a, Fraction(1)) for a in A]
+    out = [[Fraction(0.5 * W[i, j]) for j in (0, 1)] for i in (0, 1)]
+    slopes = [sum(out[i][j] * Fraction(Wo[0, j]) for j in (0, 1)) for i in (0, 1)]
+    residual = sum(slopes[i] * s[i] for i in (0, 1)) - 1
+    return p, np.array([float(residual * slopes[i]) * inside[i] for i in (0, 1)])
+
+
+@pytest.mark.parametrize("activation", ["relu", "hardtanh"])
+def test_unrolled_gradients_cover_both_sides_of_a_kink(activation: str) -> None:
+    wrong = 0
+    for seed in range(60):
+        p, truth = on_the_edge(seed, activation, iterations=1)
+        off = float(np.linalg.norm(p.start.gradient["b1"] - truth))
+        wrong += off > 0.01
+        assert off <= p.start._gradient.radii["b1"]
+        assert p.start.measure("gradient.b1").error < np.inf
+    assert wrong > 5
+
+
+L1 = {"prox": {"kind": "l1", "weight": 0.5}}
+
+
+# U x + b = 2^-53 next to the kink of the relu; s(1)/2 on that of the soft threshold.
+@pytest.mark.parametrize(
+    ("b", "fields", "known"),
+    [(2.0**-53 - 1, {}, False), (-1.3, {}, True), (0.0, L1, False), (-1.3, L1, True)],
+)
+def test_implicit_gradients_next_to_a_kink_are_open(b: float, fields: Any, known: bool) -> None:
+    theta = parameters([[[0.5]]], [[[1.0]]], [[b]], [[1.0]])
+    data = {"X": np.ones((1, 1)), "Y": np.ones((1, 1))}
+    p = problem(data, theta, activation="relu", solver="implicit", **fields)
+    assert np.isfinite(p.start.measure("gradient").error) == known
+    assert np.isfinite(p.start.measure("jacobian_norm").error) == (known or bool(fields))
