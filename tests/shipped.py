@@ -10,8 +10,8 @@ from pathlib import Path
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.gate import Runner
 from deqcheck.ci.records import Result
-from deqcheck.ci.single import _source
 from deqcheck.cli.running import cores
+from deqcheck.environment import source
 from deqcheck.store import Store
 
 FOLDER = Path(__file__).parents[1] / "cases"
@@ -26,7 +26,7 @@ def cases() -> list[Found]:
 
 def results(folder: Path) -> dict[str, Result]:
     """By case; kept in the folder as long as deqcheck's source stays the same."""
-    store = folder / _source()
+    store = folder / source()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for old in folder.iterdir():
