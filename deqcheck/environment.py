@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,16 @@ def environment() -> dict[str, Any]:
         "blas": _blas(),
         "threads": _threads(),
     }
+
+
+@cache
+def source() -> str:
+    """A version number stays the same while deqcheck is being worked on; its text does not."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _blas() -> str:

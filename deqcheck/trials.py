@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from deqcheck import __version__
+from deqcheck.environment import source
 from deqcheck.models.problem import Problem
 from deqcheck.store import Store
 from deqcheck.theorems.frequency import Frequency
@@ -54,7 +54,7 @@ def tally(
 def _key(s: Frequency, resolved: Mapping[str, Any], batch: range) -> str:
     """Everything that the results depend on."""
     parts = {
-        "deqcheck": __version__,
+        "deqcheck": source(),
         "statement": [s.id, s.edition],
         "constants": {name: value for name, value in s.fixed.items() if name != "seeds"},
         "case": {field: resolved.get(field) for field in FIELDS},

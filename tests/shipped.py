@@ -13,8 +13,8 @@ from deqcheck.case import Case
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.gate import Runner, stated_in
 from deqcheck.ci.records import Result
-from deqcheck.ci.single import _source
 from deqcheck.cli.running import cores
+from deqcheck.environment import source
 from deqcheck.store import Store
 
 FOLDER = Path(__file__).parents[1] / "cases"
@@ -40,7 +40,7 @@ def results(folder: Path, names: Collection[str] | None = None) -> dict[str, Res
     All at once keep all cores busy: tests that need many should ask for all.
     """
     wanted = [case for case in cases() if names is None or case.id in names]
-    store = folder / _source()
+    store = folder / source()
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for old in folder.iterdir():

@@ -76,6 +76,12 @@ class Activation(ABC):
         """The number of the linear piece that each entry lies on."""
         return np.searchsorted(np.array(self.kinks), t)
 
+    def doubtful(self, t: np.ndarray, radius: float) -> np.ndarray:
+        """Entries, known up to the radius, of which it is not known on which piece they lie; with
+        radius 0 an entry on a kink is there, and has the slope to the left by convention."""
+        near = np.abs(t[..., None] - np.array(self.kinks)) <= radius
+        return near.any(axis=-1) & (radius > 0)
+
     def kink_distance(self, t: np.ndarray) -> float:
         """How far the nearest kink is from any entry."""
         return min((float(np.abs(t - kink).min()) for kink in self.kinks), default=np.inf)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import traceback
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from deqcheck.case import CaseError, build_problem, read_cases
 from deqcheck.ci.records import End, Reply
 from deqcheck.engine import UsageError
 from deqcheck.environment import environment as versions
+from deqcheck.environment import source
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.verdict import Report, Status
 from deqcheck.report.json import statement
@@ -77,15 +76,5 @@ def environment() -> dict[str, Any]:
 
 def key(digest: str) -> str:
     """What the facts of a case depend on: the case, the environment, and deqcheck itself."""
-    parts = {"case": digest, "environment": environment(), "source": _source()}
+    parts = {"case": digest, "environment": environment(), "source": source()}
     return json.dumps(parts, sort_keys=True)
-
-
-@cache
-def _source() -> str:
-    """A version number stays the same while deqcheck is being worked on; its text does not."""
-    root = Path(engine.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()

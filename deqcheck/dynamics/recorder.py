@@ -62,6 +62,7 @@ class Recorder:
     gradient: list[float] = field(default_factory=list)
     deviation: list[float] = field(default_factory=list)
     accumulated: list[float] = field(default_factory=list)
+    step_error: list[float] = field(default_factory=list)
     _dear: list[Row] = field(default_factory=list)
     _moved: list[Row] = field(default_factory=list)
 
@@ -73,36 +74,49 @@ class Recorder:
         error: float,
         slope: float,
         other: float,
-        accumulated: float,
+        accumulated: float = 0.0,
+        grown: float = 1.0,
+        step: float = 0.0,
     ) -> None:
-        """One step: the gap with its local radius, |gradient|, the companion run's gap, and what
-        the steps until here may have added whatever the companion shows."""
+        """One step: the gap with its local radius, |gradient|, the companion run's gap, what the
+        steps until here may have added whatever the companion shows, by how much more than usual
+        its distance may fall short (inf: nothing is known), and what the last step may have
+        lost."""
         self.accumulated.append(accumulated)
         self.k.append(k)
         self.t.append(t)
         self.gap.append(gap)
         self.error.append(error)
         self.gradient.append(slope)
-        self.deviation.append(abs(gap - other))
+        self.deviation.append(grown * abs(gap - other) if math.isfinite(grown) else math.inf)
+        self.step_error.append(step)
 
     def dear(
-        self, k: int, t: float, theta: Params, other: Params | None = None, blur: float = 0.0
+        self,
+        k: int,
+        t: float,
+        theta: Params,
+        other: Params | None = None,
+        blur: float = 0.0,
+        grown: float = 1.0,
     ) -> None:
-        """The asked-for quantities, how far the companion run is from them there, and the time that
-        a flow needs to move by its tolerance."""
-        if self.tracks:
-            self._dear.append((k, t, blur, self._both(self._measured, theta, other)))
-        self._moved.append((k, t, blur, self._both(self._distance, theta, other)))
+        """The asked-for quantities, how far the companion run is from them there, the time that a
+        flow needs to move by its tolerance, and by how much more than usual that distance may fall
+        short."""
+        lost = not (math.isfinite(grown) and (other is None or _finite(other)))
 
-    def _both(
-        self, measure: Callable[[Params], dict[str, Measured]], theta: Params, other: Params | None
-    ) -> dict[str, tuple[Measured, float]]:
-        here = measure(theta)
-        if other is None:
-            return {name: (value, 0.0) for name, value in here.items()}
-        if not all(np.isfinite(a).all() for a in other.values()):
-            return {name: (value, np.inf) for name, value in here.items()}
-        return _with_differences(here, measure(other))
+        def row(here: dict[str, Measured], apart: Callable[[Params], dict[str, float]]) -> Row:
+            if other is None or lost:
+                off = dict.fromkeys(here, np.inf if lost else 0.0)
+            else:
+                off = {name: grown * d for name, d in apart(other).items()}
+            return k, t, blur, {name: (value, off[name]) for name, value in here.items()}
+
+        if self.tracks:
+            here = self._measured(theta)
+            self._dear.append(row(here, lambda other: _differences(here, self._measured(other))))
+        moved = self._distance(theta)
+        self._moved.append(row(moved, lambda other: _distances(theta, other)))
 
     def _measured(self, theta: Params) -> dict[str, Measured]:
         state = self.problem.model.at(theta)
@@ -143,6 +157,7 @@ class Recorder:
             notes=tuple(notes),
             evaluations=evaluations,
             local_error=np.array(self.error),
+            step_error=np.array(self.step_error),
             crossings=tuple(crossings),
         )
 
@@ -178,13 +193,15 @@ class Recorder:
         return out
 
 
-def _with_differences(
-    here: dict[str, Measured], there: dict[str, Measured]
-) -> dict[str, tuple[Measured, float]]:
-    """Each quantity, and its distance between the two runs beyond what their own radii explain."""
-    out = {}
-    for name, value in here.items():
-        with np.errstate(invalid="ignore"):
-            apart = abs(value.value - there[name].value)
-        out[name] = (value, float(apart) if apart > value.error + there[name].error else 0.0)
-    return out
+def _finite(theta: Params) -> bool:
+    return all(np.isfinite(a).all() for a in theta.values())
+
+
+def _differences(here: dict[str, Measured], there: dict[str, Measured]) -> dict[str, float]:
+    with np.errstate(invalid="ignore"):
+        return {name: float(abs(v.value - there[name].value)) for name, v in here.items()}
+
+
+def _distances(theta: Params, other: Params) -> dict[str, float]:
+    """No norm of a difference to a third point differs by more."""
+    return {name: float(np.linalg.norm(a - other[name])) for name, a in theta.items()}

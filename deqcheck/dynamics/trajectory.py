@@ -21,6 +21,8 @@ class Trajectory:
     gap: Measured
     # The radius of the gap at the computed parameters alone, without what accumulated before.
     local_error: np.ndarray
+    # How far the parameters may be from an exact step from the computed ones before.
+    step_error: np.ndarray
     gradient: np.ndarray
     series: Mapping[str, Series]
     distance: Mapping[str, Series]
@@ -34,3 +36,10 @@ class Trajectory:
     @property
     def complete(self) -> bool:
         return self.status is Status.COMPLETED
+
+    @property
+    def one_step(self) -> tuple[Measured, Measured]:
+        """The gaps before and after each step, for what holds of one step from any point: only
+        their evaluation counts, and what the step between them lost."""
+        gap = Measured(self.gap.value, self.local_error)
+        return gap[:-1], gap[1:].widened(self.step_error[1:] * self.gradient[1:])

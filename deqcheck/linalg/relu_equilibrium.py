@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg.errors import rounding
+from deqcheck.linalg.exact_zeros import Support, exactly_zero
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.
@@ -139,6 +140,8 @@ class Equilibrium:
     W_radius: float = 0.0
     # The factorised systems of its own pattern, where the solver left them behind.
     factored: Patterns | None = None
+    # Where W and C are exactly zero; without it no zero counts as exact.
+    support: Callable[[], Support] | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
@@ -175,17 +178,28 @@ class Equilibrium:
         return float(np.linalg.norm(self.W, 2)) * self.error + self.residual_noise + self.C_radius
 
     @cached_property
+    def exact_zeros(self) -> np.ndarray:
+        """Pre-activations that are zero in exact arithmetic: there the slope 0 is a convention."""
+        if self.support is None or not (self.H == 0).any():
+            return np.zeros(self.H.shape, dtype=bool)
+        return exactly_zero(self.support(), self.C, self.H + self.H_error < 0) & (self.H == 0)
+
+    @cached_property
+    def doubtful(self) -> np.ndarray:
+        """Pre-activations of which it is not known on which side of the kink they are."""
+        near: np.ndarray = np.abs(self.H) <= self.H_error
+        return near & ~self.exact_zeros if near.any() else near
+
+    @cached_property
     def kink_margin(self) -> Measured:
         """min |pre-activation|: gradient formulas need it positive."""
+        if self.exact_zeros.any():
+            return Measured(0.0)
         return Measured(float(np.abs(self.H).min()), self.H_error)
 
-    @property
-    def kink_count(self) -> int:
-        """Pre-activations that are exactly zero."""
-        return int(np.sum(self.H == 0))
-
     def sensitivities(self, a: np.ndarray) -> tuple[np.ndarray, float]:
-        """V with columns (I - J W^T)^-1 J a, and its Frobenius radius (on the computed pattern)."""
+        """V with columns (I - J W^T)^-1 J a, and its Frobenius radius: infinite where the pattern
+        is not known."""
         patterns = self.factored or Patterns(self.W, self.mask)
         if patterns.cost() <= POLISH_BUDGET:
             V = patterns.adjoint(a)
@@ -197,8 +211,7 @@ class Equilibrium:
         )
         noise += EPS * float(np.linalg.norm(self.mask * a[:, None]))
         noise += self.W_radius * float(np.linalg.norm(V))
-        if np.any((self.H != 0) & (np.abs(self.H) <= self.H_error)):
-            # Which side of the kink a unit is on is not known, so neither are its slopes.
+        if self.doubtful.any():
             return V, np.inf
         return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
 

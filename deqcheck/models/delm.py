@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,7 +104,24 @@ class DelmModel:
         P = Zt @ G
         P -= mean
         P *= weights
-        return Objective(gap, error, {"A": P, "B": G})
+        return Objective(gap, error, {"A": P, "B": G}, partial(self._gradient_radius, B, Z, G))
+
+    def _gradient_radius(self, B: np.ndarray, Z: np.ndarray, G: np.ndarray) -> float:
+        # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
+        return math.hypot(*self.gradient_radii(B, Z, G, math.sqrt(self.m) / (1 - self.gamma)))
+
+    def gradient_radii(
+        self, B: np.ndarray, Z: np.ndarray, G: np.ndarray, inverse: float
+    ) -> tuple[float, float]:
+        """Of grad_A and grad_B = G, with |U^-1| <= inverse: G = Q U^-T, and grad_A[:, k] =
+        gamma J_k (Z^T G)[:, k] with ||J_k|| <= 1/2."""
+        g, z, b = (math.sqrt(np.vdot(a, a)) for a in (G, Z, B))
+        dZ = self.z_error * z
+        dG = inverse * (self.outer.gradient_radius(Z, dZ) + 4 * EPS * self.m * g)
+        # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
+        size = (z + b / self.gamma) * g
+        product = dZ * g + z * dG + 4 * EPS * (self.my + 1) * size
+        return self.gamma * product, dG
 
     def at(self, theta: Params) -> DelmState:
         return DelmState(self, theta)

@@ -99,19 +99,9 @@ class DelmState:
         return 1 / minimum(self.m * (1 + g**2), (1 + g * sqrt(self.m)) ** 2)
 
     def _gradient_norms(self) -> dict[str, Measured]:
-        """Radii follow G = Q U^-T and grad_A[:, k] = gamma J_k (Z^T G)[:, k], ||J_k|| <= 1/2."""
-        G, Z = self.gradient["B"], self.Z
-        inverse = 1 / self.U_singular.low[-1]
-        g_norm, z_norm = float(np.linalg.norm(G)), float(np.linalg.norm(Z))
-        Q_radius = self.model.outer.gradient_radius(Z, self.Z_radius)
-        G_radius = inverse * (Q_radius + 4 * EPS * self.m * g_norm)
-        # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
-        size = (z_norm + float(np.linalg.norm(self.B)) / self.gamma) * g_norm
-        product = self.Z_radius * g_norm + z_norm * G_radius + 4 * EPS * (self.my + 1) * size
-        return {
-            "A": errors.frobenius(self.gradient["A"], self.gamma * product),
-            "B": errors.frobenius(G, G_radius),
-        }
+        inverse = float(1 / self.U_singular.low[-1])
+        radii = self.model.gradient_radii(self.B, self.Z, self.gradient["B"], inverse)
+        return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
 
     def _equilibrium(self) -> tuple[Measured, Measured]:
         """Residual and certified error in the 1-norm, in which the map contracts by gamma."""

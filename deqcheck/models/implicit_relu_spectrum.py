@@ -55,7 +55,9 @@ def largest_real_part(a: np.ndarray) -> Measured:
 
 
 def block_radius(state: ImplicitReluState) -> float:
-    """Rounding of a block's entries."""
+    """Rounding of a block's entries; infinite where a pattern is not known."""
+    if state.equilibrium.doubtful.any():
+        return float(np.inf)
     return 2 * EPS * (1 + float(np.linalg.norm(state.gamma * state.A)))
 
 

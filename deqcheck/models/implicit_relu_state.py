@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import arccos, errors
+from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.relu_equilibrium import Contraction, Equilibrium, picard, relu
 from deqcheck.models import implicit_relu_spectrum as spectrum
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import EPS, Measured, between
 
 if TYPE_CHECKING:
     from deqcheck.models.implicit_relu import ImplicitReluModel
@@ -73,7 +74,29 @@ class ImplicitReluState(ReluState):
             )
         scaled = self.gamma * self.A.T
         found = picard(scaled, self.Phi.T, Contraction(float(q)))
-        return replace(found, C_radius=self.Phi_radius, W_radius=EPS * _size(scaled))
+        return replace(
+            found, C_radius=self.Phi_radius, W_radius=EPS * _size(scaled), support=self._support
+        )
+
+    @cached_property
+    def XW_reach(self) -> np.ndarray:
+        """Radius of each entry of X W: 0 only where nothing is added up."""
+        return product_reach(self.X, self.W)
+
+    @cached_property
+    def on_doubtful(self) -> np.ndarray:
+        """Where it is not known whether X W > 0."""
+        return (np.abs(self.XW) <= self.XW_reach) & (self.XW_reach > 0)
+
+    def _support(self) -> Support:
+        """Phi is exactly zero where X W is certainly negative, too."""
+        reach = np.where(self.XW + self.XW_reach < 0, 0.0, self.XW_reach)
+        return Support(self.A.T != 0, reach.T)
+
+    @property
+    def EP_radius(self) -> float:
+        """Of E o P."""
+        return float(np.inf) if self.on_doubtful.any() else self.V_radius
 
     @cached_property
     def kinks(self) -> Kinks:
@@ -85,9 +108,24 @@ class ImplicitReluState(ReluState):
         return Kinks(pattern, int(U_zero.sum() + XW_zero.sum()))
 
     @property
-    def kink_count(self) -> int:
-        """All pre-activations that are exactly zero."""
-        return self.equilibrium.kink_count + int(np.sum(self.XW == 0))
+    def kink_count(self) -> Measured:
+        """All pre-activations that are zero."""
+        U, XW = self.equilibrium, (self.XW == 0) & (self.XW_reach == 0)
+        sure = int(U.exact_zeros.sum() + XW.sum())
+        return between(sure, sure + int(U.doubtful.sum() + self.on_doubtful.sum()))
+
+    @property
+    def kinks_in_the_way(self) -> Measured:
+        """The same without those which nothing can change: the zeros of `kinks`."""
+        U = self.equilibrium
+        moves = (U.H - U.H_error > 0).any(axis=0)
+        may_move = moves | U.doubtful.any(axis=0)
+        XW = ((self.XW == 0) & (self.XW_reach == 0))[self.X.any(axis=1)]
+        doubtful = int(U.doubtful.sum() + self.on_doubtful.sum())
+        return between(
+            int(U.exact_zeros[:, moves].sum() + XW.sum()),
+            int(U.exact_zeros[:, may_move].sum() + XW.sum()) + doubtful,
+        )
 
     @property
     def P(self) -> np.ndarray:
@@ -108,7 +146,7 @@ class ImplicitReluState(ReluState):
         dZ, dE = self.equilibrium.error, self.E_radius
         sums = errors.rounding(1, np.sqrt(self.N))
         return {
-            "W": X * (dE + sums * E),
+            "W": np.inf if self.on_doubtful.any() else X * (dE + sums * E),
             "A": self.gamma * (dZ * (E + dE) + Z * (dE + sums * E)),
             "b": dZ * (r + self.r_radius) + Z * (self.r_radius + sums * r),
         }
@@ -128,7 +166,7 @@ class ImplicitReluState(ReluState):
         ZZ = _gram(self.Z.T, self.equilibrium.error)
         PP = _gram(self.P, self.V_radius)
         XX = _gram(self.X, 0.0)
-        EP = _gram(self.on * self.P, self.V_radius)
+        EP = _gram(self.on * self.P, self.EP_radius)
         M, Pi = _hadamard(ZZ, PP), _hadamard(XX, EP)
         H: np.ndarray = ZZ[0] + self.gamma**2 * M[0] + Pi[0]
         radius = ZZ[1] + self.gamma**2 * M[1] + Pi[1] + 4 * EPS * _size(H)
@@ -155,7 +193,7 @@ class ImplicitReluState(ReluState):
         "lambda_min_H": lambda s: s.lambda_min_H,
         "sigma_min_Q": lambda s: spectrum.sigma_min_Q(s),
         "gamma0": lambda s: s.gamma0,
-        "kink_count": lambda s: measured(float(s.kink_count)),
+        "kink_count": lambda s: s.kink_count,
         "X_fro": lambda s: s.X_fro,
         "lambda_star_G": lambda s: s.lambda_star_G,
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
     Monotone,
@@ -89,7 +90,13 @@ class MonotoneDeqState(ReluState):
             found = on_pattern(self.W, self.C, certificate, guess)
         found = found or self._split(certificate)
         self.model.pattern = found.mask
-        return replace(found, W_radius=self.W_radius, C_radius=self.C_radius)
+        return replace(found, W_radius=self.W_radius, C_radius=self.C_radius, support=self._support)
+
+    def _support(self) -> Support:
+        """B - B^T and 1 - m do not round to 0, but A^T A may."""
+        return Support(
+            product_support(self.A.T, self.A) | (self.W != 0), product_reach(self.U, self.X)
+        )
 
     def _split(self, certificate: Monotone) -> Equilibrium:
         """By the model's splitting; (3.1), Z <- relu(W Z + U X), need not converge."""

@@ -152,7 +152,9 @@ class OpteqModel:
 
     def objective(self, theta: Params) -> Objective:
         state = self.at(theta)
-        return Objective(state.loss.value, state.loss.error, state.gradient)
+        return Objective(
+            state.loss.value, state.loss.error, state.gradient, lambda: state.gradient_radius
+        )
 
     def explicit_gradient(self, theta: Params) -> Params:
         return opteq_oracle.gradient(self.at(theta))

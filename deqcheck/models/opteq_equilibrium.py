@@ -70,7 +70,15 @@ class FixedPoint:
     def noise(self, Z: np.ndarray) -> float:
         """Rounding of one evaluation; a prox does not enlarge errors but rounds once more."""
         _, moved, radius = self.network.visit(Z, 0.0)
-        return radius + rounding(len(Z), float(np.linalg.norm(moved) + np.linalg.norm(Z)))
+        own = rounding(len(Z), float(np.linalg.norm(moved) + np.linalg.norm(Z)))
+        return radius + own + (0.0 if self.prox is None else self.prox.noise(moved))
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        """Whether the derivative of the map is that at Z, curvature apart."""
+        if self.prox is None:
+            return self.network.piece_known(Z, radius)
+        _, moved, moved_radius = self.network.visit(Z, radius)
+        return self.network.piece_known(Z, radius) and self.prox.piece_known(moved, moved_radius)
 
     def solve(self, start: np.ndarray) -> Equilibrium:
         with np.errstate(all="ignore"):
@@ -143,8 +151,8 @@ class FixedPoint:
         systems = np.eye(len(Z)) - self.jacobians(Z)
         if not np.isfinite(systems).all():
             return np.full(len(systems), np.inf)
-        smallest = np.linalg.svd(systems, compute_uv=False)[:, -1]
-        return 1 / np.maximum(smallest - rounding(len(Z), 2.0), 0.0)
+        sigma = np.linalg.svd(systems, compute_uv=False)
+        return 1 / np.maximum(sigma[:, -1] - self.network.jacobian_rounding, 0.0)
 
     def _local_radius(self, Z: np.ndarray, total: float) -> float:
         """Newton-Kantorovich: beta^2 residual bend <= 1/2 puts the root within 2 beta residual."""
@@ -155,19 +163,7 @@ class FixedPoint:
         radius = 2 * worst * total
         if not worst * worst * total * self.network.bend <= 0.5:
             return np.inf
-        return radius if radius < self._piece_radius(Z) else np.inf
-
-    def _piece_radius(self, Z: np.ndarray) -> float:
-        """How far Z may move without any pre-activation crossing a kink."""
-        if self.prox is not None and not hasattr(self.prox, "hessian"):
-            return 0.0
-        free, stretch = np.inf, 1.0
-        for layer in self.network.layers:
-            margin = layer.s.kink_distance(layer.W @ Z + layer.drive)
-            free = min(free, margin / max(layer.norm * stretch, 1e-300))
-            stretch *= max(layer.lipschitz, 0.0)
-            Z = layer.f(Z)
-        return free
+        return radius if self.piece_known(Z, radius) else np.inf
 
     def _near_solutions(self, Z: np.ndarray) -> bool:
         """Whether the map rests at Z: a far iterate that drifts on does not."""

@@ -39,8 +39,7 @@ def summed(
         if isinstance(each, Pull):
             both = each.Z @ each.Q.T
             parts["Wo"] -= each.share * (Wo @ (both + both.T))
-            size = float(np.linalg.norm(Wo) * np.linalg.norm(each.Z) * np.linalg.norm(each.Q))
-            radii["Wo"] += each.share * rounding(sum(Wo.shape) + each.Z.shape[1], 2 * size)
+            radii["Wo"] += each.share * _pull_error(each, Wo)
             continue
         a, name = network.alpha, f"W{each.layer + 1}"
         seen = each.seen
@@ -57,6 +56,13 @@ def summed(
         parts[f"b{i + 1}"] = driven[i].sum(axis=1)
         radii[f"b{i + 1}"] = float(np.sqrt(columns)) * (error + rounding(columns, size))
     return Gradient(parts, radii)
+
+
+def _pull_error(each: Pull, Wo: np.ndarray) -> float:
+    """Of Wo (Z Q^T + Q Z^T)."""
+    Z, Q, W = (float(np.linalg.norm(a)) for a in (each.Z, each.Q, Wo))
+    moved = each.Z_error * (Q + each.Q_error) + Z * each.Q_error
+    return 2 * W * (moved + rounding(sum(Wo.shape) + each.Z.shape[1], Z * Q))
 
 
 def _outer_error(each: Piece, a: float) -> float:

@@ -104,6 +104,13 @@ class Network:
             for i in range(1, depth + 1)
         ]
 
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        """Whether the linear piece of every unit is known where Z is known up to the radius."""
+        if self.s.smooth:
+            return True
+        passes, _, _ = self.visit(Z, radius)
+        return not any(self.s.doubtful(p.A, p.A_error).any() for p in passes)
+
     def T(self, Z: np.ndarray) -> np.ndarray:
         for layer in self.layers:
             Z = layer.f(Z)
@@ -134,6 +141,12 @@ class Network:
     @cached_property
     def lipschitz(self) -> float:
         return float(np.prod([layer.lipschitz for layer in self.layers])) * (1 + 8 * EPS)
+
+    @cached_property
+    def jacobian_rounding(self) -> float:
+        """Of the entries of I - dT/dz, as a radius in the 2-norm."""
+        length = sum(sum(layer.W.shape) for layer in self.layers)
+        return errors.rounding(length, 1 + max(self.lipschitz, 1.0))
 
     @cached_property
     def bend(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -111,9 +112,11 @@ class OpteqState:
         matrices = np.eye(len(Q)) - jacobians
         v = np.linalg.solve(matrices.transpose(0, 2, 1), Q.T[:, :, None])[:, :, 0].T
         smallest = np.linalg.svd(matrices, compute_uv=False)[:, -1].min()
-        turned = self.network.bend * self.Z_radius + errors.rounding(2 * len(Q), 2.0)
-        inverse = 1 / max(float(smallest) - turned, 1e-300)
-        v_error = inverse * (error + turned * float(np.linalg.norm(v)))
+        turned = self.network.bend * self.Z_radius + self.network.jacobian_rounding
+        left = float(smallest) - turned
+        # On an unknown piece, or next to a singular one, nothing is known of the inverse.
+        known = left > 0 and self.map.piece_known(self.Z, self.Z_radius)
+        v_error = (error + turned * float(np.linalg.norm(v))) / left if known else np.inf
         if self.map.prox is not None:
             slopes = self.map.prox.prox_slopes(self.network.T(self.Z))
             v = np.einsum("jki,kj->ij", slopes, v)
@@ -134,6 +137,10 @@ class OpteqState:
     @property
     def gradient(self) -> Params:
         return self._gradient.parts
+
+    @property
+    def gradient_radius(self) -> float:
+        return math.hypot(*self._gradient.radii.values())
 
     @cached_property
     def gradient_norms(self) -> dict[str, Measured]:
@@ -191,8 +198,9 @@ class OpteqState:
         """max_j ||dT/dz_j||_2 at the state."""
         norms = np.linalg.svd(self.network.jacobians(self.Z), compute_uv=False)[:, 0]
         top = float(norms.max())
-        moved = self.network.bend * self.Z_radius
-        return Measured(top, moved + errors.rounding(len(self.Z), max(top, 1.0)))
+        known = self.network.piece_known(self.Z, self.Z_radius)
+        moved = self.network.bend * self.Z_radius if known else np.inf
+        return Measured(top, moved + self.network.jacobian_rounding)
 
     @cached_property
     def at_rest(self) -> Measured:

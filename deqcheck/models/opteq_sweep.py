@@ -45,10 +45,12 @@ class Sam:
         top = 1 - self.gamma * w.lambda_
         return max(abs(top), abs(top - self.gamma * self.R.smoothness)) * (1 + 8 * EPS)
 
-    def noise(self, size: float) -> float:
+    def noise(self, size: float, columns: int) -> float:
         """Rounding of S, or of its adjoint, at a state of this Frobenius norm."""
-        scale = (1 + 2 * self.gamma * self.R.smoothness) * size
-        return rounding(len(self.R.hessian), scale + self.gamma * float(np.linalg.norm(self.R.c)))
+        A = float(np.linalg.norm(self.R.A))
+        scale = (1 + 2 * self.gamma * A * A) * size
+        shift = self.gamma * A * float(np.linalg.norm(self.R.c)) * float(np.sqrt(columns))
+        return rounding(sum(self.R.A.shape), scale + shift)
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,10 @@ def iterate(
         passes, moved, moved_radius = network.visit(Z, radius)
         steps.append(Step(Z, passes, w))
         if sam is not None:
-            size = float(np.linalg.norm(Z))
-            pulled = sam.stretch(w) * radius + sam.noise(size)
-            moved = w.beta * sam.S(Z, w) + (1 - w.beta) * moved
+            noise = sam.noise(float(np.linalg.norm(Z)), Z.shape[1])
+            pulled, S = sam.stretch(w) * radius + noise, sam.S(Z, w)
+            size = float(np.linalg.norm(S) + np.linalg.norm(moved))
+            moved = w.beta * S + (1 - w.beta) * moved
             moved_radius = w.beta * pulled + (1 - w.beta) * moved_radius + rounding(1, size)
         Z, radius = moved, moved_radius
     return steps, Z, radius
@@ -98,6 +101,8 @@ class Pull(NamedTuple):
     Z: np.ndarray
     Q: np.ndarray
     share: float
+    Z_error: float
+    Q_error: float
 
 
 def through_layers(
@@ -109,13 +114,21 @@ def through_layers(
         P = layer.alpha * (layer.W @ Q)
         P_size, Q_size = float(np.linalg.norm(P)), float(np.linalg.norm(Q))
         P_error = layer.alpha * (layer.norm * error + rounding(len(Q), layer.frobenius * Q_size))
-        # On a linear piece the slope does not move with its argument.
-        bent = layer.s.curvature * seen.A_error * P_size if layer.s.smooth else 0.0
+        bent = _bent(layer, seen, P)
         Pd = layer.s.slope(seen.A) * P
         Pd_error = layer.s.slopes[1] * P_error + bent + rounding(2, P_size)
         yield Piece(i, Pd, Q, seen, Pd_error, error)
         error = _after(layer, Pd, Pd_error, Q_size, error)
         Q = layer.W.T @ Pd + (1 - layer.alpha) * Q
+
+
+def _bent(layer: Layer, seen: Pass, P: np.ndarray) -> float:
+    """What the radius of the pre-activations does to s'(A) o P. On a linear piece nothing, but
+    which piece may be open."""
+    if layer.s.smooth:
+        return layer.s.curvature * seen.A_error * float(np.linalg.norm(P))
+    low, high = layer.s.slopes
+    return (high - low) * float(np.linalg.norm(P[layer.s.doubtful(seen.A, seen.A_error)]))
 
 
 def _after(layer: Layer, Pd: np.ndarray, Pd_error: float, Q_size: float, error: float) -> float:
@@ -145,9 +158,11 @@ def backwards(
         below, below_error = before_layers(network, last)
         if sam is not None and beta:
             if sam.uses_output:
-                yield Pull(step.Z, Q, beta * sam.gamma)
-            size = float(np.linalg.norm(Q))
-            below = below + beta * sam.adjoint(Q, step.weights)
-            pulled = sam.stretch(step.weights) * error + sam.noise(size)
+                yield Pull(step.Z, Q, beta * sam.gamma, step.passes[0].Zin_error, error)
+            back = sam.adjoint(Q, step.weights)
+            size = float(np.linalg.norm(below) + np.linalg.norm(back))
+            below = below + beta * back
+            noise = sam.noise(float(np.linalg.norm(Q)), Q.shape[1])
+            pulled = sam.stretch(step.weights) * error + noise
             below_error += beta * pulled + rounding(1, size)
         Q, error = below, below_error

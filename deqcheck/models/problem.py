@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -17,11 +17,13 @@ Params = dict[str, np.ndarray]
 
 
 class Objective(NamedTuple):
-    """The loss above its infimum, the radius of that number, and the gradient."""
+    """The loss above its infimum, the radius of that number, and the gradient; on demand also the
+    gradient's Frobenius radius, for models that know it at little cost."""
 
     gap: float
     error: float
     gradient: Params
+    radius: Callable[[], float] | None = None
 
 
 class State(Protocol):
@@ -84,6 +86,11 @@ class Problem:
     @cached_property
     def start(self) -> Any:
         return self.model.at(self.theta0)
+
+    def gradient_radius(self, theta: Params, found: Objective) -> float:
+        if found.radius is not None:
+            return found.radius()
+        return float(self.model.at(theta).measure("gradient").error)
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

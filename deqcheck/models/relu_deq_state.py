@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors, well_posed
+from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.relu_equilibrium import (
     Certificate,
     Contraction,
@@ -37,7 +38,11 @@ class ReluDeqState(ReluState):
     def solve(self) -> Equilibrium:
         U, X = self.theta["U"], self.model.X
         size = float(np.linalg.norm(U) * np.linalg.norm(X))
-        return replace(self._solved(U @ X), C_radius=errors.rounding(self.model.d, size))
+        return replace(
+            self._solved(U @ X),
+            C_radius=errors.rounding(self.model.d, size),
+            support=lambda: Support(self.theta["W"] != 0, product_reach(U, X)),
+        )
 
     def _solved(self, C: np.ndarray) -> Equilibrium:
         W, q = self.theta["W"], float(self.q.high)

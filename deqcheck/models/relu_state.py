@@ -6,6 +6,7 @@ gradient is made from Z, r and the sensitivities V, whose column i is (I - J_i W
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
@@ -142,6 +143,10 @@ class ReluState(ABC):
         """The n-th singular value of Z (m x n): exactly 0 when m < n."""
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.equilibrium.error)
 
+    @property
+    def gradient_radius(self) -> float:
+        return math.hypot(*self.gradient_radii().values())
+
     @cached_property
     def gradient_norms(self) -> dict[str, Measured]:
         radii = self.gradient_radii()
@@ -194,7 +199,9 @@ class ReluModel(ABC):
 
     def objective(self, theta: Params) -> Objective:
         state = self.at(theta)
-        return Objective(state.loss.value, state.loss.error, state.gradient)
+        return Objective(
+            state.loss.value, state.loss.error, state.gradient, lambda: state.gradient_radius
+        )
 
     def kinks(self, theta: Params) -> Kinks:
         state = self.at(theta)

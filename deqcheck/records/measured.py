@@ -137,6 +137,11 @@ def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
     return x if isinstance(x, Measured) else Measured(x, error, how)
 
 
+def between(low: float, high: float, how: str = "") -> Measured:
+    """Anything from low to high (whose sum and difference are exact, as those of counts are)."""
+    return Measured((low + high) / 2, (high - low) / 2, how)
+
+
 def _times(a: Any, b: Any) -> Any:
     """Product with 0 * inf = 0: an exact zero factor removes the other side's uncertainty."""
     return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))

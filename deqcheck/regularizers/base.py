@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from deqcheck.fields import Refusal
+from deqcheck.linalg.errors import rounding, singular_values
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,23 @@ class Quadratic:
         """(I + A^T A)^-1 (z + A^T c)."""
         moved = Z + (self.A.T @ self.c)[:, None]
         return np.linalg.solve(np.eye(len(Z)) + self.hessian, moved)
+
+    @cached_property
+    def _inverse(self) -> float:
+        """At least the norm of (I + A^T A)^-1."""
+        if self.A.shape[0] < self.A.shape[1]:
+            return 1.0
+        return 1 / (1 + max(float(singular_values(self.A).low[-1]), 0.0) ** 2)
+
+    def noise(self, Z: np.ndarray) -> float:
+        """Rounding of the prox at Z: of its right side, and of a solve with I + A^T A."""
+        A, out = float(np.linalg.norm(self.A)), float(np.linalg.norm(self.prox(Z)))
+        shift = A * float(np.linalg.norm(self.c)) * float(np.sqrt(Z.shape[1]))
+        scale = shift + float(np.linalg.norm(Z)) + (1 + A * A) * out
+        return self._inverse * rounding(sum(self.A.shape), scale)
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        return True
 
     def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
         """The Jacobian of the prox at each column (N x m x m)."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.fields import number
+from deqcheck.linalg.errors import rounding
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,13 @@ class L1:
 
     def prox(self, Z: np.ndarray) -> np.ndarray:
         return np.sign(Z) * np.maximum(np.abs(Z) - self.weight, 0.0)
+
+    def noise(self, Z: np.ndarray) -> float:
+        """|z| - weight rounds once."""
+        return rounding(1, float(np.linalg.norm(Z)))
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        return bool((np.abs(np.abs(Z) - self.weight) > radius).all())
 
     def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
         kept = (np.abs(Z) > self.weight).astype(float)

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "targets": {"targets"} | FOUNDATION,
     "inits": {"inits"} | FOUNDATION,
     "activations": {"activations"} | FOUNDATION,
-    "regularizers": {"regularizers"} | FOUNDATION,
+    "regularizers": {"regularizers", "linalg"} | FOUNDATION,
     "models": {"models", "linalg", "losses", "activations", "regularizers"} | FOUNDATION,
     "dynamics": {"dynamics", "models", "linalg"} | FOUNDATION,
     "theorems": {"theorems", "linalg", "models", "dynamics", "regularizers", "gradcheck"}
@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "search": {"theorems", "models", "records"},
     "gradcheck": {"models", "records"},
     "environment": {"__init__"},
-    "trials": {"store", "theorems", "models", "__init__"},
+    "trials": {"store", "theorems", "models", "environment"},
     "engine": {"theorems", "dynamics", "models", "store", "trials", "environment"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
     "ci": {"ci", "store", "case", "engine", "environment", "report", "models"} | FOUNDATION,

@@ -82,7 +82,7 @@ def test_what_changes_the_numbers_is_computed_anew(deqcheck, write, tmp_path, mo
     store = tmp_path / "store"
     deqcheck("ci", write("a"), "--store", store)
     if change == "source":
-        monkeypatch.setattr("deqcheck.ci.single._source", lambda: "another")
+        monkeypatch.setattr("deqcheck.ci.single.source", lambda: "another")
     if change == "environment":
         monkeypatch.setattr("deqcheck.environment._blas", lambda: "another")
     deqcheck("ci", write("a", seed=int(change == "seed")), "--store", store)

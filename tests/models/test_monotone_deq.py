@@ -116,7 +116,7 @@ def test_only_a_kink_whose_slope_matters_counts(monotone: Builder) -> None:
     arrays: dict[str, Any] = {"A": 0.5 * np.eye(2), "B": np.zeros((2, 2)), "U": [[1.0], [0.0]]}
     for u, count in (([1.0, 0.0], 0), ([1.0, 1.0], 1)):
         p = monotone(2, 1, 1, 1.0, X=[[1.0]], u=u, **arrays)
-        assert p.start.equilibrium.kink_count == 1
+        assert p.start.equilibrium.exact_zeros.sum() == 1
         assert p.model.kinks(p.theta0).zeros == count
         assert len(p.start.warnings) == count
     near = monotone(2, 1, 1, 1.0, X=[[1.0]], u=[1.0, 1.0], **{**arrays, "U": [[1.0], [1e-14]]})

@@ -188,6 +188,75 @@ def test_the_certified_equilibrium_error_covers_the_truth(norm: float) -> None:
             assert off <= solved.error
 
 
+@pytest.mark.parametrize(("seed", "weight"), [(37, 1e6), (3, 1e-2)])
+def test_the_certified_error_covers_an_ill_conditioned_prox(seed: int, weight: float) -> None:
+    """Z = prox_R(T(Z)) in 50 digits, R = |A z - c|^2/2."""
+    r = np.random.default_rng(seed)
+    data, theta = arrays(seed, 2, 2, 1, 1, 1, 1, s=0.9)
+    A, c = np.sqrt(weight) * r.normal(size=(2, 2)), r.normal(size=2)
+    R = {"kind": "least-squares", "A": A.tolist(), "c": c.tolist()}
+    p = problem(data, theta, alpha=0.7, activation="relu", solver="implicit", prox=R)
+    with mp.workdps(50):
+        W, U, b, X, M, shift = (
+            mp.matrix(a.tolist())
+            for a in (*(theta[n] for n in ("W1", "U1", "b1")), data["X"], A, c)
+        )
+        inverse, share = (mp.eye(2) + M.T * M) ** -1, mp.mpf(0.7)
+        z = mp.matrix(p.start.Z.tolist())
+        for _ in range(1200):
+            active = (W * z + U * X + b).apply(lambda t: max(t, mp.mpf(0)))
+            z = inverse * (share * (W.T * active) + (1 - share) * z + M.T * shift)
+        off = mp.norm(z - mp.matrix(p.start.Z.tolist()))
+        assert off <= p.start.Z_radius <= 1e-6 * (1 + mp.norm(z))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "hardtanh"])
+@pytest.mark.parametrize("regularizer", ["output", {"kind": "distance", "center": [1e3, 1e3]}])
+def test_sam_gradients_lie_inside_their_radii(activation: str, regularizer: Any) -> None:
+    """The gradient by Wo and b1 in 50 digits, two outputs."""
+    data, theta = arrays(5, 2, 2, 1, 2, 1, 2, s=3.0)
+    sam = {"beta": 0.5, "gamma": 0.1, "regularizer": regularizer}
+    p = problem(data, theta, alpha=0.7, activation=activation, iterations=3, sam=sam)
+    with mp.workdps(50):
+        exact = {name: mp.matrix(a.tolist()) for name, a in theta.items()}
+        for name in ("Wo", "b1"):
+            off = mp_slopes(p, exact, name, activation) - pack({name: p.start.gradient[name]})
+            assert mp.sqrt(mp.fsum(x**2 for x in off)) <= p.start._gradient.radii[name]
+
+
+def mp_slopes(p: Problem, theta: dict[str, mp.matrix], name: str, activation: str) -> np.ndarray:
+    """Central differences of the loss of one layer with SAM, in the order of pack."""
+    s = {
+        "tanh": mp.tanh,
+        "relu": lambda t: max(t, mp.mpf(0)),
+        "hardtanh": lambda t: min(max(t, mp.mpf(-1)), mp.mpf(1)),
+    }[activation]
+    X, Y, Z0 = (mp.matrix(a.tolist()) for a in (p.model.X, p.model.Y, p.model.Z0))
+    sam, a, ones = p.start.sam, mp.mpf(p.model.alpha), mp.ones(1, X.cols)
+
+    def loss() -> mp.mpf:
+        Z = Z0
+        R = theta["Wo"] if sam.uses_output else mp.matrix(sam.R.A.tolist())
+        for w in sam.weights:
+            active = (theta["W1"] * Z + theta["U1"] * X + theta["b1"] * ones).apply(s)
+            moved = a * (theta["W1"].T * active) + (1 - a) * Z
+            pull = R.T * (R * Z - mp.matrix(sam.R.c.tolist()) * ones)
+            pulled = (1 - mp.mpf(sam.gamma) * w.lambda_) * Z - mp.mpf(sam.gamma) * pull
+            Z = mp.mpf(w.beta) * pulled + (1 - mp.mpf(w.beta)) * moved
+        return mp.fsum(x**2 for x in theta["Wo"] * Z - Y) / 2
+
+    matrix, h, out = theta[name], mp.mpf(10) ** -20, []
+    for i in range(matrix.rows):
+        for j in range(matrix.cols):
+            kept, ends = matrix[i, j], []
+            for sign in (1, -1):
+                matrix[i, j] = kept + sign * h
+                ends.append(loss())
+            matrix[i, j] = kept
+            out.append((ends[0] - ends[1]) / (2 * h))
+    return np.array(out)
+
+
 def scalar(w: float, c: float, **fields: Any) -> Problem:
     data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
     return problem(data, parameters([[[w]]], [[[0.0]]], [[c]], [[1.0]]), **fields)

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -204,6 +205,30 @@ def test_a_stopped_run_goes_on_from_the_store(population: Problem, tmp_path: Pat
     Stopping.calls = 0
     tally(Stopping("printed", {"seeds": 4 * trials.BATCH}), population, resolved, store)
     assert Stopping.calls == trials.BATCH
+
+
+def test_results_of_another_deqcheck_are_not_taken_over(
+    population: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s, store = Stopping("printed", {"seeds": trials.BATCH}), Store(tmp_path)
+    Stopping.calls, Stopping.last = 0, 10**9
+    tally(s, population, {}, store)
+    monkeypatch.setattr(trials, "source", lambda: "another")
+    tally(s, population, {}, store)
+    assert Stopping.calls == 2 * trials.BATCH
+    # Nor those of other constants or of the other edition.
+    tally(Stopping("printed", {"seeds": trials.BATCH, "eps": 0.1}), population, {}, store)
+    tally(Stopping("corrected", {"seeds": trials.BATCH}), population, {}, store)
+    assert Stopping.calls == 4 * trials.BATCH
+
+
+@pytest.mark.parametrize("yes", [0, 1, 17, 199])
+def test_the_interval_in_forty_digits(yes: int) -> None:
+    """P(X <= yes) at the upper end, as an incomplete beta integral."""
+    with mp.workdps(40):
+        end = mp.mpf(upper_end(yes, 200))
+        tail = mp.betainc(200 - yes, yes + 1, 0, 1 - end, regularized=True)
+        assert abs(tail / (mp.mpf(MISSED) / 2) - 1) < 1e-9
 
 
 @pytest.mark.parametrize("seeds", [0, -1, 2.5, 1e9])

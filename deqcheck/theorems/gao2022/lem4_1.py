@@ -134,7 +134,7 @@ class SigmaMin(Dense):
             "sigma_Z": state.sigma_min_Z,
             "sigma_X": errors.nth_singular_value(state.X, state.N),
             "p_min": _shortest(state.P, state.V_radius),
-            "Ep_min": _shortest(state.on * state.P, state.V_radius),
+            "Ep_min": _shortest(state.on * state.P, state.EP_radius),
             "Db_min": _shortest(active * state.b, 0.0),
         }
         for check in self._asked(bool(known["D_min"]), bool(known["DE_min"])):
@@ -156,7 +156,7 @@ class SigmaMin(Dense):
         longest_P, longest_Z, longest_X = (_longest(a) for a in (P, Z, state.X))
         dZ = state.equilibrium.error
         dM = state.gamma * (longest_Z * dP + longest_P * dZ + dP * dZ) + 4 * EPS * _size(M)
-        dPi = longest_X * dP + 4 * EPS * _size(Pi)
+        dPi = longest_X * state.EP_radius + 4 * EPS * _size(Pi)
         return {
             "sigma_M": errors.nth_singular_value(M, N, dM),
             "sigma_Pi": errors.nth_singular_value(Pi, N, dPi),

@@ -48,4 +48,4 @@ class OffKinks(Dense):
     smooth = Check("not on a kink", "kinks == 0", "setting")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kinks=float(p.start.kinks.zeros))
+        yield self.smooth(kinks=p.start.kinks_in_the_way)

@@ -12,7 +12,7 @@ from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check, Cite, Statement
 
 PAPER = "Hieu 2022"
@@ -86,15 +86,9 @@ def told_apart(claim: Claim) -> Claim:
 
 
 def consecutive(p: Problem, run: Trajectory) -> dict[str, Measured]:
-    """gap and gap_next for every step but the last.
-
-    A bound for one step holds from any point: only the evaluation of the two gaps and the rounding
-    of the step between them count.
-    """
-    gap = Measured(run.gap.value, run.local_error)
-    size = sum(float(np.linalg.norm(a)) for a in p.theta0.values())
-    stepped = gap[1:].widened(EPS * size * run.gradient[1:])
-    return {"gap": gap[:-1], "gap_next": stepped}
+    """gap and gap_next for every step but the last."""
+    gap, stepped = run.one_step
+    return {"gap": gap, "gap_next": stepped}
 
 
 def drift(run: Trajectory) -> np.ndarray:

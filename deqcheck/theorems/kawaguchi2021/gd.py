@@ -62,15 +62,11 @@ class GradientDescentRate(ExponentialBounds):
             yield from self.bound_curves(p, run)
             return
         at = _steps_with_successor(run)
-        # The inequality holds from any point, so only the evaluation of the two gaps and the
-        # rounding of one step count.
-        gap = Measured(run.gap.value, run.local_error)
-        size = sum(float(np.linalg.norm(a)) for a in p.theta0.values())
-        stepped = gap[at + 1].widened(EPS * size * run.gradient[at + 1])
+        gap, stepped = run.one_step
         yield self.contraction.sampled(
             run.k[at],
             run.t[at],
-            gap_next=stepped,
+            gap_next=stepped[at],
             gap=gap[at],
             step=p.step,
             beta=curvature(p, run),

@@ -9,7 +9,7 @@ import numpy as np
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Statement
 from deqcheck.theorems.xie2021.common import cite
 
@@ -41,10 +41,7 @@ class Certificate(Statement):
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         if not p.step or len(run.k) < 2:
             return
-        # From any point: only the evaluation of the two losses and the rounding of a step count.
-        gap = Measured(run.gap.value, run.local_error)
-        size = float(np.sqrt(sum(float(np.vdot(a, a)) for a in p.theta0.values())))
-        after = gap[1:].widened(4 * EPS * size * run.gradient[1:])
+        gap, after = run.one_step
         slope = run.series["gradient"]
         at = slope.k[slope.k < run.k[-1]]
         yield self.descent.sampled(
@@ -56,7 +53,7 @@ class Certificate(Statement):
             gradient=slope.value[: len(at)],
         )
         if len(at) < len(after):
-            yield self.falls.sampled(run.k[:-1], run.t[:-1], gap_next=after, gap=gap[:-1])
+            yield self.falls.sampled(run.k[:-1], run.t[:-1], gap_next=after, gap=gap)
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         series = run.series["lambda_min_JJt"]

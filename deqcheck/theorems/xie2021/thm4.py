@@ -135,7 +135,7 @@ class Theorem4(Pointwise):
         pulls = [float(np.linalg.norm(sam.R.gradient(Z))) for Z, _ in (*rests, (zbar.Z, 0.0))]
         slope = max(pulls) + float(lambdas.max()) * (top + float(norms.max())) + sam.R.smoothness
         noise = np.array([slope * (error + zbar.error) for _, error in rests])
-        noise += sam.noise(1 + top) * (1 + slope)
+        noise += sam.noise(1 + top, zbar.Z.shape[1]) * (1 + slope)
         return self.selection.sampled(
             k,
             k.astype(float),
@@ -219,4 +219,4 @@ def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray
 
 def _noise(p: Problem, sam: Sam, Z: np.ndarray) -> float:
     size = float(np.linalg.norm(Z))
-    return sam.noise(size) + sum(work(layer, size) for layer in p.start.network.layers)
+    return sam.noise(size, Z.shape[1]) + sum(work(layer, size) for layer in p.start.network.layers)

@@ -1,0 +1,86 @@
+"""A second run beside a descent, which shows what rounding may have done to it.
+
+Let e_k be the distance of the computed parameters from those of exact arithmetic. One step takes it
+to M_k e_k plus what the step itself loses: the rounding of the update and the error of the
+gradient. M_k is not known, so a companion is pushed off by at least as much as a step may lose,
+partly at random and partly straight away from the run (errors that always fall to the same side),
+and its distance is measured.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from deqcheck.dynamics.recorder import SAFETY
+from deqcheck.models.problem import Params, Problem, gradient_norm
+from deqcheck.records.measured import EPS
+from deqcheck.seeds import rng
+
+# How many random patterns of signs the companion cycles through.
+PATTERNS = 61
+# A companion pushed by chance across the one direction that grows falls short of the run's own
+# error, by a factor f with a probability of about 1/f. Where distances grow, the factor of safety
+# grows with them, by no more than this.
+UNLUCKY = 1e3
+# Errors above this share of the parameters no longer follow the linear law above; nor do they where
+# a run has left the scale on which it began (an exponential knows no larger one than 1).
+LINEAR = 1e-3
+
+
+class Companion:
+    def __init__(self, problem: Problem, step: float):
+        self.step = step
+        self.theta = {name: a.copy() for name, a in problem.theta0.items()}
+        self._patterns = _signs(problem)
+        # The distance from the run, all pushes together, and the largest quotient of the two.
+        self.distance, self._pushed, self._growth = 0.0, 0.0, 1.0
+        # What the last step may have lost.
+        self.push = 0.0
+        self._scale = max(1.0, gradient_norm(self.theta))
+        self.lost = False
+
+    @property
+    def grown(self) -> float:
+        """By how much more than usual the companion's distance may fall short of the error."""
+        return math.inf if self.lost else min(self._growth, UNLUCKY)
+
+    def follow(self, k: int, theta: Params, slope: float, radius: float, gradient: Params) -> None:
+        """From step k to the next, where the run has arrived at theta with a gradient of norm
+        `slope` known up to `radius`; `gradient` is the companion's own."""
+        size = gradient_norm(theta)
+        self.push = EPS * (size + self.step * slope) + self.step * radius
+        # Where the gradient is not known, as on a kink, neither is what follows.
+        self.lost = self.lost or not math.isfinite(self.push)
+        if self.lost:
+            return
+        self.theta = self._disturbed(self._patterns[k % PATTERNS], radius, gradient)
+        away = {name: a - theta[name] for name, a in self.theta.items()}
+        distance = gradient_norm(away)
+        if distance > 0:
+            further = self.push / distance
+            self.theta = {name: a + further * away[name] for name, a in self.theta.items()}
+        self.distance = distance + self.push if distance > 0 else 0.0
+        self._pushed += 2 * self.push
+        if self.distance > self._growth * self._pushed:
+            self._growth = self.distance / self._pushed
+        self.lost = not SAFETY * self.grown * self.distance <= LINEAR * min(size, self._scale)
+
+    def _disturbed(self, signs: Params, radius: float, gradient: Params) -> Params:
+        out = {}
+        for name, a in self.theta.items():
+            g = gradient[name]
+            moved = a - self.step * g
+            # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
+            lost = (self.step * radius / math.sqrt(a.size)) * (g != 0)
+            out[name] = moved + (EPS * np.abs(moved) + lost) * signs[name]
+        return out
+
+
+def _signs(problem: Problem) -> list[Params]:
+    stream = rng(problem.seed, "gd.rounding")
+    return [
+        {name: stream.choice((-1.0, 1.0), a.shape) for name, a in problem.theta0.items()}
+        for _ in range(PATTERNS)
+    ]
