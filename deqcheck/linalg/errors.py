@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg import smallest
 from deqcheck.records.measured import EPS, Measured
 
 
@@ -65,6 +66,9 @@ def nth_singular_value(a: np.ndarray, count: int, radius: float = 0.0) -> Measur
     """The `count`-th singular value: exactly 0 when the matrix has fewer."""
     if min(a.shape) < count:
         return Measured(0.0)
+    last = smallest.smallest_singular_value(a) if count == a.shape[1] >= smallest.LARGE else None
+    if last is not None:
+        return Measured(last.value, last.error + radius, last.how)
     s = singular_values(a, radius)[count - 1]
     return Measured(max(s.value, 0.0), s.error, s.how)
 
