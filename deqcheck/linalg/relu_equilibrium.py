@@ -16,6 +16,8 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
+from deqcheck.linalg import fixed_point
+from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import rounding
 from deqcheck.records.measured import EPS, Measured
 
@@ -24,59 +26,14 @@ POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
 SWEEPS = 20_000
+# From this width on, sweeps cost less than factorising the patterns, unless they need too many.
+WIDE, ENOUGH = 64, 300
+# Iterations stop where the residual is this small a part of what rounding adds to it anyway.
+BELOW_NOISE = 1 / 16
 
 
 def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0.0)
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """||W||_2 <= q < 1: any Z lies within ||Z - relu(W Z + C)||/(1 - q) of the equilibrium."""
-
-    q: float
-
-    def radius(self, residual: float) -> float:
-        return residual / (1 - self.q) if self.q < 1 else np.inf
-
-    @property
-    def inverse(self) -> float:
-        """Bound on ||(I - J W)^-1 J|| for every diagonal J with entries in [0, 1]."""
-        return 1 / (1 - self.q) if self.q < 1 else np.inf
-
-
-@dataclass(frozen=True)
-class Monotone:
-    """sym(I - W) >= modulus I. With r = Z - relu(W Z + C), Z - r solves the equation for C + W r,
-    so the error is at most ||r|| (1 + ||W||/modulus)."""
-
-    modulus: float
-    norm: float
-
-    def radius(self, residual: float) -> float:
-        return residual * (1 + self.norm / self.modulus)
-
-    @property
-    def inverse(self) -> float:
-        return 1 / self.modulus
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """||(I - D W)^-1|| <= bound for every diagonal D with entries in [0, 1]: the difference of Z
-    and the equilibrium is (I - D W)^-1 (Z - relu(W Z + C)) for such a D in every column."""
-
-    bound: float
-
-    def radius(self, residual: float) -> float:
-        return self.bound * residual
-
-    @property
-    def inverse(self) -> float:
-        return self.bound
-
-
-Certificate = Contraction | Monotone | Bounded
 
 
 class Patterns:
@@ -139,11 +96,13 @@ class Equilibrium:
     W_radius: float = 0.0
     # The factorised systems of its own pattern, where the solver left them behind.
     factored: Patterns | None = None
+    # W Z + C, likewise.
+    pre_activations: np.ndarray | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
         """Pre-activations."""
-        return self.W @ self.Z + self.C
+        return self.W @ self.Z + self.C if self.pre_activations is None else self.pre_activations
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -157,9 +116,9 @@ class Equilibrium:
     @cached_property
     def residual_noise(self) -> float:
         """Rounding of the residual's own evaluation, and what W itself is unsure of."""
-        Z_norm = float(np.linalg.norm(self.Z))
-        size = np.linalg.norm(self.W) * Z_norm + np.linalg.norm(self.C)
-        return rounding(1, float(np.sqrt(len(self.W)) * size)) + self.W_radius * Z_norm
+        W_size, C_size = float(np.linalg.norm(self.W)), float(np.linalg.norm(self.C))
+        own = _noise(W_size, C_size, self.Z)
+        return own + self.W_radius * float(np.linalg.norm(self.Z))
 
     @cached_property
     def error(self) -> float:
@@ -184,23 +143,54 @@ class Equilibrium:
         """Pre-activations that are exactly zero."""
         return int(np.sum(self.H == 0))
 
-    def sensitivities(self, a: np.ndarray) -> tuple[np.ndarray, float]:
+    def sensitivities(
+        self, a: np.ndarray, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, float]:
         """V with columns (I - J W^T)^-1 J a, and its Frobenius radius (on the computed pattern)."""
-        patterns = self.factored or Patterns(self.W, self.mask)
-        if patterns.cost() <= POLISH_BUDGET:
-            V = patterns.adjoint(a)
+        W_size = float(np.linalg.norm(self.W))
+
+        def noise(V: np.ndarray) -> float:
+            return rounding(1, float(np.sqrt(len(a)) * (1 + W_size) * np.linalg.norm(V)))
+
+        found = None
+        if self.factored is None and len(a) >= WIDE:
+            found = self._accelerated_adjoint(a, start, lambda V: BELOW_NOISE * noise(V))
+        if found is not None:
+            V, defect = found.x, found.residual
         else:
-            V = _iterate_adjoint(self.W, self.mask, a)
-        defect = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
-        noise = rounding(
-            1, float(np.sqrt(len(a)) * (1 + np.linalg.norm(self.W)) * np.linalg.norm(V))
-        )
-        noise += EPS * float(np.linalg.norm(self.mask * a[:, None]))
-        noise += self.W_radius * float(np.linalg.norm(V))
+            V = self._exact_adjoint(a)
+            off = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
+            defect = float(np.linalg.norm(off))
         if np.any((self.H != 0) & (np.abs(self.H) <= self.H_error)):
             # Which side of the kink a unit is on is not known, so neither are its slopes.
             return V, np.inf
-        return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
+        size = float(np.linalg.norm(V))
+        total = noise(V) + EPS * self._read_out_size(a) + self.W_radius * size
+        return V, (defect + total) * self.certificate.inverse
+
+    def _read_out_size(self, a: np.ndarray) -> float:
+        """|J a| over all samples."""
+        return float(np.sqrt(self.mask.sum(axis=1) @ (a * a)))
+
+    def _exact_adjoint(self, a: np.ndarray) -> np.ndarray:
+        patterns = self.factored or Patterns(self.W, self.mask)
+        if patterns.cost() <= POLISH_BUDGET:
+            return patterns.adjoint(a)
+        return _iterate_adjoint(self.W, self.mask, a)
+
+    def _accelerated_adjoint(
+        self, a: np.ndarray, start: np.ndarray | None, floor: Callable[[np.ndarray], float]
+    ) -> fixed_point.Found | None:
+        mask, column = self.mask, a[:, None]
+
+        def sweep(V: np.ndarray) -> np.ndarray:
+            new = self.W.T @ V
+            new += column
+            new *= mask
+            return new
+
+        first = mask * (column if start is None else start)
+        return fixed_point.solve(sweep, first, floor, ENOUGH)
 
 
 def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -222,7 +212,38 @@ def picard(
     def sweep(Z: np.ndarray) -> np.ndarray:
         return relu(W @ Z + C)
 
-    return _settle(W, C, certificate, sweep, relu(C) if start is None else start)
+    Z = relu(C) if start is None else start
+    if len(W) >= WIDE and isinstance(certificate, Contraction):
+        found = _accelerated(W, C, certificate, Z)
+        if found is not None:
+            return found
+    return _settle(W, C, certificate, sweep, Z)
+
+
+def _accelerated(
+    W: np.ndarray, C: np.ndarray, certificate: Certificate, Z: np.ndarray
+) -> Equilibrium | None:
+    W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
+    H = C
+
+    def sweep(Z: np.ndarray) -> np.ndarray:
+        nonlocal H
+        H = W @ Z
+        H += C
+        return relu(H)
+
+    def floor(Z: np.ndarray) -> float:
+        return BELOW_NOISE * _noise(W_size, C_size, Z)
+
+    found = fixed_point.solve(sweep, Z, floor, ENOUGH)
+    if found is None:
+        return None
+    return Equilibrium(W, C, found.x, certificate, found.sweeps, pre_activations=H)
+
+
+def _noise(W_size: float, C_size: float, Z: np.ndarray) -> float:
+    """Rounding of the residual's own evaluation."""
+    return rounding(1, float(np.sqrt(len(Z)) * (W_size * np.linalg.norm(Z) + C_size)))
 
 
 def peaceman_rachford(

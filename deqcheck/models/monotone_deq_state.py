@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
-    Monotone,
     Patterns,
     forward_backward,
     on_pattern,

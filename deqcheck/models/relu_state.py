@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.relu_equilibrium import Equilibrium
+from deqcheck.linalg.certificates import Certificate, Contraction
+from deqcheck.linalg.memory import Memory
+from deqcheck.linalg.relu_equilibrium import WIDE, Equilibrium, picard
 from deqcheck.models.problem import Kinks, NotCertified, Objective, Params
 from deqcheck.records.measured import EPS, Measured, measured
 
@@ -64,6 +66,15 @@ class ReluState(ABC):
             )
         return found
 
+    def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
+        """From the last equilibria where sweeps dominate the cost."""
+        if len(W) < WIDE or not isinstance(certificate, Contraction):
+            return picard(W, C, certificate)
+        memory = self.model.memory
+        found = picard(W, C, certificate, memory.start(W, C))
+        memory.keep(W, C, found.Z)
+        return found
+
     @property
     def Z(self) -> np.ndarray:
         return self.equilibrium.Z
@@ -90,7 +101,10 @@ class ReluState(ABC):
 
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
-        return self.equilibrium.sensitivities(self.a)
+        memory = self.model.memory
+        V, radius = self.equilibrium.sensitivities(self.a, memory.adjoint_start(self.Z))
+        memory.keep_adjoint(self.Z, V)
+        return V, radius
 
     @property
     def V(self) -> np.ndarray:
@@ -185,6 +199,11 @@ class ReluModel(ABC):
     loss_kind = "half-square"
     y: np.ndarray
     infimum = Measured(0.0)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The last equilibria: starts for the next one."""
+        return Memory()
 
     @abstractmethod
     def at(self, theta: Params) -> Any: ...

@@ -1,0 +1,121 @@
+"""Accelerated sweeps and remembered starts of wide equilibria against the slow way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deqcheck.linalg import fixed_point, relu_equilibrium
+from deqcheck.linalg.certificates import Contraction
+from deqcheck.linalg.memory import Memory
+from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
+from deqcheck.losses.half_square import HalfSquare
+from deqcheck.models.implicit_relu import ImplicitRelu
+from deqcheck.models.relu_deq import ReluDeq
+
+M, N, D = 80, 12, 5
+
+
+def wide(seed: int, q: float, symmetric: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    r = np.random.default_rng(seed)
+    W = r.normal(size=(M, M))
+    W = W + W.T if symmetric else W
+    return W * (q / np.linalg.norm(W, 2)), r.normal(size=(M, N))
+
+
+def slowly(W: np.ndarray, C: np.ndarray, q: float) -> Equilibrium:
+    """Polished on the active set, as narrow equilibria are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relu_equilibrium, "WIDE", 10**9)
+        found = picard(W, C, Contraction(q))
+        assert found.factored is not None
+        return found
+
+
+@pytest.mark.parametrize("q", [0.3, 0.9, 0.99])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_accelerated_sweeps_agree_with_the_active_set(q: float, symmetric: bool, seed: int) -> None:
+    W, C = wide(seed, q, symmetric)
+    fast, slow = picard(W, C, Contraction(q)), slowly(W, C, q)
+    assert np.linalg.norm(fast.Z - slow.Z) <= fast.error + slow.error
+    # Stopping below the noise costs at most a sixteenth of the certified error.
+    assert fast.error <= 1.3 * slow.error
+    a = np.random.default_rng(seed).normal(size=M)
+    (V, radius), (V_slow, radius_slow) = fast.sensitivities(a), slow.sensitivities(a)
+    assert np.linalg.norm(V - V_slow) <= radius + radius_slow
+    assert radius <= 1.3 * radius_slow
+
+
+def test_a_slow_mode_takes_few_sweeps() -> None:
+    """Plain sweeps would need log(1e-13)/log(0.999), about 30000."""
+    W, C = wide(0, 0.3)
+    u = np.full((M, 1), M**-0.5)
+    P = np.eye(M) - u @ u.T
+    W = P @ W @ P + 0.999 * u @ u.T
+    found = picard(W, np.abs(C), Contraction(0.9991))
+    assert found.sweeps < 60
+    truth = slowly(W, np.abs(C), 0.9991)
+    assert np.linalg.norm(found.Z - truth.Z) <= found.error + truth.error
+
+
+def test_a_map_that_is_no_contraction_ends_without_an_answer() -> None:
+    with np.errstate(all="ignore"):
+        start = np.ones((3, 2))
+        assert fixed_point.solve(lambda x: x**2 + 10, start, lambda x: 1e-12, 500) is None
+        rotated = np.array([[0.0, 1.0], [-1.0, 0.0]])
+        none = fixed_point.solve(lambda x: np.sign(rotated @ x) + 0.1, start[:2], lambda x: 0, 99)
+        assert none is None
+
+
+def models() -> list[tuple[object, dict[str, np.ndarray]]]:
+    r = np.random.default_rng(3)
+    X, y, a = r.normal(size=(D, N)), r.normal(size=N), r.normal(size=M) / M**0.5
+    W, U = wide(4, 0.8)[0], r.normal(size=(M, D))
+    deq = ReluDeq().build({"X": X, "y": y}, HalfSquare())
+    implicit = ImplicitRelu(gamma=0.5).build({"X": X.T.copy(), "y": y}, HalfSquare())
+    return [(deq, {"W": W, "U": U, "a": a}), (implicit, {"W": U.T, "A": W, "b": a})]
+
+
+@pytest.mark.parametrize("model, theta", models(), ids=["relu-deq", "implicit-relu"])
+def test_what_a_model_remembers_does_not_change_its_answers(model, theta) -> None:  # type: ignore[no-untyped-def]
+    """Along a path, after a jump, and back: always within the bars of a model without memory."""
+    r = np.random.default_rng(5)
+    direction = {name: r.normal(size=x.shape) * 0.01 / M**0.5 for name, x in theta.items()}
+    for t in [0.0, 0.01, 0.02, 0.02, 0.03, 0.9, 0.91, -1.0, 0.0]:
+        here = {name: theta[name] + t * direction[name] for name in theta}
+        state = model.at(here)
+        model.memory, memory = Memory(), model.memory
+        fresh = model.at(here)
+        pairs = [(fresh.gradient, fresh.gradient_radii(), fresh.loss)]
+        model.memory = memory
+        pairs.append((state.gradient, state.gradient_radii(), state.loss))
+        (g, radii, loss), (g2, radii2, loss2) = pairs
+        for name in theta:
+            assert np.linalg.norm(g[name] - g2[name]) <= radii[name] + radii2[name]
+            # The norm bound of a remembered W may leave 0.8 of 1 - ||W||, twice in a product.
+            assert radii2[name] <= 1.1 * radii[name] / 0.8**2
+        assert abs(loss.value - loss2.value) <= loss.error + loss2.error
+
+
+def test_remembered_starts_save_sweeps() -> None:
+    W, C = wide(0, 0.9)
+    memory, sweeps = Memory(), []
+    for k in range(5):
+        here = C * (1 + 1e-6 * k)
+        found = picard(W, here, Contraction(0.9), memory.start(W, here))
+        memory.keep(W, here, found.Z)
+        sweeps.append(found.sweeps)
+    assert max(sweeps[2:]) < sweeps[0] / 3
+
+
+def test_norm_bounds_hold_along_a_path() -> None:
+    W, _ = wide(0, 0.9)
+    memory, r = Memory(), np.random.default_rng(1)
+    for _ in range(30):
+        W = W + 1e-4 * r.normal(size=W.shape) / M**0.5
+        norm = np.linalg.norm(W, 2)
+        bound = memory.norm_bound(W)
+        assert norm <= bound
+        assert 1 - bound >= 0.75 * (1 - norm)
+    assert memory.norm_bound(1.5 * W) >= np.linalg.norm(1.5 * W, 2)
