@@ -19,6 +19,8 @@ RIDGE = 1e-14
 # An accelerated residual this much above the least one so far starts it anew.
 WORSE = 2.0
 RESTARTS = 10
+# Sweeps from one look at the floor to the next.
+LOOK = 4
 
 
 class Found(NamedTuple):
@@ -31,13 +33,15 @@ class Found(NamedTuple):
 
 
 def solve(F: Map, x: np.ndarray, floor: Callable[[np.ndarray], float], limit: int) -> Found | None:
-    """The first point whose residual is at most floor(x); None if the limit comes first."""
-    history, least, before, restarts = _History(), np.inf, np.inf, 0
+    """The first point whose residual is at most the floor; None at the limit."""
+    history, least, before, restarts, level = _History(), np.inf, np.inf, 0, 0.0
     for sweeps in range(1, limit + 1):
         image = F(x)
         f = image - x
         residual = float(np.linalg.norm(f))
-        if residual <= floor(x):
+        if sweeps % LOOK == 1:
+            level = floor(x)
+        if residual <= level:
             return Found(x, image, residual, sweeps)
         if not np.isfinite(residual):
             return None

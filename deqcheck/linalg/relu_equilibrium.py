@@ -96,13 +96,11 @@ class Equilibrium:
     W_radius: float = 0.0
     # The factorised systems of its own pattern, where the solver left them behind.
     factored: Patterns | None = None
-    # W Z + C, likewise.
-    pre_activations: np.ndarray | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
         """Pre-activations."""
-        return self.W @ self.Z + self.C if self.pre_activations is None else self.pre_activations
+        return self.W @ self.Z + self.C
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -153,7 +151,8 @@ class Equilibrium:
             return rounding(1, float(np.sqrt(len(a)) * (1 + W_size) * np.linalg.norm(V)))
 
         found = None
-        if self.factored is None and len(a) >= WIDE:
+        contracts = isinstance(self.certificate, Contraction)
+        if self.factored is None and len(a) >= WIDE and contracts:
             found = self._accelerated_adjoint(a, start, lambda V: BELOW_NOISE * noise(V))
         if found is not None:
             V, defect = found.x, found.residual
@@ -181,7 +180,7 @@ class Equilibrium:
     def _accelerated_adjoint(
         self, a: np.ndarray, start: np.ndarray | None, floor: Callable[[np.ndarray], float]
     ) -> fixed_point.Found | None:
-        mask, column = self.mask, a[:, None]
+        mask, column = self.mask.astype(float), a[:, None]
 
         def sweep(V: np.ndarray) -> np.ndarray:
             new = self.W.T @ V
@@ -224,13 +223,11 @@ def _accelerated(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, Z: np.ndarray
 ) -> Equilibrium | None:
     W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
-    H = C
 
     def sweep(Z: np.ndarray) -> np.ndarray:
-        nonlocal H
         H = W @ Z
         H += C
-        return relu(H)
+        return np.maximum(H, 0.0, out=H)
 
     def floor(Z: np.ndarray) -> float:
         return BELOW_NOISE * _noise(W_size, C_size, Z)
@@ -238,7 +235,8 @@ def _accelerated(
     found = fixed_point.solve(sweep, Z, floor, ENOUGH)
     if found is None:
         return None
-    return Equilibrium(W, C, found.x, certificate, found.sweeps, pre_activations=H)
+    # The image is non-negative, and its own residual is no larger.
+    return Equilibrium(W, C, found.image, certificate, found.sweeps)
 
 
 def _noise(W_size: float, C_size: float, Z: np.ndarray) -> float:
