@@ -1,5 +1,8 @@
-"""x = F(x) for a contraction F that treats every column alone: sweeps, and Anderson acceleration of
-each column once they prove slow."""
+"""x = act(linear(x)), a contraction that treats every column alone.
+
+Plain sweeps, Anderson acceleration of each column once they prove slow, and no more sweeps for
+columns that are at rest.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-Map = Callable[[np.ndarray], np.ndarray]
+Array = np.ndarray
+Columns = np.ndarray | slice
 
 # A plain sweep that shrinks the residual by less than this is slow.
 SLOW = 0.5
@@ -21,54 +25,105 @@ WORSE = 2.0
 RESTARTS = 10
 # Sweeps from one look at the floor to the next.
 LOOK = 4
+# Columns at rest are left out once this part of all is left.
+FEW = 0.5
+
+
+class Map(NamedTuple):
+    """The two parts of a sweep, on the given columns of the whole problem."""
+
+    linear: Callable[[Array, Columns], Array]
+    act: Callable[[Array, Columns], Array]
 
 
 class Found(NamedTuple):
-    """A point, what F made of it, ||F(x) - x|| there, and the sweeps that it took."""
+    """x, linear(x), ||act(linear(x)) - x||, and the sweeps that it took."""
 
-    x: np.ndarray
-    image: np.ndarray
+    x: Array
+    linear: Array
     residual: float
     sweeps: int
 
 
-def solve(F: Map, x: np.ndarray, floor: Callable[[np.ndarray], float], limit: int) -> Found | None:
+@np.errstate(all="ignore")
+def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Found | None:
     """The first point whose residual is at most the floor; None at the limit."""
+    rest = _Rest(x.shape)
+    columns: Columns = slice(None)
     history, least, before, restarts, level = _History(), np.inf, np.inf, 0, 0.0
     for sweeps in range(1, limit + 1):
-        image = F(x)
+        raw = F.linear(x, columns)
+        image = F.act(raw, columns)
         f = image - x
-        residual = float(np.linalg.norm(f))
-        if sweeps % LOOK == 1:
+        squares = _dots(f, f)
+        residual = float(np.sqrt(squares.sum() + rest.squares))
+        if rest.empty and sweeps % LOOK == 1:
             level = floor(x)
         if residual <= level:
-            return Found(x, image, residual, sweeps)
+            return Found(*rest.joined(x, raw), residual, sweeps)
         if not np.isfinite(residual):
             return None
         if history.started and residual > WORSE * least:
-            history, restarts = _History(), restarts + 1
+            history, restarts, following = _History(), restarts + 1, image
         elif restarts < RESTARTS and (history.started or residual > SLOW * before):
-            x = history.next(f, image)
-            least, before = min(least, residual), residual
-            continue
-        x, least, before = image, min(least, residual), residual
+            following = F.act(history.next(f, image), columns)
+        else:
+            following = image
+        least, before = min(least, residual), residual
+        # All columns at rest together have at most half of what the floor allows.
+        moving = squares > (level / 2) ** 2 / rest.count
+        if moving.sum() <= FEW * moving.size:
+            columns = rest.put(moving, x, raw, squares)
+            history.only(moving)
+            following = following[:, moving]
+        x = following
     return None
+
+
+class _Rest:
+    """The columns that are done, and which ones are not."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.count, self.squares = shape[1], 0.0
+        self.left = np.arange(shape[1])
+        self.whole: tuple[Array, Array] | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self.whole is None
+
+    def put(self, moving: Array, x: Array, raw: Array, squares: Array) -> Array:
+        """Keeps the columns that do not move; the others are what is left."""
+        if self.whole is None:
+            self.whole = x.copy(), raw.copy()
+        else:
+            done = self.left[~moving]
+            self.whole[0][:, done], self.whole[1][:, done] = x[:, ~moving], raw[:, ~moving]
+        self.squares += float(squares[~moving].sum())
+        self.left = self.left[moving]
+        return self.left
+
+    def joined(self, x: Array, raw: Array) -> tuple[Array, Array]:
+        if self.whole is None:
+            return x, raw
+        self.whole[0][:, self.left], self.whole[1][:, self.left] = x, raw
+        return self.whole
 
 
 class _History:
     """Anderson's differences of residuals and images, with the Gram matrices of each column."""
 
     def __init__(self) -> None:
-        self.residuals: list[np.ndarray] = []
-        self.images: list[np.ndarray] = []
+        self.residuals: list[Array] = []
+        self.images: list[Array] = []
         self.gram = np.zeros((0, 0, 0))
-        self.last: tuple[np.ndarray, np.ndarray] | None = None
+        self.last: tuple[Array, Array] | None = None
 
     @property
     def started(self) -> bool:
         return self.last is not None
 
-    def next(self, f: np.ndarray, image: np.ndarray) -> np.ndarray:
+    def next(self, f: Array, image: Array) -> Array:
         """image - sum_i gamma_i d(image)_i, where gamma minimises |f - sum_i gamma_i d(f)_i|."""
         if self.last is not None:
             self._push(f - self.last[0], image - self.last[1])
@@ -86,7 +141,15 @@ class _History:
             x -= d * gamma[:, i]
         return x
 
-    def _push(self, df: np.ndarray, dimage: np.ndarray) -> None:
+    def only(self, columns: Array) -> None:
+        self.residuals = [d[:, columns] for d in self.residuals]
+        self.images = [d[:, columns] for d in self.images]
+        if self.residuals:
+            self.gram = self.gram[columns]
+        if self.last is not None:
+            self.last = self.last[0][:, columns], self.last[1][:, columns]
+
+    def _push(self, df: Array, dimage: Array) -> None:
         if len(self.residuals) == WINDOW:
             del self.residuals[0], self.images[0]
             self.gram = self.gram[:, 1:, 1:]
@@ -100,11 +163,11 @@ class _History:
         self.gram = gram
 
 
-def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _dots(a: Array, b: Array) -> Array:
     """The inner product of each column of a with the same column of b."""
     return np.asarray(np.einsum("ij,ij->j", a, b))
 
 
-def _where_zero(gram: np.ndarray) -> np.ndarray:
+def _where_zero(gram: Array) -> Array:
     """1 at the empty diagonal entries: a column at rest gets the coefficient 0."""
     return np.asarray((np.einsum("nii->ni", gram) == 0)[:, :, None] * np.eye(gram.shape[1]))

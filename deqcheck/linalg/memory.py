@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.records.measured import EPS
+from deqcheck.records.measured import Measured
 
-KEPT = 3
+KEPT = 4
 # Rows of W and C in which two sets of parameters are compared.
 ROWS = 64
 # Directions shorter than this, relative to the longest, are noise.
@@ -20,84 +21,99 @@ ROOM = 0.8
 
 @dataclass
 class Entry:
+    """Some rows of W and C, the equilibrium there, its pre-activations and sensitivities."""
+
     W: np.ndarray
     C: np.ndarray
-    Z: np.ndarray
+    Z: np.ndarray | None = None
+    H: np.ndarray | None = None
     V: np.ndarray | None = None
+
+    def same(self, other: Entry) -> bool:
+        return np.array_equal(self.W, other.W) and np.array_equal(self.C, other.C)
+
+
+class Hint:
+    """Starts at one set of parameters.
+
+    Pre-activations and sensitivities are smooth in the parameters as long as no unit switches, so
+    the affine combination of old parameters nearest to the new ones gives the start there.
+    """
+
+    def __init__(self, entry: Entry, others: list[Entry]):
+        self.entry, self.others = entry, others
+        self.weights = _nearest(entry, others)
+
+    @property
+    def state(self) -> np.ndarray | None:
+        """The very equilibrium where it is remembered, so that asking again changes no digit."""
+        return self.entry.Z if self.entry.Z is not None else self._combined(lambda e: e.H)
+
+    @property
+    def adjoint(self) -> np.ndarray | None:
+        return self.entry.V if self.entry.V is not None else self._combined(lambda e: e.V)
+
+    def keep_state(self, Z: np.ndarray, H: np.ndarray) -> None:
+        self.entry.Z, self.entry.H = Z, H
+
+    def keep_adjoint(self, V: np.ndarray) -> None:
+        self.entry.V = V
+
+    def _combined(self, part: Callable[[Entry], np.ndarray | None]) -> np.ndarray | None:
+        total = None
+        for weight, entry in zip(self.weights, self.others, strict=True):
+            array = part(entry)
+            if array is None:
+                return part(self.others[0])
+            total = weight * array if total is None else total + weight * array
+        return total
 
 
 class Memory:
-    """Equilibria are smooth in the parameters as long as no unit switches, so the affine
-    combination of old parameters nearest to the new ones gives the start for the new equilibrium.
-    """
-
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.weights = np.zeros(0)
         self.norm: tuple[np.ndarray, float] | None = None
 
-    def start(self, W: np.ndarray, C: np.ndarray) -> np.ndarray | None:
-        """For Z = relu(W Z + C); None where there is nothing of this shape."""
-        if not self.entries or self.entries[0].Z.shape != C.shape or not np.isfinite(C).all():
-            self.entries = []
-            return None
-        rows = _rows(C)
-        self.weights = self._nearest(W[rows], C[rows])
-        start = self._combined([e.Z for e in self.entries])
-        return None if start is None else np.maximum(start, 0.0)
-
-    def keep(self, W: np.ndarray, C: np.ndarray, Z: np.ndarray) -> None:
-        """One more than is combined, so that the sensitivities can still use the same weights."""
-        if not np.isfinite(Z).all():
-            return
-        rows = _rows(C)
-        self.entries = [Entry(W[rows].copy(), C[rows].copy(), Z), *self.entries[:KEPT]]
-
-    def adjoint_start(self, Z: np.ndarray) -> np.ndarray | None:
-        """The same combination for the sensitivities, if this equilibrium was the last one kept."""
-        if not self.entries or self.entries[0].Z is not Z:
-            return None
-        return self._combined([e.V for e in self.entries[1:]])
-
-    def keep_adjoint(self, Z: np.ndarray, V: np.ndarray) -> None:
+    def hint(self, W: np.ndarray, C: np.ndarray) -> Hint:
+        """For Z = relu(W Z + C); new parameters take the place of the oldest."""
+        rows = slice(None, None, max(1, len(C) // ROWS))
+        new = Entry(W[rows].copy(), C[rows].copy())
         for entry in self.entries:
-            if entry.Z is Z:
-                entry.V = V
+            if entry.same(new):
+                return Hint(entry, [])
+        others = [e for e in self.entries if e.H is not None and e.H.shape == C.shape]
+        self.entries = [new, *others[: KEPT - 1]]
+        return Hint(new, others[: KEPT - 1])
 
     def norm_bound(self, W: np.ndarray) -> float:
         """An upper bound on ||W||_2: Weyl's, from the last W whose norm was computed."""
         if self.norm is not None and self.norm[0].shape == W.shape:
             reference, norm = self.norm
-            moved = float(np.linalg.norm(W - reference)) * (1 + 8 * EPS)
-            if 1 - (norm + moved) >= ROOM * (1 - norm) > 0:
-                return norm + moved
+            off = W - reference
+            moved = float(np.linalg.norm(off))
+            bound = Measured(norm) + Measured(moved, errors.lapack(off.shape, moved))
+            if 1 - bound.high >= ROOM * (1 - norm) > 0:
+                return float(bound.high)
         exact = float(errors.norm2(W).high)
         self.norm = W.copy(), exact
         return exact
 
-    def _nearest(self, W: np.ndarray, C: np.ndarray) -> np.ndarray:
-        """Weights of sum 1."""
-        newest, *others = self.entries[:KEPT]
 
-        def against(e: Entry) -> np.ndarray:
-            return np.concatenate([(e.W - newest.W).ravel(), (e.C - newest.C).ravel()])
+def _nearest(new: Entry, others: list[Entry]) -> np.ndarray:
+    """Weights of sum 1."""
+    if not others:
+        return np.zeros(0)
+    newest = others[0]
 
-        if not others:
-            return np.ones(1)
-        directions = np.stack([against(e) for e in others])
-        target = np.concatenate([(W - newest.W).ravel(), (C - newest.C).ravel()])
-        gram = directions @ directions.T
-        found = np.linalg.lstsq(gram, directions @ target, rcond=CUTOFF**2)[0]
-        return np.concatenate([[1 - found.sum()], found])
+    def against(e: Entry) -> np.ndarray:
+        return np.concatenate([(e.W - newest.W).ravel(), (e.C - newest.C).ravel()])
 
-    def _combined(self, arrays: list[np.ndarray | None]) -> np.ndarray | None:
-        total = None
-        for weight, array in zip(self.weights, arrays, strict=False):
-            if array is None:
-                return arrays[0]
-            total = weight * array if total is None else total + weight * array
-        return total
-
-
-def _rows(C: np.ndarray) -> slice:
-    return slice(None, None, max(1, len(C) // ROWS))
+    alone = np.eye(len(others))[0]
+    if len(others) == 1:
+        return alone
+    directions = np.stack([against(e) for e in others[1:]])
+    gram, right = directions @ directions.T, directions @ against(new)
+    if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+        return alone
+    found = np.linalg.lstsq(gram, right, rcond=CUTOFF**2)[0]
+    return np.concatenate([[1 - found.sum()], found])

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
 
-from deqcheck.linalg import fixed_point
+from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import rounding
 from deqcheck.records.measured import EPS, Measured
@@ -26,10 +26,6 @@ POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
 SWEEPS = 20_000
-# From this width on, sweeps cost less than factorising the patterns, unless they need too many.
-WIDE, ENOUGH = 64, 300
-# Iterations stop where the residual is this small a part of what rounding adds to it anyway.
-BELOW_NOISE = 1 / 16
 
 
 def relu(x: np.ndarray) -> np.ndarray:
@@ -96,11 +92,17 @@ class Equilibrium:
     W_radius: float = 0.0
     # The factorised systems of its own pattern, where the solver left them behind.
     factored: Patterns | None = None
+    # W Z + C, likewise.
+    pre_activations: np.ndarray | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
         """Pre-activations."""
-        return self.W @ self.Z + self.C
+        return self.W @ self.Z + self.C if self.pre_activations is None else self.pre_activations
+
+    @cached_property
+    def W_size(self) -> float:
+        return float(np.linalg.norm(self.W))
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -114,9 +116,9 @@ class Equilibrium:
     @cached_property
     def residual_noise(self) -> float:
         """Rounding of the residual's own evaluation, and what W itself is unsure of."""
-        W_size, C_size = float(np.linalg.norm(self.W)), float(np.linalg.norm(self.C))
-        own = _noise(W_size, C_size, self.Z)
-        return own + self.W_radius * float(np.linalg.norm(self.Z))
+        Z_size = float(np.linalg.norm(self.Z))
+        own = _noise(self.W_size, float(np.linalg.norm(self.C)), Z_size, len(self.Z))
+        return own + self.W_radius * Z_size
 
     @cached_property
     def error(self) -> float:
@@ -129,7 +131,9 @@ class Equilibrium:
 
     @cached_property
     def H_error(self) -> float:
-        return float(np.linalg.norm(self.W, 2)) * self.error + self.residual_noise + self.C_radius
+        known = self.certificate.q if isinstance(self.certificate, Contraction) else None
+        norm = float(np.linalg.norm(self.W, 2)) if known is None else known
+        return norm * self.error + self.residual_noise + self.C_radius
 
     @cached_property
     def kink_margin(self) -> Measured:
@@ -145,15 +149,14 @@ class Equilibrium:
         self, a: np.ndarray, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, float]:
         """V with columns (I - J W^T)^-1 J a, and its Frobenius radius (on the computed pattern)."""
-        W_size = float(np.linalg.norm(self.W))
 
         def noise(V: np.ndarray) -> float:
-            return rounding(1, float(np.sqrt(len(a)) * (1 + W_size) * np.linalg.norm(V)))
+            size = float(np.linalg.norm(V))
+            return rounding(1, float(np.sqrt(len(a)) * (1 + self.W_size) * size))
 
         found = None
-        contracts = isinstance(self.certificate, Contraction)
-        if self.factored is None and len(a) >= WIDE and contracts:
-            found = self._accelerated_adjoint(a, start, lambda V: BELOW_NOISE * noise(V))
+        if self.factored is None and _sweeps_win(self.W, self.certificate):
+            found = wide.adjoint(self.W, self.mask, a, noise, start)
         if found is not None:
             V, defect = found.x, found.residual
         else:
@@ -163,8 +166,8 @@ class Equilibrium:
         if np.any((self.H != 0) & (np.abs(self.H) <= self.H_error)):
             # Which side of the kink a unit is on is not known, so neither are its slopes.
             return V, np.inf
-        size = float(np.linalg.norm(V))
-        total = noise(V) + EPS * self._read_out_size(a) + self.W_radius * size
+        total = noise(V) + EPS * self._read_out_size(a)
+        total += self.W_radius * float(np.linalg.norm(V))
         return V, (defect + total) * self.certificate.inverse
 
     def _read_out_size(self, a: np.ndarray) -> float:
@@ -176,20 +179,6 @@ class Equilibrium:
         if patterns.cost() <= POLISH_BUDGET:
             return patterns.adjoint(a)
         return _iterate_adjoint(self.W, self.mask, a)
-
-    def _accelerated_adjoint(
-        self, a: np.ndarray, start: np.ndarray | None, floor: Callable[[np.ndarray], float]
-    ) -> fixed_point.Found | None:
-        mask, column = self.mask.astype(float), a[:, None]
-
-        def sweep(V: np.ndarray) -> np.ndarray:
-            new = self.W.T @ V
-            new += column
-            new *= mask
-            return new
-
-        first = mask * (column if start is None else start)
-        return fixed_point.solve(sweep, first, floor, ENOUGH)
 
 
 def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -203,45 +192,36 @@ def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarr
     return V
 
 
+def _sweeps_win(W: np.ndarray, certificate: Certificate) -> bool:
+    return len(W) >= wide.WIDE and isinstance(certificate, Contraction)
+
+
 def picard(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, start: np.ndarray | None = None
 ) -> Equilibrium:
-    """Sweeps Z <- relu(W Z + C), finished on the active set where that is cheap."""
+    """Sweeps Z <- relu(W Z + C) from the pre-activations `start`; narrow ones are finished on the
+    active set where that is cheap."""
 
     def sweep(Z: np.ndarray) -> np.ndarray:
         return relu(W @ Z + C)
 
-    Z = relu(C) if start is None else start
-    if len(W) >= WIDE and isinstance(certificate, Contraction):
-        found = _accelerated(W, C, certificate, Z)
+    Z = relu(C if start is None else start)
+    if _sweeps_win(W, certificate):
+        W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
+
+        def noise(Z: np.ndarray) -> float:
+            return _noise(W_size, C_size, float(np.linalg.norm(Z)), len(Z))
+
+        found = wide.equilibrium(W, C, noise, Z)
         if found is not None:
-            return found
+            Z, H, _, sweeps = found
+            return Equilibrium(W, C, Z, certificate, sweeps, pre_activations=H)
     return _settle(W, C, certificate, sweep, Z)
 
 
-def _accelerated(
-    W: np.ndarray, C: np.ndarray, certificate: Certificate, Z: np.ndarray
-) -> Equilibrium | None:
-    W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
-
-    def sweep(Z: np.ndarray) -> np.ndarray:
-        H = W @ Z
-        H += C
-        return np.maximum(H, 0.0, out=H)
-
-    def floor(Z: np.ndarray) -> float:
-        return BELOW_NOISE * _noise(W_size, C_size, Z)
-
-    found = fixed_point.solve(sweep, Z, floor, ENOUGH)
-    if found is None:
-        return None
-    # The image is non-negative, and its own residual is no larger.
-    return Equilibrium(W, C, found.image, certificate, found.sweeps)
-
-
-def _noise(W_size: float, C_size: float, Z: np.ndarray) -> float:
+def _noise(W_size: float, C_size: float, Z_size: float, m: int) -> float:
     """Rounding of the residual's own evaluation."""
-    return rounding(1, float(np.sqrt(len(Z)) * (W_size * np.linalg.norm(Z) + C_size)))
+    return rounding(1, float(np.sqrt(m) * (W_size * Z_size + C_size)))
 
 
 def peaceman_rachford(

@@ -11,7 +11,8 @@ import numpy as np
 
 from deqcheck.linalg import arccos, errors
 from deqcheck.linalg.certificates import Contraction
-from deqcheck.linalg.relu_equilibrium import WIDE, Equilibrium, relu
+from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models import implicit_relu_spectrum as spectrum
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState

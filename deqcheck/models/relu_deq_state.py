@@ -11,7 +11,8 @@ import numpy as np
 
 from deqcheck.linalg import errors, well_posed
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
-from deqcheck.linalg.relu_equilibrium import WIDE, Equilibrium, peaceman_rachford
+from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.models.relu_state import ReluState

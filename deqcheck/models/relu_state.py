@@ -15,8 +15,9 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
-from deqcheck.linalg.memory import Memory
-from deqcheck.linalg.relu_equilibrium import WIDE, Equilibrium, picard
+from deqcheck.linalg.memory import Hint, Memory
+from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models.problem import Kinks, NotCertified, Objective, Params
 from deqcheck.records.measured import EPS, Measured, measured
 
@@ -35,6 +36,8 @@ class ReluState(ABC):
     def __init__(self, model: Any, theta: Params):
         self.model, self.theta = model, theta
         self.y: np.ndarray = model.y
+        # Where the iterations start.
+        self._hint: Hint | None = None
 
     @abstractmethod
     def solve(self) -> Equilibrium:
@@ -70,9 +73,10 @@ class ReluState(ABC):
         """From the last equilibria where sweeps dominate the cost."""
         if len(W) < WIDE or not isinstance(certificate, Contraction):
             return picard(W, C, certificate)
-        memory = self.model.memory
-        found = picard(W, C, certificate, memory.start(W, C))
-        memory.keep(W, C, found.Z)
+        self._hint = self.model.memory.hint(W, C)
+        found = picard(W, C, certificate, self._hint.state)
+        if found.pre_activations is not None:
+            self._hint.keep_state(found.Z, found.H)
         return found
 
     @property
@@ -101,9 +105,10 @@ class ReluState(ABC):
 
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
-        memory = self.model.memory
-        V, radius = self.equilibrium.sensitivities(self.a, memory.adjoint_start(self.Z))
-        memory.keep_adjoint(self.Z, V)
+        found, hint = self.equilibrium, self._hint
+        V, radius = found.sensitivities(self.a, None if hint is None else hint.adjoint)
+        if hint is not None and np.isfinite(V).all():
+            hint.keep_adjoint(V)
         return V, radius
 
     @property
@@ -204,6 +209,10 @@ class ReluModel(ABC):
     def memory(self) -> Memory:
         """The last equilibria: starts for the next one."""
         return Memory()
+
+    def forget(self) -> None:
+        """So that what follows does not depend, in its last digits, on what was asked before."""
+        self.__dict__.pop("memory", None)
 
     @abstractmethod
     def at(self, theta: Params) -> Any: ...
