@@ -2,7 +2,7 @@
 
 Its right singular vector v comes from the Gram matrix, the value from ||Z v||: the square root of
 the Gram matrix's own eigenvalue would lose half the digits. That no singular value is smaller is
-proven afterwards, of v as it is.
+proven afterwards, of v as it is. All error bounds here are worst cases (Higham, chapter 3).
 """
 
 from __future__ import annotations
@@ -15,83 +15,120 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from deqcheck.records.measured import EPS, Measured
 
 # Fewer columns than this are decomposed at once.
-LARGE = 200
-# Vectors of the inverse iteration, and its steps from one look at them to the next.
-BLOCK, STEPS = 4, (3, 4, 8)
+LARGE = 400
+# Vectors in a block of the Krylov space, and the numbers of blocks at which the space is looked at.
+BLOCK, LOOKS = 4, (4, 8, 16, 28)
+# Where squares of squares neither overflow nor underflow.
+SAFE = 1e70
+# Of the format in which v is judged: more digits where the machine has them.
+Wide = np.longdouble
+WIDE_EPS = float(np.finfo(Wide).eps)
+
+
+class _Sizes(NamedTuple):
+    """||Z||_F, a bound on ||Z||_2, the error to be reached, and that of the Gram matrix's proof."""
+
+    whole: float
+    norm: float
+    wanted: float
+    gram: float
 
 
 class _Ritz(NamedTuple):
-    """v, ||Z v||, ||(Z^T Z - ||Z v||^2) v||, the next value after ||Z v||^2, and the last one."""
+    """v, ||Z v||, ||(Z^T Z - ||Z v||^2) v||, and a number between ||Z v||^2 and the other squares
+    of singular values, it is hoped."""
 
     v: np.ndarray
     value: float
     off: float
-    second: float
-    largest: float
+    between: float
 
-    def below(self, lower: float, noise: float) -> float:
-        """How far the smallest eigenvalue may lie below ||Z v||^2 if the others are above `lower`:
-        |residual|^2/(lower - ||Z v||^2) (Kato and Temple)."""
-        room = lower - self.value**2
-        return (self.off + noise) ** 2 / room if room > 0 else np.inf
+    def reach(self, off: float, sizes: _Sizes) -> float:
+        """How far below ||Z v|| the smallest singular value may lie if the others, squared, are
+        above `between`: |residual|^2/gap bounds the difference of the squares (Kato and Temple),
+        and sqrt(s^2 - x) >= s - x/s."""
+        room = self.between - sizes.gram - self.value**2
+        return off**2 / room / self.value if room > 0 < self.value else np.inf
 
 
 def smallest_singular_value(Z: np.ndarray) -> Measured | None:
     """None where this way does not reach the accuracy of the full decomposition."""
     G = Z.T @ Z
-    # ||Z||^2 = ||G||_2 <= ||G||_F.
-    size = float(np.sqrt(np.linalg.norm(G)))
-    if not 0 < size < np.inf:
+    sizes = _sizes(Z, G)
+    if not (1 / SAFE < sizes.norm and sizes.whole < SAFE):
         return None
-    bar = len(Z) * EPS * size
-    # Rounding of the Gram matrix and of its Cholesky factor; of the residual of v.
-    unsure, noise = 8 * bar * size, 2 * bar * size
-    found = _lowest(Z, G, unsure, noise, bar)
-    if found is None:
+    found = _lowest(Z, G, sizes)
+    if found is None or not _others_above(G, found, sizes):
         return None
-    half = (found.value**2 + found.second) / 2
-    # sqrt(s^2 - x) >= s - x/s.
-    reach = found.below(half - unsure, noise) / found.value
-    if not (reach <= bar and _others_above(G, half, size, found.v)):
-        return None
-    return Measured(found.value, reach + bar, "Kato-Temple")
+    value, off, noise = _judged(Z, found.v, sizes)
+    exact = found._replace(value=value)
+    # The value itself is rounded to a double.
+    error = exact.reach(off, sizes) + noise + EPS * value
+    return Measured(value, error, "Kato-Temple") if error <= sizes.wanted else None
 
 
-def _lowest(Z: np.ndarray, G: np.ndarray, unsure: float, noise: float, bar: float) -> _Ritz | None:
-    """Inverse iteration, until the bound would be good if the second Ritz value were exact."""
+def _sizes(Z: np.ndarray, G: np.ndarray) -> _Sizes:
+    # ||Z||_2^2 = ||G||_2 <= ||G||_F.
+    whole, norm = float(np.linalg.norm(Z)), float(np.sqrt(np.linalg.norm(G)))
+    unit = (len(Z) + 8) * EPS
+    # A product of length m errs by m eps/2 |Z|^T |Z|; a Cholesky factor that exists shows that no
+    # eigenvalue is below -(n + 1) eps/2 times the trace (Rump).
+    return _Sizes(whole, norm, 4 * unit * norm, unit * (whole**2 + norm**2))
+
+
+def _lowest(Z: np.ndarray, G: np.ndarray, sizes: _Sizes) -> _Ritz | None:
+    """From Krylov spaces of the inverse, until the bound would be good if the second Ritz value
+    were exact."""
     shifted = G.copy()
-    shifted[np.diag_indices(len(G))] += unsure
+    shifted[np.diag_indices(len(G))] += sizes.gram
     factor, failed = dpotrf(shifted.T, lower=True, overwrite_a=True, clean=False)
     if failed:
         return None
-    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(len(G), BLOCK)))[0]
-    for look, steps in enumerate(STEPS):
-        for _ in range(steps):
-            Q = np.linalg.qr(dpotrs(factor, Q, lower=True)[0])[0]
-        found = _ritz(Z, Q)
-        half = (found.value**2 + found.second) / 2
-        if found.below(half - unsure, noise) <= bar * found.value:
-            return found
-        # Each step shrinks the residual by about this factor.
-        hope = found.off * (found.value**2 / found.largest) ** sum(STEPS[look + 1 :])
-        if hope**2 > bar * found.value * max(half - unsure - found.value**2, 0.0):
-            return None
+    block = np.linalg.qr(np.random.default_rng(0).normal(size=(len(G), BLOCK)))[0]
+    basis, before = block, np.inf
+    for blocks in range(2, LOOKS[-1] + 1):
+        block = dpotrs(factor, block, lower=True)[0]
+        # Twice is enough.
+        for _ in range(2):
+            block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
+        basis = np.hstack([basis, block])
+        if blocks in LOOKS:
+            found = _ritz(Z, basis)
+            if found.reach(found.off, sizes) <= sizes.wanted / 2:
+                return found
+            # As much again is gained in the blocks to come, at best.
+            if found.reach(found.off * (found.off / before) ** 2, sizes) > sizes.wanted:
+                return None
+            before = found.off
     return None
 
 
-def _ritz(Z: np.ndarray, Q: np.ndarray) -> _Ritz:
-    _, s, vt = np.linalg.svd(Z @ Q, full_matrices=False)
-    v = Q @ vt[-1]
-    v /= np.linalg.norm(v)
+def _ritz(Z: np.ndarray, basis: np.ndarray) -> _Ritz:
+    _, s, vt = np.linalg.svd(Z @ basis, full_matrices=False)
+    v = basis @ vt[-1]
+    value, off = _residual(Z, v / np.linalg.norm(v))
+    return _Ritz(v / np.linalg.norm(v), value, off, float(value**2 + s[-2] ** 2) / 2)
+
+
+def _residual(Z: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    """||Z v|| and ||(Z^T Z - ||Z v||^2) v||."""
     image = Z @ v
-    value = float(np.linalg.norm(image))
-    off = float(np.linalg.norm(Z.T @ image - value**2 * v))
-    return _Ritz(v, value, off, float(s[-2] ** 2), float(s[0] ** 2))
+    value = np.sqrt(np.vdot(image, image))
+    left = image @ Z - value**2 * v
+    return float(value), float(np.sqrt(np.vdot(left, left)))
 
 
-def _others_above(G: np.ndarray, lower: float, size: float, v: np.ndarray) -> bool:
-    """All eigenvalues of G but one exceed `lower`: by Weyl the second one is at least the smallest
-    of G + size^2 v v^T, and a Cholesky factor shows what that exceeds. Overwrites G."""
-    G += np.outer(size**2 * v, v)
-    G[np.diag_indices(len(G))] -= lower
+def _judged(Z: np.ndarray, v: np.ndarray, sizes: _Sizes) -> tuple[float, float, float]:
+    """Value, bound on the residual, and the rounding of the value, all for v/|v|."""
+    long = v.astype(Wide)
+    value, off = _residual(Z.astype(Wide), long / np.sqrt(np.vdot(long, long)))
+    noise = (len(Z) + 8) * WIDE_EPS * sizes.whole
+    return value, off * (1 + EPS) + noise * (sizes.norm + 4 * value), noise
+
+
+def _others_above(G: np.ndarray, found: _Ritz, sizes: _Sizes) -> bool:
+    """All eigenvalues of G but one exceed `between`: by Weyl the second one is at least the
+    smallest of G + t v v^T, and a Cholesky factor shows what that exceeds. Overwrites G."""
+    G += np.outer(sizes.norm**2 * found.v, found.v)
+    G[np.diag_indices(len(G))] -= found.between
     return not dpotrf(G.T, lower=True, overwrite_a=True, clean=False)[1]
