@@ -26,6 +26,8 @@ POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
 SWEEPS = 20_000
+# The square of anything smaller is not a normal number.
+SMALL = float(np.sqrt(np.finfo(float).tiny))
 
 
 def relu(x: np.ndarray) -> np.ndarray:
@@ -117,7 +119,7 @@ class Equilibrium:
     def residual_noise(self) -> float:
         """Rounding of the residual's own evaluation, and what W itself is unsure of."""
         Z_size = float(np.linalg.norm(self.Z))
-        own = _noise(self.W_size, float(np.linalg.norm(self.C)), Z_size, len(self.Z))
+        own = _noise(self.W_size * Z_size + float(np.linalg.norm(self.C)), self.Z.shape)
         return own + self.W_radius * Z_size
 
     @cached_property
@@ -131,9 +133,17 @@ class Equilibrium:
 
     @cached_property
     def H_error(self) -> float:
-        known = self.certificate.q if isinstance(self.certificate, Contraction) else None
-        norm = float(np.linalg.norm(self.W, 2)) if known is None else known
+        return self._H_error(float(np.linalg.norm(self.W, 2)))
+
+    def _H_error(self, norm: float) -> float:
         return norm * self.error + self.residual_noise + self.C_radius
+
+    @cached_property
+    def near_kink(self) -> bool:
+        """Whether some unit, not exactly on its kink, may be on the other side of it."""
+        least = float(np.abs(self.H).min(initial=np.inf, where=self.H != 0))
+        # The Frobenius norm costs less, and nearly always tells.
+        return not least > self._H_error(self.W_size) and not least > self.H_error
 
     @cached_property
     def kink_margin(self) -> Measured:
@@ -151,8 +161,7 @@ class Equilibrium:
         """V with columns (I - J W^T)^-1 J a, and its Frobenius radius (on the computed pattern)."""
 
         def noise(V: np.ndarray) -> float:
-            size = float(np.linalg.norm(V))
-            return rounding(1, float(np.sqrt(len(a)) * (1 + self.W_size) * size))
+            return _noise((1 + self.W_size) * float(np.linalg.norm(V)), V.shape)
 
         found = None
         if self.factored is None and _sweeps_win(self.W, self.certificate):
@@ -163,8 +172,8 @@ class Equilibrium:
             V = self._exact_adjoint(a)
             off = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
             defect = float(np.linalg.norm(off))
-        if np.any((self.H != 0) & (np.abs(self.H) <= self.H_error)):
-            # Which side of the kink a unit is on is not known, so neither are its slopes.
+        if self.near_kink:
+            # Then its slopes are not known.
             return V, np.inf
         total = noise(V) + EPS * self._read_out_size(a)
         total += self.W_radius * float(np.linalg.norm(V))
@@ -210,7 +219,7 @@ def picard(
         W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
 
         def noise(Z: np.ndarray) -> float:
-            return _noise(W_size, C_size, float(np.linalg.norm(Z)), len(Z))
+            return _noise(W_size * float(np.linalg.norm(Z)) + C_size, Z.shape)
 
         found = wide.equilibrium(W, C, noise, Z)
         if found is not None:
@@ -219,9 +228,10 @@ def picard(
     return _settle(W, C, certificate, sweep, Z)
 
 
-def _noise(W_size: float, C_size: float, Z_size: float, m: int) -> float:
-    """Rounding of the residual's own evaluation."""
-    return rounding(1, float(np.sqrt(m) * (W_size * Z_size + C_size)))
+def _noise(size: float, shape: tuple[int, ...]) -> float:
+    """Rounding of a residual whose terms have this size, and of its norm where squares underflow."""
+    rows, columns = shape
+    return rounding(1, float(np.sqrt(rows) * size + np.sqrt(rows * columns) * SMALL / EPS))
 
 
 def peaceman_rachford(

@@ -55,7 +55,7 @@ def smallest_singular_value(Z: np.ndarray) -> Measured | None:
     """None where this way does not reach the accuracy of the full decomposition."""
     G = Z.T @ Z
     sizes = _sizes(Z, G)
-    if not (1 / SAFE < sizes.norm and sizes.whole < SAFE):
+    if not (sizes.norm > 1 / SAFE and sizes.whole < SAFE):
         return None
     found = _lowest(Z, G, sizes)
     if found is None or not _others_above(G, found, sizes):
