@@ -229,7 +229,7 @@ def picard(
 
 
 def _noise(size: float, shape: tuple[int, ...]) -> float:
-    """Rounding of a residual whose terms have this size, and of its norm where squares underflow."""
+    """Rounding of a residual with terms of this size, and of its norm where squares underflow."""
     rows, columns = shape
     return rounding(1, float(np.sqrt(rows) * size + np.sqrt(rows * columns) * SMALL / EPS))
 

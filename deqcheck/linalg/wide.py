@@ -19,6 +19,7 @@ Floor = Callable[[np.ndarray], float]
 
 def equilibrium(W: np.ndarray, C: np.ndarray, noise: Floor, start: np.ndarray) -> Found | None:
     """Z = relu(W Z + C)."""
+    C = np.ascontiguousarray(C)
 
     def linear(Z: np.ndarray, columns: Columns) -> np.ndarray:
         H = W @ Z
