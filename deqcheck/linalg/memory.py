@@ -15,7 +15,7 @@ KEPT = 4
 ROWS = 64
 # Directions shorter than this, relative to the longest, are noise.
 CUTOFF = 1e-6
-# A bound on 1 - ||W|| may be this much smaller than the last one computed.
+# A bound on limit - ||W|| may be this much smaller than the last one computed.
 ROOM = 0.8
 
 
@@ -85,14 +85,15 @@ class Memory:
         self.entries = [new, *others[: KEPT - 1]]
         return Hint(new, others[: KEPT - 1])
 
-    def norm_bound(self, W: np.ndarray) -> float:
-        """An upper bound on ||W||_2: Weyl's, from the last W whose norm was computed."""
+    def norm_bound(self, W: np.ndarray, limit: float = 1.0) -> float:
+        """An upper bound on ||W||_2, to be compared with the limit: Weyl's, from the last W whose
+        norm was computed."""
         if self.norm is not None and self.norm[0].shape == W.shape:
             reference, norm = self.norm
             off = W - reference
             moved = float(np.linalg.norm(off))
             bound = Measured(norm) + Measured(moved, errors.lapack(off.shape, moved))
-            if 1 - bound.high >= ROOM * (1 - norm) > 0:
+            if limit - bound.high >= ROOM * (limit - norm) > 0:
                 return float(bound.high)
         exact = float(errors.norm2(W).high)
         self.norm = W.copy(), exact

@@ -69,7 +69,8 @@ class ImplicitReluState(ReluState):
     @property
     def _cheap_gamma0(self) -> float:
         """A bound on gamma |A|, rounded outward."""
-        return float((self.gamma * Measured(self.model.memory.norm_bound(self.A))).high)
+        bound = self.model.memory.norm_bound(self.A, 1 / self.gamma)
+        return float((self.gamma * Measured(bound)).high)
 
     def solve(self) -> Equilibrium:
         q = self.gamma0.high if self.m < WIDE else self._cheap_gamma0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from deqcheck.linalg import fixed_point, wide
+from deqcheck.linalg import errors, fixed_point, wide
 from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.fixed_point import Columns, Map
 from deqcheck.linalg.memory import Memory
@@ -159,13 +159,16 @@ def test_remembered_starts_save_sweeps() -> None:
     assert max(sweeps[2:]) < sweeps[0] / 3
 
 
-def test_norm_bounds_hold_along_a_path() -> None:
-    W, _ = drawn(0, 0.9)
+@pytest.mark.parametrize("limit", [1.0, 7.0])
+def test_norm_bounds_hold_along_a_path(limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    W, exact, computed = limit * drawn(0, 0.9)[0], errors.norm2, []
     memory, r = Memory(), np.random.default_rng(1)
+    monkeypatch.setattr(errors, "norm2", lambda W: computed.append(W) or exact(W))
     for _ in range(30):
-        W = W + 1e-4 * r.normal(size=W.shape) / M**0.5
+        W = W + 1e-4 * limit * r.normal(size=W.shape) / M**0.5
         norm = np.linalg.norm(W, 2)
-        bound = memory.norm_bound(W)
+        bound = memory.norm_bound(W, limit)
         assert norm <= bound
-        assert 1 - bound >= 0.75 * (1 - norm)
-    assert memory.norm_bound(1.5 * W) >= np.linalg.norm(1.5 * W, 2)
+        assert limit - bound >= 0.75 * (limit - norm)
+    assert len(computed) < 5
+    assert memory.norm_bound(1.5 * W, limit) >= np.linalg.norm(1.5 * W, 2)
