@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dsyr, dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from deqcheck.records.measured import EPS, Measured
@@ -17,12 +18,9 @@ from deqcheck.records.measured import EPS, Measured
 # Fewer columns than this are decomposed at once.
 LARGE = 400
 # Vectors in a block of the Krylov space, and the numbers of blocks at which the space is looked at.
-BLOCK, LOOKS = 4, (4, 8, 16, 28)
+BLOCK, LOOKS = 4, (3, 6, 12, 24)
 # Where squares of squares neither overflow nor underflow.
 SAFE = 1e70
-# Of the format in which v is judged: more digits where the machine has them.
-Wide = np.longdouble
-WIDE_EPS = float(np.finfo(Wide).eps)
 
 
 class _Sizes(NamedTuple):
@@ -51,25 +49,29 @@ class _Ritz(NamedTuple):
         return off**2 / room / self.value if room > 0 < self.value else np.inf
 
 
+@np.errstate(all="ignore")
 def smallest_singular_value(Z: np.ndarray) -> Measured | None:
     """None where this way does not reach the accuracy of the full decomposition."""
-    G = Z.T @ Z
+    # Of symmetric matrices only the lower triangle is ever used.
+    G = dsyrk(1.0, np.ascontiguousarray(Z).T, lower=True)
     sizes = _sizes(Z, G)
     if not (sizes.norm > 1 / SAFE and sizes.whole < SAFE):
         return None
     found = _lowest(Z, G, sizes)
     if found is None or not _others_above(G, found, sizes):
         return None
-    value, off, noise = _judged(Z, found.v, sizes)
-    exact = found._replace(value=value)
-    # The value itself is rounded to a double.
-    error = exact.reach(off, sizes) + noise + EPS * value
-    return Measured(value, error, "Kato-Temple") if error <= sizes.wanted else None
+    # In more digits where the machine has them and they are needed.
+    for kind in (np.float64, np.longdouble):
+        value, error = _judged(Z, found, sizes, kind)
+        if error <= sizes.wanted:
+            return Measured(value, error, "Kato-Temple")
+    return None
 
 
 def _sizes(Z: np.ndarray, G: np.ndarray) -> _Sizes:
     # ||Z||_2^2 = ||G||_2 <= ||G||_F.
-    whole, norm = float(np.linalg.norm(Z)), float(np.sqrt(np.linalg.norm(G)))
+    gram = np.sqrt(2 * np.vdot(G, G) - np.vdot(G.diagonal(), G.diagonal()))
+    whole, norm = float(np.linalg.norm(Z)), float(np.sqrt(gram))
     unit = (len(Z) + 8) * EPS
     # A product of length m errs by m eps/2 |Z|^T |Z|; a Cholesky factor that exists shows that no
     # eigenvalue is below -(n + 1) eps/2 times the trace (Rump).
@@ -79,9 +81,9 @@ def _sizes(Z: np.ndarray, G: np.ndarray) -> _Sizes:
 def _lowest(Z: np.ndarray, G: np.ndarray, sizes: _Sizes) -> _Ritz | None:
     """From Krylov spaces of the inverse, until the bound would be good if the second Ritz value
     were exact."""
-    shifted = G.copy()
+    shifted = G.copy(order="F")
     shifted[np.diag_indices(len(G))] += sizes.gram
-    factor, failed = dpotrf(shifted.T, lower=True, overwrite_a=True, clean=False)
+    factor, failed = dpotrf(shifted, lower=True, overwrite_a=True, clean=False)
     if failed:
         return None
     block = np.linalg.qr(np.random.default_rng(0).normal(size=(len(G), BLOCK)))[0]
@@ -118,17 +120,20 @@ def _residual(Z: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     return float(value), float(np.sqrt(np.vdot(left, left)))
 
 
-def _judged(Z: np.ndarray, v: np.ndarray, sizes: _Sizes) -> tuple[float, float, float]:
-    """Value, bound on the residual, and the rounding of the value, all for v/|v|."""
-    long = v.astype(Wide)
-    value, off = _residual(Z.astype(Wide), long / np.sqrt(np.vdot(long, long)))
-    noise = (len(Z) + 8) * WIDE_EPS * sizes.whole
-    return value, off * (1 + EPS) + noise * (sizes.norm + 4 * value), noise
+def _judged(Z: np.ndarray, found: _Ritz, sizes: _Sizes, kind: type) -> tuple[float, float]:
+    """||Z v|| for the unit vector along v, with its error as the smallest singular value."""
+    v: np.ndarray = found.v.astype(kind)
+    value, off = _residual(Z.astype(kind, copy=False), v / np.sqrt(np.vdot(v, v)))
+    # Z v errs by n roundoffs of |Z| |v|; norms and the length of v by as many of the value.
+    noise = (len(Z) + 8) * float(np.finfo(kind).eps) / 2 * (sizes.whole + 2 * value)
+    off = off * (1 + EPS) + noise * (sizes.norm + 4 * value)
+    # The value itself is rounded to a double.
+    return value, found._replace(value=value).reach(off, sizes) + noise + EPS * value
 
 
 def _others_above(G: np.ndarray, found: _Ritz, sizes: _Sizes) -> bool:
     """All eigenvalues of G but one exceed `between`: by Weyl the second one is at least the
     smallest of G + t v v^T, and a Cholesky factor shows what that exceeds. Overwrites G."""
-    G += np.outer(sizes.norm**2 * found.v, found.v)
+    G = dsyr(sizes.norm**2, found.v, lower=True, a=G, overwrite_a=True)
     G[np.diag_indices(len(G))] -= found.between
-    return not dpotrf(G.T, lower=True, overwrite_a=True, clean=False)[1]
+    return not dpotrf(G, lower=True, overwrite_a=True, clean=False)[1]
