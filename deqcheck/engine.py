@@ -106,6 +106,7 @@ def trained(
     problem: Problem, asked: Sequence[Statement], progress: Callable[[Progress], None]
 ) -> Trajectory:
     tracks, infima = _union(s.tracks for s in asked), _union(s.infima for s in asked)
+    getattr(problem.model, "forget", lambda: None)()
     try:
         run: Trajectory = problem.train.run(problem, tracks, infima, progress)
     except Refusal as refusal:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg import smallest
 from deqcheck.records.measured import EPS, Measured
 
 
@@ -65,6 +66,10 @@ def nth_singular_value(a: np.ndarray, count: int, radius: float = 0.0) -> Measur
     """The `count`-th singular value: exactly 0 when the matrix has fewer."""
     if min(a.shape) < count:
         return Measured(0.0)
+    if count == min(a.shape) >= smallest.LARGE:
+        last = smallest.smallest_singular_value(a if count == a.shape[1] else a.T)
+        if last is not None:
+            return last.widened(radius)
     s = singular_values(a, radius)[count - 1]
     return Measured(max(s.value, 0.0), s.error, s.how)
 

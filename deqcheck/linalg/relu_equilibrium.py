@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from deqcheck.linalg import wide
+from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import rounding
 from deqcheck.linalg.exact_zeros import Support, exactly_zero
 from deqcheck.records.measured import EPS, Measured
@@ -24,59 +26,12 @@ POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
 SWEEPS = 20_000
+# The square of anything smaller is not a normal number.
+SMALL = float(np.sqrt(np.finfo(float).tiny))
 
 
 def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0.0)
-
-
-@dataclass(frozen=True)
-class Contraction:
-    """||W||_2 <= q < 1: any Z lies within ||Z - relu(W Z + C)||/(1 - q) of the equilibrium."""
-
-    q: float
-
-    def radius(self, residual: float) -> float:
-        return residual / (1 - self.q) if self.q < 1 else np.inf
-
-    @property
-    def inverse(self) -> float:
-        """Bound on ||(I - J W)^-1 J|| for every diagonal J with entries in [0, 1]."""
-        return 1 / (1 - self.q) if self.q < 1 else np.inf
-
-
-@dataclass(frozen=True)
-class Monotone:
-    """sym(I - W) >= modulus I. With r = Z - relu(W Z + C), Z - r solves the equation for C + W r,
-    so the error is at most ||r|| (1 + ||W||/modulus)."""
-
-    modulus: float
-    norm: float
-
-    def radius(self, residual: float) -> float:
-        return residual * (1 + self.norm / self.modulus)
-
-    @property
-    def inverse(self) -> float:
-        return 1 / self.modulus
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """||(I - D W)^-1|| <= bound for every diagonal D with entries in [0, 1]: the difference of Z
-    and the equilibrium is (I - D W)^-1 (Z - relu(W Z + C)) for such a D in every column."""
-
-    bound: float
-
-    def radius(self, residual: float) -> float:
-        return self.bound * residual
-
-    @property
-    def inverse(self) -> float:
-        return self.bound
-
-
-Certificate = Contraction | Monotone | Bounded
 
 
 class Patterns:
@@ -140,13 +95,19 @@ class Equilibrium:
     W_radius: float = 0.0
     # The factorised systems of its own pattern, where the solver left them behind.
     factored: Patterns | None = None
+    # W Z + C, likewise.
+    pre_activations: np.ndarray | None = None
     # Where W and C are exactly zero; without it no zero counts as exact.
     support: Callable[[], Support] | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
         """Pre-activations."""
-        return self.W @ self.Z + self.C
+        return self.W @ self.Z + self.C if self.pre_activations is None else self.pre_activations
+
+    @cached_property
+    def W_size(self) -> float:
+        return float(np.linalg.norm(self.W))
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -160,9 +121,9 @@ class Equilibrium:
     @cached_property
     def residual_noise(self) -> float:
         """Rounding of the residual's own evaluation, and what W itself is unsure of."""
-        Z_norm = float(np.linalg.norm(self.Z))
-        size = np.linalg.norm(self.W) * Z_norm + np.linalg.norm(self.C)
-        return rounding(1, float(np.sqrt(len(self.W)) * size)) + self.W_radius * Z_norm
+        Z_size = float(np.linalg.norm(self.Z))
+        own = _noise(self.W_size * Z_size + float(np.linalg.norm(self.C)), self.Z.shape)
+        return own + self.W_radius * Z_size
 
     @cached_property
     def error(self) -> float:
@@ -175,7 +136,10 @@ class Equilibrium:
 
     @cached_property
     def H_error(self) -> float:
-        return float(np.linalg.norm(self.W, 2)) * self.error + self.residual_noise + self.C_radius
+        return self._H_error(float(np.linalg.norm(self.W, 2)))
+
+    def _H_error(self, norm: float) -> float:
+        return norm * self.error + self.residual_noise + self.C_radius
 
     @cached_property
     def exact_zeros(self) -> np.ndarray:
@@ -187,7 +151,11 @@ class Equilibrium:
     @cached_property
     def doubtful(self) -> np.ndarray:
         """Pre-activations of which it is not known on which side of the kink they are."""
-        near: np.ndarray = np.abs(self.H) <= self.H_error
+        size = np.abs(self.H)
+        # The Frobenius norm costs less than the spectral one, and nearly always tells.
+        if float(size.min(initial=np.inf)) > self._H_error(self.W_size):
+            return np.zeros(size.shape, dtype=bool)
+        near: np.ndarray = size <= self.H_error
         return near & ~self.exact_zeros if near.any() else near
 
     @cached_property
@@ -197,23 +165,39 @@ class Equilibrium:
             return Measured(0.0)
         return Measured(float(np.abs(self.H).min()), self.H_error)
 
-    def sensitivities(self, a: np.ndarray) -> tuple[np.ndarray, float]:
+    def sensitivities(
+        self, a: np.ndarray, start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, float]:
         """V with columns (I - J W^T)^-1 J a, and its Frobenius radius: infinite where the pattern
         is not known."""
-        patterns = self.factored or Patterns(self.W, self.mask)
-        if patterns.cost() <= POLISH_BUDGET:
-            V = patterns.adjoint(a)
+
+        def noise(V: np.ndarray) -> float:
+            return _noise((1 + self.W_size) * float(np.linalg.norm(V)), V.shape)
+
+        found = None
+        if self.factored is None and _sweeps_win(self.W, self.certificate):
+            found = wide.adjoint(self.W, self.mask, a, noise, start)
+        if found is not None:
+            V, defect = found.x, found.residual
         else:
-            V = _iterate_adjoint(self.W, self.mask, a)
-        defect = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
-        noise = rounding(
-            1, float(np.sqrt(len(a)) * (1 + np.linalg.norm(self.W)) * np.linalg.norm(V))
-        )
-        noise += EPS * float(np.linalg.norm(self.mask * a[:, None]))
-        noise += self.W_radius * float(np.linalg.norm(V))
+            V = self._exact_adjoint(a)
+            off = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
+            defect = float(np.linalg.norm(off))
         if self.doubtful.any():
             return V, np.inf
-        return V, (float(np.linalg.norm(defect)) + noise) * self.certificate.inverse
+        total = noise(V) + EPS * self._read_out_size(a)
+        total += self.W_radius * float(np.linalg.norm(V))
+        return V, (defect + total) * self.certificate.inverse
+
+    def _read_out_size(self, a: np.ndarray) -> float:
+        """|J a| over all samples."""
+        return float(np.sqrt(self.mask.sum(axis=1) @ (a * a)))
+
+    def _exact_adjoint(self, a: np.ndarray) -> np.ndarray:
+        patterns = self.factored or Patterns(self.W, self.mask)
+        if patterns.cost() <= POLISH_BUDGET:
+            return patterns.adjoint(a)
+        return _iterate_adjoint(self.W, self.mask, a)
 
 
 def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -227,15 +211,37 @@ def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarr
     return V
 
 
+def _sweeps_win(W: np.ndarray, certificate: Certificate) -> bool:
+    return len(W) >= wide.WIDE and isinstance(certificate, Contraction)
+
+
 def picard(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, start: np.ndarray | None = None
 ) -> Equilibrium:
-    """Sweeps Z <- relu(W Z + C), finished on the active set where that is cheap."""
+    """Sweeps Z <- relu(W Z + C) from the pre-activations `start`; narrow ones are finished on the
+    active set where that is cheap."""
 
     def sweep(Z: np.ndarray) -> np.ndarray:
         return relu(W @ Z + C)
 
-    return _settle(W, C, certificate, sweep, relu(C) if start is None else start)
+    Z = relu(C if start is None else start)
+    if _sweeps_win(W, certificate):
+        W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
+
+        def noise(Z: np.ndarray) -> float:
+            return _noise(W_size * float(np.linalg.norm(Z)) + C_size, Z.shape)
+
+        found = wide.equilibrium(W, C, noise, Z)
+        if found is not None:
+            Z, H, _, sweeps = found
+            return Equilibrium(W, C, Z, certificate, sweeps, pre_activations=H)
+    return _settle(W, C, certificate, sweep, Z)
+
+
+def _noise(size: float, shape: tuple[int, ...]) -> float:
+    """Rounding of a residual with terms of this size, and of its norm where squares underflow."""
+    rows, columns = shape
+    return rounding(1, float(np.sqrt(rows) * size + np.sqrt(rows * columns) * SMALL / EPS))
 
 
 def peaceman_rachford(

@@ -12,7 +12,8 @@ from itertools import product
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.relu_equilibrium import Bounded, Certificate, Contraction, Monotone, relu
+from deqcheck.linalg.certificates import Bounded, Certificate, Contraction, Monotone
+from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.measured import EPS
 
 # Up to this width all 2^m activation patterns are tried.

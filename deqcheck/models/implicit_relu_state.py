@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import arccos, errors
+from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.exact_zeros import Support, product_reach
-from deqcheck.linalg.relu_equilibrium import Contraction, Equilibrium, picard, relu
+from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models import implicit_relu_spectrum as spectrum
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
@@ -65,15 +67,21 @@ class ImplicitReluState(ReluState):
         """gamma |A|: the contraction factor."""
         return self.gamma * self.norm_A
 
+    @property
+    def _cheap_gamma0(self) -> float:
+        """A bound on gamma |A|, rounded outward."""
+        bound = self.model.memory.norm_bound(self.A, 1 / self.gamma)
+        return float((self.gamma * Measured(bound)).high)
+
     def solve(self) -> Equilibrium:
-        q = self.gamma0.high
+        q = self.gamma0.high if self.m < WIDE else self._cheap_gamma0
         if not q < 1:
             raise NotCertified(
                 f"gamma |A| = {self.gamma0.value:.6g} is not below 1, and beyond that this theory "
                 "does not know whether there is an equilibrium: take a smaller gamma or A"
             )
         scaled = self.gamma * self.A.T
-        found = picard(scaled, self.Phi.T, Contraction(float(q)))
+        found = self._picard(scaled, self.Phi.T, Contraction(float(q)))
         return replace(
             found, C_radius=self.Phi_radius, W_radius=EPS * _size(scaled), support=self._support
         )

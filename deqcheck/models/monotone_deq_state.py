@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
-    Monotone,
     Patterns,
     forward_backward,
     on_pattern,

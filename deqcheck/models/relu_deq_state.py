@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors, well_posed
+from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach
-from deqcheck.linalg.relu_equilibrium import (
-    Certificate,
-    Contraction,
-    Equilibrium,
-    Monotone,
-    peaceman_rachford,
-    picard,
-)
+from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.models.relu_state import ReluState
@@ -45,14 +40,15 @@ class ReluDeqState(ReluState):
         )
 
     def _solved(self, C: np.ndarray) -> Equilibrium:
-        W, q = self.theta["W"], float(self.q.high)
+        W = self.theta["W"]
+        q = self.model.memory.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
         found: Certificate | None = Contraction(q) if q < 1 else well_posed.certificate(W)
         if found is None:
             raise _unknown(W, C, self.q.value)
         if isinstance(found, Monotone):
             lipschitz = float(np.linalg.norm(np.eye(len(W)) - W, 2))
             return peaceman_rachford(W, C, found, lipschitz)
-        equilibrium = picard(W, C, found)
+        equilibrium = self._picard(W, C, found)
         small = len(W) <= well_posed.SMALL
         if isinstance(found, Contraction) or not small or well_posed.fits(W, C, equilibrium.Z):
             return equilibrium

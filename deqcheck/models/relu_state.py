@@ -15,7 +15,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.relu_equilibrium import Equilibrium
+from deqcheck.linalg.certificates import Certificate, Contraction
+from deqcheck.linalg.memory import Hint, Memory
+from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models.problem import Kinks, NotCertified, Objective, Params
 from deqcheck.records.measured import EPS, Measured, measured
 
@@ -34,6 +37,8 @@ class ReluState(ABC):
     def __init__(self, model: Any, theta: Params):
         self.model, self.theta = model, theta
         self.y: np.ndarray = model.y
+        # Where the iterations start.
+        self._hint: Hint | None = None
 
     @abstractmethod
     def solve(self) -> Equilibrium:
@@ -65,6 +70,16 @@ class ReluState(ABC):
             )
         return found
 
+    def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
+        """From the last equilibria where sweeps dominate the cost."""
+        if len(W) < WIDE or not isinstance(certificate, Contraction):
+            return picard(W, C, certificate)
+        self._hint = self.model.memory.hint(W, C)
+        found = picard(W, C, certificate, self._hint.state)
+        if found.pre_activations is not None:
+            self._hint.keep_state(found.Z, found.H)
+        return found
+
     @property
     def Z(self) -> np.ndarray:
         return self.equilibrium.Z
@@ -91,7 +106,11 @@ class ReluState(ABC):
 
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
-        return self.equilibrium.sensitivities(self.a)
+        found, hint = self.equilibrium, self._hint
+        V, radius = found.sensitivities(self.a, None if hint is None else hint.adjoint)
+        if hint is not None and np.isfinite(V).all():
+            hint.keep_adjoint(V)
+        return V, radius
 
     @property
     def V(self) -> np.ndarray:
@@ -190,6 +209,15 @@ class ReluModel(ABC):
     loss_kind = "half-square"
     y: np.ndarray
     infimum = Measured(0.0)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The last equilibria: starts for the next one."""
+        return Memory()
+
+    def forget(self) -> None:
+        """So that what follows does not depend, in its last digits, on what was asked before."""
+        self.__dict__.pop("memory", None)
 
     @abstractmethod
     def at(self, theta: Params) -> Any: ...

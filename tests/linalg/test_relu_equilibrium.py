@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from deqcheck.linalg import relu_equilibrium
-from deqcheck.linalg.relu_equilibrium import (
-    Contraction,
-    Equilibrium,
-    Monotone,
-    peaceman_rachford,
-    picard,
-    relu,
-)
+from deqcheck.linalg.certificates import Contraction, Monotone
+from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford, picard, relu
 
 
 def contraction(seed: int, m: int = 3, n: int = 4, q: float = 0.9) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg.relu_equilibrium import Bounded, Contraction, Equilibrium, Monotone, relu
+from deqcheck.linalg.certificates import Bounded, Contraction, Monotone
+from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.well_posed import certificate, equilibria, fits, solutions
 
 

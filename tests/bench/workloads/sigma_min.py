@@ -44,13 +44,14 @@ def contest(m: int, n: int, smallest: float, seed: int) -> Contest:
     ours = _ours(Z)
 
     def agree() -> None:
-        """Both err by the rounding of Z itself; the decomposition's bar is max(m, n) eps."""
+        """As exact as the decomposition, and with a bar of at most ten times its own."""
         found = ours()
         value = np.linalg.svd(Z, compute_uv=False)[-1]
         assert abs(found.value - value) <= 10 * n * EPS, (found, value)  # type: ignore[attr-defined]
-        assert found.error <= 10 * max(m, n) * EPS, found  # type: ignore[attr-defined]
+        assert found.error <= 10 * errors.lapack(Z.shape, 1.0), found  # type: ignore[attr-defined]
 
     return Contest(
         "sigma-min", f"{m} x {n}, sigma/norm = {smallest:g}", ours,
-        {SVD: lambda: np.linalg.svd(Z, compute_uv=False)}, agree=agree, aims={SVD: AIM},
+        {SVD: lambda: np.linalg.svd(Z, compute_uv=False)}, agree=agree,
+        aims={SVD: AIM} if n >= 1000 else {},
     )  # fmt: skip
