@@ -121,6 +121,8 @@ class Equilibrium:
     @cached_property
     def residual_noise(self) -> float:
         """Rounding of the residual's own evaluation, and what W itself is unsure of."""
+        if not (self.Z.any() or self.C.any()):
+            return 0.0
         Z_size = float(np.linalg.norm(self.Z))
         own = _noise(self.W_size * Z_size + float(np.linalg.norm(self.C)), self.Z.shape)
         return own + self.W_radius * Z_size
