@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from deqcheck.fields import Refusal, number
+from deqcheck.linalg.block_pencil import Frame
 from deqcheck.losses.outer import Outer
 from deqcheck.models import delm_oracle
 from deqcheck.models.delm_state import DelmState
@@ -63,6 +64,8 @@ class DelmModel:
         self.m, self.n = outer.Phi.shape
         self.my = outer.Y.shape[0]
         self._identity = np.eye(self.m)
+        # Where lambda_min(D) was found last: the next state is usually near.
+        self.frame: Frame | None = None
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
