@@ -19,7 +19,7 @@ from deqcheck.seeds import rng
 
 # How many random patterns of disturbances the companion run cycles through, and their size in units
 # in the last place.
-NOISE_BANK, DISTURBANCE = 61, 4.0
+PATTERNS, DISTURBANCE = 61, 4.0
 PROGRESS_EVERY = 256
 
 
@@ -45,7 +45,7 @@ class GradientDescent:
     ) -> Trajectory:
         recorder = Recorder(problem, tracks)
         dear = set(schedule(self.steps, problem.record_points).tolist())
-        bank = self._noise(problem)
+        noise = Noise(problem)
         theta = {name: a.copy() for name, a in problem.theta0.items()}
         other = theta
         status, k = Status.COMPLETED, 0
@@ -65,7 +65,7 @@ class GradientDescent:
                     report(Progress("descent", k, k * self.step, k / self.steps, here.gap))
                 if k < self.steps:
                     theta = self._next(theta, here.gradient)
-                    other = self._disturbed(other, there.gradient, bank[k % NOISE_BANK])
+                    other = noise.shaken(self._next(other, there.gradient), there.gradient, self, k)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         except NoEquilibrium as stop:
@@ -75,21 +75,25 @@ class GradientDescent:
     def _next(self, theta: Params, gradient: Params) -> Params:
         return {name: theta[name] - self.step * gradient[name] for name in theta}
 
-    def _disturbed(self, theta: Params, gradient: Params, noise: Params) -> Params:
-        """The next step with every entry off by some units in the last place."""
-        out = {}
-        for name, a in theta.items():
-            g = gradient[name]
-            # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
-            lost = math.sqrt(np.vdot(g, g)) * noise[name] * (g != 0)
-            shaken = a + self.step * (lost - g)
-            out[name] = shaken + shaken * noise[name]
-        return out
 
-    def _noise(self, problem: Problem) -> list[Params]:
+class Noise:
+    """Disturbances by some units in the last place. The patterns are windows of one long row of
+    random signs for each parameter, so that they stay in the cache."""
+
+    def __init__(self, problem: Problem):
         stream = rng(problem.seed, "gd.rounding")
-        shapes = {name: a.shape for name, a in problem.theta0.items()}
-        return [
-            {n: DISTURBANCE * EPS * stream.choice((-1.0, 1.0), s) for n, s in shapes.items()}
-            for _ in range(NOISE_BANK)
-        ]
+        self.signs = {
+            name: DISTURBANCE * EPS * stream.choice((-1.0, 1.0), a.size + PATTERNS - 1)
+            for name, a in problem.theta0.items()
+        }
+
+    def shaken(self, theta: Params, gradient: Params, descent: GradientDescent, k: int) -> Params:
+        """`theta`, just stepped to, with the last digits of every entry and of the step moved."""
+        for name, a in theta.items():
+            g, first = gradient[name], k % PATTERNS
+            lost = descent.step * math.sqrt(np.vdot(g, g))
+            # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
+            size = a + lost if np.count_nonzero(g) == g.size else a + lost * (g != 0)
+            size *= self.signs[name][first : first + a.size].reshape(a.shape)
+            a += size
+        return theta

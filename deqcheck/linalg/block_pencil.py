@@ -229,7 +229,8 @@ class _Trial:
     @cached_property
     def _size(self) -> float:
         """||X||^2."""
-        return float(np.linalg.norm(self.X.reshape(-1, self.X.shape[2]), 2)) ** 2
+        flat = self.X.reshape(-1, self.X.shape[2])
+        return float(np.linalg.norm(flat.T @ flat, 2))
 
     def enclosure(self) -> Enclosure | None:
         if not math.isfinite(self.ritz):
@@ -242,7 +243,8 @@ class _Trial:
         # X complements Y if its part outside Y is invertible.
         if not np.linalg.cond(self.X[self.pencil.frame.outside]) < WELL_CONDITIONED:
             return simplest
-        low, step = self.ritz, 0.0
+        step = 2 * self._radius(self.ritz) * self._size / self.least_K
+        low = self.ritz - step
         while low > simplest:
             margin = self._margin(low)
             if margin >= 0:

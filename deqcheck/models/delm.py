@@ -103,7 +103,7 @@ class DelmModel:
         G = Gt.T
         mean = np.add.reduce((Z - B) * G, 0)
         mean /= self.gamma
-        P = Zt @ G
+        P = Zt.dot(G)
         P -= mean
         P *= weights
         return Objective(gap, error, {"A": P, "B": G})
