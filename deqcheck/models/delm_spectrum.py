@@ -203,12 +203,12 @@ def _inverse_roots(state: DelmState) -> np.ndarray:
     """M_k^-1/2 through the singular values of N_k: forming M_k would square its condition."""
     P, s, _ = np.linalg.svd(block_factors(state), full_matrices=False)
     shrink = 1 - 1 / np.sqrt(1 + (state.gamma * s) ** 2)
-    return np.eye(state.my) - np.einsum("kai,ki,kbi->kab", P, shrink, P)
+    return np.eye(state.my) - (P * shrink[:, None, :]) @ P.transpose(0, 2, 1)
 
 
 def _factor_radius(state: DelmState) -> float:
     """2-norm radius of (U kron I) blockdiag(M_k^-1/2); 1/sqrt(1 + t^2) has slopes below 0.39."""
-    size = float(state.U_singular.value[0])
+    size = float(np.sqrt(np.linalg.norm(state.U, 1) * np.linalg.norm(state.U, np.inf)))
     z = float(np.linalg.norm(state.Z))
     N_radius = state.Z_radius + 8 * EPS * state.m * z
     return size * (0.39 * state.gamma * N_radius + 8 * EPS * state.my) + 4 * EPS * np.sqrt(state.m)

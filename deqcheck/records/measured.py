@@ -34,7 +34,7 @@ class Measured:
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, float) and isinstance(self.error, float):
+        if isinstance(self.value, float | int) and isinstance(self.error, float | int):
             self._settle(*scalar.settled(float(self.value), float(self.error)))
             return
         value = np.asarray(self.value, dtype=float)
@@ -120,6 +120,8 @@ class Measured:
         return _rounded(quotient, error)
 
     def __pow__(self, power: Number) -> Measured:
+        if isinstance(power, int) and power >= 0:
+            return _integer_power(self, power)
         p = measured(power)
         if p.exact and np.ndim(p.value) == 0 and float(p.value).is_integer() and p.value >= 0:
             return _integer_power(self, int(p.value))
