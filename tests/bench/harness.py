@@ -74,9 +74,9 @@ def run(contests: list[Contest], rounds: int, slice_seconds: float) -> Result:
         tasks = {"": contest.ours, **contest.peers}
         if contest.kernel is not None:
             tasks["kernel"] = contest.kernel
-        counts = {name: _calibrate(task, slice_seconds) for name, task in tasks.items()}
+        counts = {name: calls(task, slice_seconds) for name, task in tasks.items()}
         for _ in range(math.ceil(rounds / len(contests)) if contest.dear else rounds):
-            took = {name: _time(task, counts[name]) for name, task in tasks.items()}
+            took = {name: seconds(task, counts[name]) for name, task in tasks.items()}
             ours.append(took[""])
             for name in names:
                 theirs[name].append(took[name] / took[""])
@@ -108,7 +108,7 @@ def _peak(task: Task) -> int:
         tracemalloc.stop()
 
 
-def _calibrate(task: Task, slice_seconds: float) -> int:
+def calls(task: Task, slice_seconds: float) -> int:
     """How many calls fill a slice; the first call, which may compile, does not count."""
     task()
     start = time.process_time()
@@ -117,7 +117,7 @@ def _calibrate(task: Task, slice_seconds: float) -> int:
     return max(1, int(slice_seconds / once))
 
 
-def _time(task: Task, count: int) -> float:
+def seconds(task: Task, count: int) -> float:
     gc.disable()
     try:
         start = time.process_time()
