@@ -25,7 +25,6 @@ from functools import cached_property
 import numpy as np
 
 from deqcheck.linalg.errors import rounding
-from deqcheck.records.measured import EPS
 
 # Largest number of columns of X.
 MOST_COLUMNS = 64
@@ -35,7 +34,7 @@ ROOM = 4.0
 CLEAR = 1e-9
 # The iteration stops when the lower end is that close (relative) to the upper one.
 CLOSE, SWEEPS, SOLVES = 1e-12, 12, 4
-WELL_CONDITIONED = 1e6
+WELL_CONDITIONED = 1e4
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class _Pencil:
         self.largest = float(sizes.max())
         self.ceiling = float(np.max(sizes, where=self.inside, initial=0.0))
         # How far blocks and K may be from the exact ones (2-norm).
-        length, least = sum(self.sizes.shape), float(frame.f.min())
+        length, least = 2 * sum(self.sizes.shape), float(frame.f.min())
         size = float(np.abs(M).sum(axis=2).max())
         self.M_radius = (M_radius + rounding(length, size)) / least
         norm = float(np.sqrt(diagonal.max())) + off + U_radius
@@ -189,15 +188,16 @@ class _Trial:
         flat = X.reshape(-1, X.shape[2])
         MX, KX = pencil.times_M(X), pencil.times_K(X)
         self.XMX, self.XKX = flat.T @ MX.reshape(flat.shape), flat.T @ KX.reshape(flat.shape)
-        self.least_K = float(np.linalg.eigvalsh(self.XKX)[0])
-        self.ritz = self._ritz()
         self.MX, self.KX = MX, KX
+        sizes = np.linalg.eigvalsh(self.XKX)
+        self.least_K = float(sizes[0])
+        # Otherwise the columns are too nearly dependent for a Ritz value.
+        self.usable = bool(sizes[0] * WELL_CONDITIONED > sizes[-1])
+        self.ritz = self._ritz() if self.usable else 0.0
         self.rho = (MX - self.ritz * KX) * pencil.inside[:, :, None]
-        self.delta = self._floor(self.ritz)
+        self.delta = self._floor(self.ritz) if self.usable else -math.inf
 
     def _ritz(self) -> float:
-        if not self.least_K > EPS:
-            return math.inf
         C = np.linalg.inv(np.linalg.cholesky(self.XKX))
         return float(np.linalg.eigvalsh(C @ self.XMX @ C.T)[0])
 
@@ -206,10 +206,10 @@ class _Trial:
         return bool(2 * np.vdot(self.rho, self.rho) <= CLOSE * self.delta)
 
     def _radius(self, lam: float) -> float:
-        """Of A, and of its products with X."""
+        """Of A, of its products with X, and of the eigenvalues of those."""
         p = self.pencil
         norm = p.top + lam * float(p.sizes.max())
-        return p.M_radius + lam * p.K_radius + rounding(p.sizes.size, norm)
+        return p.M_radius + lam * p.K_radius + rounding(2 * p.sizes.size, norm)
 
     def _floor(self, lam: float) -> float:
         """A >= this on Y."""
@@ -224,7 +224,9 @@ class _Trial:
         # |rho + e|^2 <= 2 |rho|^2 + 2 |e|^2.
         small = self.XMX - lam * self.XKX - (2 / delta) * (rho.T @ rho)
         radius = self._radius(lam)
-        return float(np.linalg.eigvalsh(small)[0]) - (radius + 2 * radius**2 / delta) * self._size
+        lost = (radius + 2 * radius**2 / delta) * self._size
+        lost += rounding(len(rho), 2 / delta * float(np.vdot(rho, rho)))
+        return float(np.linalg.eigvalsh(small)[0]) - lost
 
     @cached_property
     def _size(self) -> float:
@@ -233,9 +235,10 @@ class _Trial:
         return float(np.linalg.norm(flat.T @ flat, 2))
 
     def enclosure(self) -> Enclosure | None:
-        if not math.isfinite(self.ritz):
+        spread = self.least_K - self.pencil.K_radius * self._size
+        if not (self.usable and spread > 0):
             return None
-        high = self.ritz + self._radius(self.ritz) * self._size / self.least_K
+        high = self.ritz + self._radius(self.ritz) * self._size / spread
         return Enclosure(self._proved(), high, replace(self.pencil.frame, X=self.X))
 
     def _proved(self) -> float:

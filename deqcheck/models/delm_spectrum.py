@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Up to this order the dense m my x m my factor is the faster way, and up to the next one the way
 # where the enclosure is too wide.
 DENSE_LIMIT, LAST_DENSE_LIMIT = 100, 300
+# Beyond this |Z|^2 products of the blocks may overflow.
+LARGEST = 1e150
 # A wider enclosure (relative) is not worth having.
 WIDEST = 1e-8
 # Cholesky of that order is within reach, and proves a number so much below the Ritz value.
@@ -47,6 +49,8 @@ def lambda_min(state: DelmState) -> Measured:
         return _without_blocks(state)
     if state.my == 1:
         return _scalar_output(state)
+    if not np.vdot(state.Z, state.Z) < LARGEST:
+        return Measured(np.nan, np.inf, "overflow")
     order = state.m * state.my
     found = enclosed(state) if order > DENSE_LIMIT else None
     if found is not None:

@@ -102,3 +102,11 @@ def test_gram_matrices_of_the_blocks(delm: Builder) -> None:
         off = np.linalg.norm(grams - N @ N.transpose(0, 2, 1), 2, axis=(1, 2)).max()
         assert off <= radius
         assert radius <= 1e-9 * max(1.0, float(np.linalg.norm(state.Z)) ** 2)
+
+
+@pytest.mark.parametrize(("m", "my"), [(4, 2), (20, 8)])
+@pytest.mark.parametrize("size", [1e100, 1e200])
+def test_overflow_is_told_by_the_radius(delm: Builder, m: int, my: int, size: float) -> None:
+    with np.errstate(all="ignore"):
+        state = delm(m, 30, my, B=np.full((my, m), size)).start
+        assert delm_spectrum.lambda_min(state).error == np.inf
