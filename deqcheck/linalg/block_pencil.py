@@ -30,6 +30,8 @@ from deqcheck.linalg.errors import rounding
 MOST_COLUMNS = 64
 # Columns are added until delta is so many times the spread of the scaled blocks.
 ROOM = 4.0
+# Scaled blocks this near to the identity need no eigenvalues of their own.
+ALIKE = 1e-2
 # Sizes closer than that (relative) are not told apart.
 CLEAR = 1e-9
 # The iteration stops when the lower end is that close (relative) to the upper one.
@@ -97,16 +99,24 @@ def fresh_frame(M: np.ndarray, U: np.ndarray) -> Frame | None:
     sizes = squares[:, None] / f
     spread = np.linalg.norm(R.T @ M @ R - np.eye(len(f)), axis=(1, 2)).max()
     order = np.argsort(-sizes, axis=None)
-    relative = sizes.flat[order] / sizes.flat[order[0]]
-    # delta is about 1 - relative[columns] - spread.
-    worthy = np.flatnonzero(1 - relative > (ROOM + 1) * spread + CLEAR)
-    columns = int(worthy[0]) if len(worthy) else MOST_COLUMNS
-    columns = min(max(columns, 1), MOST_COLUMNS, len(order) - 1)
+    columns = _enough_columns(sizes.flat[order] / sizes.max(), (ROOM + 1) * spread + CLEAR, len(f))
     outside = np.zeros(sizes.shape, bool)
     outside.flat[order[:columns]] = True
     X = np.zeros((*sizes.shape, columns))
     X[outside] = np.eye(columns)
     return Frame(V, R, f, outside, X)
+
+
+def _enough_columns(relative: np.ndarray, room: float, my: int) -> int:
+    """So many that delta, which is about 1 - relative[columns] - spread, has room; and then, among
+    the next ones, where the sizes jump most, so that it keeps its room while they drift."""
+    most = min(MOST_COLUMNS, len(relative) - 1)
+    worthy = np.flatnonzero(1 - relative[: most + 1] > room)
+    if not len(worthy):
+        return most
+    first = int(worthy[0])
+    jumps = -np.diff(relative)[first - 1 : min(first + my, most)]
+    return first + int(np.argmax(jumps))
 
 
 class _Pencil:
@@ -119,8 +129,7 @@ class _Pencil:
         self.blocks = frame.R.T @ M @ frame.R
         G = U @ frame.V
         self.K = G.T @ G
-        ends = np.linalg.eigvalsh(self.blocks)
-        self.floor, self.top = float(ends[:, 0].min()), float(ends[:, -1].max())
+        self.floor, self.top = _ends(self.blocks)
         diagonal = self.K.diagonal()
         off = float(np.linalg.norm(self.K - np.diag(diagonal)))
         self.sizes = diagonal[:, None] / frame.f
@@ -255,6 +264,15 @@ class _Trial:
             step = max(2 * step, -1.1 * margin / self.least_K)
             low -= step
         return simplest
+
+
+def _ends(blocks: np.ndarray) -> tuple[float, float]:
+    """Below and above every eigenvalue of the blocks, which are near the identity."""
+    away = float(np.linalg.norm(blocks - np.eye(blocks.shape[1]), axis=(1, 2)).max())
+    if away < ALIKE:
+        return 1 - away, 1 + away
+    eigenvalues = np.linalg.eigvalsh(blocks)
+    return float(eigenvalues[:, 0].min()), float(eigenvalues[:, -1].max())
 
 
 def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
