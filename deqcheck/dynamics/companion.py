@@ -33,7 +33,7 @@ class Companion:
     def __init__(self, problem: Problem, step: float):
         self.step = step
         self.theta = {name: a.copy() for name, a in problem.theta0.items()}
-        self._patterns = _signs(problem)
+        self._signs = _signs(problem)
         # The distance from the run, all pushes together, and the largest quotient of the two.
         self.distance, self._pushed, self._growth = 0.0, 0.0, 1.0
         # What the last step may have lost.
@@ -55,7 +55,7 @@ class Companion:
         self.lost = self.lost or not math.isfinite(self.push)
         if self.lost:
             return
-        self.theta = self._disturbed(self._patterns[k % PATTERNS], radius, gradient)
+        self.theta = self._disturbed(k % PATTERNS, radius, gradient)
         away = {name: a - theta[name] for name, a in self.theta.items()}
         distance = gradient_norm(away)
         if distance > 0:
@@ -67,20 +67,25 @@ class Companion:
             self._growth = self.distance / self._pushed
         self.lost = not SAFETY * self.grown * self.distance <= LINEAR * min(size, self._scale)
 
-    def _disturbed(self, signs: Params, radius: float, gradient: Params) -> Params:
+    def _disturbed(self, first: int, radius: float, gradient: Params) -> Params:
         out = {}
         for name, a in self.theta.items():
             g = gradient[name]
             moved = a - self.step * g
+            push = EPS * np.abs(moved)
+            lost = self.step * radius / math.sqrt(a.size)
             # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
-            lost = (self.step * radius / math.sqrt(a.size)) * (g != 0)
-            out[name] = moved + (EPS * np.abs(moved) + lost) * signs[name]
+            push += lost if np.count_nonzero(g) == g.size else lost * (g != 0)
+            push *= self._signs[name][first : first + a.size].reshape(a.shape)
+            moved += push
+            out[name] = moved
         return out
 
 
-def _signs(problem: Problem) -> list[Params]:
+def _signs(problem: Problem) -> Params:
+    """The patterns are windows of one long row for each parameter: they stay in the cache."""
     stream = rng(problem.seed, "gd.rounding")
-    return [
-        {name: stream.choice((-1.0, 1.0), a.shape) for name, a in problem.theta0.items()}
-        for _ in range(PATTERNS)
-    ]
+    return {
+        name: stream.choice((-1.0, 1.0), a.size + PATTERNS - 1)
+        for name, a in problem.theta0.items()
+    }

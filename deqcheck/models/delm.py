@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from deqcheck.fields import Refusal, number
+from deqcheck.linalg.block_pencil import Frame
 from deqcheck.losses.outer import Outer
 from deqcheck.models import delm_oracle
 from deqcheck.models.delm_state import DelmState
@@ -64,6 +65,8 @@ class DelmModel:
         self.m, self.n = outer.Phi.shape
         self.my = outer.Y.shape[0]
         self._identity = np.eye(self.m)
+        # Where lambda_min(D) was found last: the next state is usually near.
+        self.frame: Frame | None = None
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
@@ -101,7 +104,7 @@ class DelmModel:
         G = Gt.T
         mean = np.add.reduce((Z - B) * G, 0)
         mean /= self.gamma
-        P = Zt @ G
+        P = Zt.dot(G)
         P -= mean
         P *= weights
         return Objective(gap, error, {"A": P, "B": G}, partial(self._gradient_radius, B, Z, G))

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-EPS = float(np.finfo(np.float64).eps)
-# Smallest positive double: covers gradual underflow of products and quotients.
-TINY = 5e-324
+from deqcheck.records import scalar
+from deqcheck.records.scalar import EPS as EPS
+from deqcheck.records.scalar import TINY
+
 # exp, log and pow of the platform's libm are trusted to this many units in the last place.
 LIBM_ULPS = 4.0
 
@@ -33,16 +34,18 @@ class Measured:
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.value, float | int) and isinstance(self.error, float | int):
+            self._settle(*scalar.settled(float(self.value), float(self.error)))
+            return
         value = np.asarray(self.value, dtype=float)
         error = np.broadcast_to(np.asarray(self.error, dtype=float), value.shape)
         lost = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
         error = np.where(lost | np.isnan(error), np.inf, error)
-        if value.ndim == 0:
-            object.__setattr__(self, "value", float(value))
-            object.__setattr__(self, "error", float(error))
-        else:
-            object.__setattr__(self, "value", value)
-            object.__setattr__(self, "error", error)
+        self._settle(*((value, error) if value.ndim else (float(value), float(error))))
+
+    def _settle(self, value: Any, error: Any) -> None:
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "error", error)
 
     @property
     def low(self) -> Any:
@@ -76,6 +79,8 @@ class Measured:
 
     def __add__(self, other: Number) -> Measured:
         b = measured(other)
+        if _single(self, b):
+            return Measured(*scalar.plus(self.value, self.error, b.value, b.error))
         # Adding an exact zero does not round.
         ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
         with np.errstate(all="ignore"):
@@ -87,6 +92,8 @@ class Measured:
 
     def __mul__(self, other: Number) -> Measured:
         b = measured(other)
+        if _single(self, b):
+            return Measured(*scalar.times(self.value, self.error, b.value, b.error))
         with np.errstate(all="ignore"):
             error = (
                 _times(abs(self.value), b.error)
@@ -99,6 +106,8 @@ class Measured:
 
     def __truediv__(self, other: Number) -> Measured:
         b = measured(other)
+        if _single(self, b) and b.value != 0:
+            return Measured(*scalar.over(self.value, self.error, b.value, b.error))
         with np.errstate(all="ignore"):
             away = np.abs(b.value) - b.error
             quotient = np.divide(self.value, b.value)
@@ -111,6 +120,8 @@ class Measured:
         return _rounded(quotient, error)
 
     def __pow__(self, power: Number) -> Measured:
+        if isinstance(power, int) and power >= 0:
+            return _integer_power(self, power)
         p = measured(power)
         if p.exact and np.ndim(p.value) == 0 and float(p.value).is_integer() and p.value >= 0:
             return _integer_power(self, int(p.value))
@@ -147,7 +158,13 @@ def _times(a: Any, b: Any) -> Any:
     return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))
 
 
+def _single(a: Measured, b: Measured) -> bool:
+    return isinstance(a.value, float) and isinstance(b.value, float)
+
+
 def _outward(value: Any, error: Any, side: int) -> Any:
+    if isinstance(value, float):
+        return scalar.outward(value, error, side)
     with np.errstate(invalid="ignore"):
         edge = value + side * np.asarray(error)
     # value +- error is itself rounded: step one double outward unless the value is exact.

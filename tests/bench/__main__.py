@@ -17,7 +17,7 @@ def main() -> None:
     from tests.bench import harness, workloads
 
     rounds, seeds, piece = (3, 1, 0.004) if options.quick else (7, 3, 0.03)
-    results = []
+    results, lines = [], []
     for info in pkgutil.iter_modules(workloads.__path__):
         if options.only and options.only not in info.name:
             continue
@@ -27,13 +27,15 @@ def main() -> None:
             results.append(result)
             print("\n".join(harness.table([result])), flush=True)
         for line in getattr(module, "growth", lambda quick: ())(options.quick):
+            lines.append(line)
             print(line, flush=True)
     from tests.bench.peers import missing
 
-    if missing():
-        print(f"not installed, so not compared with: {', '.join(missing())}")
+    absent = ", ".join(missing()) or "none"
+    print(f"not installed, so not compared with: {absent}")
     if options.json:
-        Path(options.json).write_text(json.dumps(harness.as_json(results), indent=1) + "\n")
+        record = {"results": harness.as_json(results), "lines": lines, "missing": missing()}
+        Path(options.json).write_text(json.dumps(record, indent=1) + "\n")
 
 
 def _options() -> argparse.Namespace:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tests.bench.harness import Task
+from tests.bench.harness import Task, calls, seconds
+
+SLICE = 0.01
 
 
 def line(
@@ -22,11 +23,6 @@ def line(
 
 
 def _best(task: Task, repeats: int = 5) -> float:
-    """The least CPU time of a few calls, after two that fill whatever is remembered."""
-    task(), task()
-    took = []
-    for _ in range(repeats):
-        start = time.process_time()
-        task()
-        took.append(time.process_time() - start)
-    return max(min(took), 1e-7)
+    """The least CPU time of a few slices, after two calls that fill whatever is remembered."""
+    count = calls(task, SLICE)
+    return min(seconds(task, count) for _ in range(repeats))

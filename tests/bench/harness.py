@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +26,14 @@ class Contest:
     # Raises AssertionError unless all peers compute the same thing.
     agree: Callable[[], None] = lambda: None
     aims: dict[str, float] = field(default_factory=dict)
+    # At most so many times the kernel.
+    kernel_aim: float | None = None
+    # Peers whose peak memory is compared, with the aims; and what to compare it with, where `ours`
+    # keeps something from call to call.
+    memory: dict[str, float] = field(default_factory=dict)
+    cold: Task | None = None
+    # So slow a peer that the rounds are spread over the seeds.
+    dear: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ class Result:
     seconds: float
     ratios: list[Ratio]
     kernel: float | None
+    kernel_aim: float | None = None
 
 
 def run(contests: list[Contest], rounds: int, slice_seconds: float) -> Result:
@@ -63,9 +74,9 @@ def run(contests: list[Contest], rounds: int, slice_seconds: float) -> Result:
         tasks = {"": contest.ours, **contest.peers}
         if contest.kernel is not None:
             tasks["kernel"] = contest.kernel
-        counts = {name: _calibrate(task, slice_seconds) for name, task in tasks.items()}
-        for _ in range(rounds):
-            took = {name: _time(task, counts[name]) for name, task in tasks.items()}
+        counts = {name: calls(task, slice_seconds) for name, task in tasks.items()}
+        for _ in range(math.ceil(rounds / len(contests)) if contest.dear else rounds):
+            took = {name: seconds(task, counts[name]) for name, task in tasks.items()}
             ours.append(took[""])
             for name in names:
                 theirs[name].append(took[name] / took[""])
@@ -73,11 +84,31 @@ def run(contests: list[Contest], rounds: int, slice_seconds: float) -> Result:
                 kernel.append(took[""] / took["kernel"])
     first = contests[0]
     ratios = [Ratio(n, np.array(theirs[n]), first.aims.get(n)) for n in names]
+    ratios += [
+        Ratio(f"memory, {n}", np.array([_memory(first, n)]), first.memory[n]) for n in first.memory
+    ]
     median = float(np.median(kernel)) if kernel else None
-    return Result(first.workload, first.instance, float(np.median(ours)), ratios, median)
+    return Result(
+        first.workload, first.instance, float(np.median(ours)), ratios, median, first.kernel_aim
+    )
 
 
-def _calibrate(task: Task, slice_seconds: float) -> int:
+def _memory(contest: Contest, name: str) -> float:
+    return _peak(contest.peers[name]) / _peak(contest.cold or contest.ours)
+
+
+def _peak(task: Task) -> int:
+    """Bytes in use at once; numpy reports its arrays, LAPACK's work space is not seen."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        task()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def calls(task: Task, slice_seconds: float) -> int:
     """How many calls fill a slice; the first call, which may compile, does not count."""
     task()
     start = time.process_time()
@@ -86,7 +117,7 @@ def _calibrate(task: Task, slice_seconds: float) -> int:
     return max(1, int(slice_seconds / once))
 
 
-def _time(task: Task, count: int) -> float:
+def seconds(task: Task, count: int) -> float:
     gc.disable()
     try:
         start = time.process_time()
@@ -103,9 +134,10 @@ def table(results: list[Result]) -> Iterator[str]:
         for ratio in result.ratios:
             low, high = ratio.spread
             aim = "" if ratio.aim is None else f"  (aim {ratio.aim:g})"
-            yield f"    {ratio.name:<34} x {ratio.figure:8.2f}   [{low:.2f}, {high:.2f}]{aim}"
+            yield f"    {ratio.name:<42} x {ratio.figure:8.2f}   [{low:.2f}, {high:.2f}]{aim}"
         if result.kernel is not None:
-            yield f"    {'over the unavoidable kernel':<34} x {result.kernel:8.2f}"
+            aim = "" if result.kernel_aim is None else f"  (aim at most {result.kernel_aim:g})"
+            yield f"    {'over the unavoidable kernel':<42} x {result.kernel:8.2f}{aim}"
 
 
 def as_json(results: list[Result]) -> list[dict[str, object]]:
@@ -115,6 +147,7 @@ def as_json(results: list[Result]) -> list[dict[str, object]]:
             "instance": r.instance,
             "seconds": r.seconds,
             "kernel": r.kernel,
+            "kernel_aim": r.kernel_aim,
             "ratios": {
                 q.name: {"figure": q.figure, "spread": q.spread, "aim": q.aim} for q in r.ratios
             },

@@ -12,11 +12,12 @@ from tests.bench import growth as fit
 from tests.bench.harness import Contest, Task
 
 AIMS = {30: 50.0}
+MEMORY_AIM = 30.0
 EXPLICIT = "explicit Kronecker form"
 
 
 def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
-    for n in (10, 20) if quick else (10, 20, 30):
+    for n in (10, 20) if quick else (10, 20, 30, 40):
         yield [contest(n, seed) for seed in range(seeds)]
 
 
@@ -45,5 +46,12 @@ def contest(n: int, seed: int) -> Contest:
 
     aims = {EXPLICIT: AIMS[n]} if n in AIMS else {}
     return Contest(
-        "monotone-gradient", f"n=N={n}", ours, {EXPLICIT: explicit}, agree=agree, aims=aims
+        "monotone-gradient",
+        f"n=N={n}",
+        ours,
+        {EXPLICIT: explicit},
+        agree=agree,
+        aims=aims,
+        memory={EXPLICIT: MEMORY_AIM} if n >= 20 else {},
+        dear=n >= 30,
     )

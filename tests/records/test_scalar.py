@@ -1,0 +1,37 @@
+"""Single numbers are treated as arrays of one are, to the last bit."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from deqcheck.records.measured import Measured
+
+VALUES = (0.0, -0.0, 1.0, -1.5, 3e-310, 1e308, -1e308, 1e-200, np.inf, -np.inf, np.nan, 0.1)
+ERRORS = (0.0, 5e-324, 1e-17, 0.05, 2.0, 1e308, np.inf, np.nan)
+NUMBERS = list(product(VALUES, ERRORS))
+
+
+def same(one: Measured, many: Measured) -> bool:
+    assert isinstance(one.value, float) and isinstance(one.error, float)
+    pairs = ((one.value, many.value), (one.error, many.error), (one.low, many.low))
+    return all(np.array_equal(a, b[0], equal_nan=True) for a, b in (*pairs, (one.high, many.high)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_number_is_settled_like_an_array() -> None:
+    for value, error in NUMBERS:
+        assert same(Measured(value, error), Measured(np.array([value]), np.array([error])))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("act", [operator.add, operator.sub, operator.mul, operator.truediv])
+def test_arithmetic_is_that_of_arrays(act: Callable[[Measured, Measured], Measured]) -> None:
+    for (a, da), (b, db) in product(NUMBERS, NUMBERS):
+        one = act(Measured(a, da), Measured(b, db))
+        many = act(Measured(np.array([a]), np.array([da])), Measured(np.array([b]), np.array([db])))
+        assert same(one, many), (a, da, b, db, one, many)
