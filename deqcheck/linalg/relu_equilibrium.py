@@ -187,6 +187,8 @@ class Equilibrium:
             defect = float(np.linalg.norm(off))
         if self.doubtful.any():
             return V, np.inf
+        if not self.mask.any():
+            return V, 0.0
         total = noise(V) + EPS * self._read_out_size(a)
         total += self.W_radius * float(np.linalg.norm(V))
         return V, (defect + total) * self.certificate.inverse

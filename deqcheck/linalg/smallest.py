@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyr, dsyrk
-from scipy.linalg.lapack import dpotrf, dpotrs
+import scipy
 
 from deqcheck.records.measured import EPS, Measured
 
@@ -53,7 +52,7 @@ class _Ritz(NamedTuple):
 def smallest_singular_value(Z: np.ndarray) -> Measured | None:
     """None where this way does not reach the accuracy of the full decomposition."""
     # Of symmetric matrices only the lower triangle is ever used.
-    G = dsyrk(1.0, np.ascontiguousarray(Z).T, lower=True)
+    G = scipy.linalg.blas.dsyrk(1.0, np.ascontiguousarray(Z).T, lower=True)
     sizes = _sizes(Z, G)
     if not (sizes.norm > 1 / SAFE and sizes.whole < SAFE):
         return None
@@ -83,13 +82,13 @@ def _lowest(Z: np.ndarray, G: np.ndarray, sizes: _Sizes) -> _Ritz | None:
     were exact."""
     shifted = G.copy(order="F")
     shifted[np.diag_indices(len(G))] += sizes.gram
-    factor, failed = dpotrf(shifted, lower=True, overwrite_a=True, clean=False)
+    factor, failed = scipy.linalg.lapack.dpotrf(shifted, lower=True, overwrite_a=True, clean=False)
     if failed:
         return None
     block = np.linalg.qr(np.random.default_rng(0).normal(size=(len(G), BLOCK)))[0]
     basis, before = block, np.inf
     for blocks in range(2, LOOKS[-1] + 1):
-        block = dpotrs(factor, block, lower=True)[0]
+        block = scipy.linalg.lapack.dpotrs(factor, block, lower=True)[0]
         # Twice is enough.
         for _ in range(2):
             block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
@@ -134,6 +133,6 @@ def _judged(Z: np.ndarray, found: _Ritz, sizes: _Sizes, kind: type) -> tuple[flo
 def _others_above(G: np.ndarray, found: _Ritz, sizes: _Sizes) -> bool:
     """All eigenvalues of G but one exceed `between`: by Weyl the second one is at least the
     smallest of G + t v v^T, and a Cholesky factor shows what that exceeds. Overwrites G."""
-    G = dsyr(sizes.norm**2, found.v, lower=True, a=G, overwrite_a=True)
+    G = scipy.linalg.blas.dsyr(sizes.norm**2, found.v, lower=True, a=G, overwrite_a=True)
     G[np.diag_indices(len(G))] -= found.between
-    return not dpotrf(G, lower=True, overwrite_a=True, clean=False)[1]
+    return not scipy.linalg.lapack.dpotrf(G, lower=True, overwrite_a=True, clean=False)[1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
+import scipy
 
 from deqcheck.linalg import block_pencil, errors
 from deqcheck.records.measured import EPS, Measured, measured
@@ -169,7 +169,7 @@ def _positive(M: np.ndarray, K: np.ndarray, radius: float) -> bool:
         A[k, :, k, :] += M[k]
     flat = A.reshape(m * my, m * my)
     flat[np.diag_indices(m * my)] -= radius
-    return bool(dpotrf(flat.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
+    return bool(scipy.linalg.lapack.dpotrf(flat.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
 
 
 def _between(low: float, high: float, how: str) -> Measured:
