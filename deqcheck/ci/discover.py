@@ -18,7 +18,7 @@ _LOOKED_AT = 1 << 20
 
 
 class Found(NamedTuple):
-    """A case file, and what results call it: its path below the folder that was asked for."""
+    """A case file, and what results call it: its path below the folder that holds all paths."""
 
     id: str
     path: Path
@@ -39,14 +39,15 @@ def discover(paths: Iterable[str | Path], every: bool = False) -> Discovery:
     folders are left out and links to folders are not followed.
     """
     places = [Path(path) for path in paths]
+    root = _root(places)
     cases: dict[str, Found] = {}
     skipped: set[str] = set()
     for place in places:
-        for found in _below(place):
-            if every or os.path.isfile(place) or is_case(found.path):
-                cases.setdefault(os.path.realpath(found.path), found)
+        for path in _below(place):
+            if every or os.path.isfile(place) or is_case(path):
+                cases.setdefault(os.path.realpath(path), Found(_name(path, root), path))
             else:
-                skipped.add(found.path.as_posix())
+                skipped.add(path.as_posix())
     _refuse_twins(cases.values())
     if not cases:
         where = " ".join(map(str, places))
@@ -63,10 +64,16 @@ def is_case(path: Path) -> bool:
         return True
 
 
-def _below(path: Path) -> Iterator[Found]:
+def _root(places: Iterable[Path]) -> str:
+    """The deepest folder that holds all of them."""
+    folders = (os.path.dirname(p) if os.path.isfile(p) else p for p in map(os.path.abspath, places))
+    return os.path.commonpath(list(folders))
+
+
+def _below(path: Path) -> Iterator[Path]:
     # Not Path.is_file: it raises for a name that is too long.
     if os.path.isfile(path):
-        yield Found(_name(path), path)
+        yield path
     elif not os.path.isdir(path):
         what = "not a file or folder" if os.path.exists(path) else "no such file or folder"
         raise GateError(f"{path}: {what}")
@@ -75,11 +82,11 @@ def _below(path: Path) -> Iterator[Found]:
         for name in sorted(files):
             file = Path(folder, name)
             if file.suffix in SUFFIXES and not name.startswith(".") and file.is_file():
-                yield Found(_name(file.relative_to(path)), file)
+                yield file
 
 
-def _name(path: Path) -> str:
-    name = Path(os.path.normpath(path)).with_suffix("").as_posix()
+def _name(path: Path, root: str) -> str:
+    name = Path(os.path.relpath(path, root)).with_suffix("").as_posix()
     return name.encode("utf-8", "replace").decode()
 
 

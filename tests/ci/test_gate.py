@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 
 import pytest
 
 from deqcheck.ci import gate as gate_module
 from deqcheck.ci import workers
-from deqcheck.ci.discover import is_case
+from deqcheck.ci.discover import discover, is_case
 
 
 def result(done) -> dict[str, str]:
@@ -146,7 +147,7 @@ SENTENCES = {
     "silent.yaml: no `expect:`; under --strict every case says what it expects": [
         "{cases}/x", "--strict",
     ],
-    "are both called 'silent': rename one": ["{cases}/x", "{cases}/y"],
+    "are both called 'twin': rename one": ["{cases}/z"],
 }  # fmt: skip
 
 
@@ -155,10 +156,12 @@ def test_what_cannot_be_asked_is_one_sentence(deqcheck, write, monkeypatch, sent
     monkeypatch.setattr(gate_module, "Pool", None)
     cases = write("x/silent", "")
     write("y/silent", "")
+    write("z/twin").joinpath("z/twin.yml").write_text("deqcheck: 1")
     words = [word.format(cases=cases) for word in SENTENCES[sentence]]
     if words[0] == str(cases):
         (cases / "x/silent.yaml").unlink()
         (cases / "y/silent.yaml").unlink()
+        shutil.rmtree(cases / "z")
     damaged = {"schema": "deqcheck-baseline/1", "relative_allowance": 0, "cases": {"a": {}}}
     (cases / "next.json").write_text('{"schema": "deqcheck-baseline/2"}')
     (cases / "text.json").write_text("{")
@@ -168,6 +171,20 @@ def test_what_cannot_be_asked_is_one_sentence(deqcheck, write, monkeypatch, sent
     assert (done.exit_code, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert sentence.format(cases=cases) in line
+
+
+def test_cases_are_named_below_the_folder_that_holds_all_paths(write):
+    cases = write("x/a")
+    write("x/b")
+    write("y/b")
+
+    def names(*paths):
+        return [found.id for found in discover([cases / path for path in paths]).cases]
+
+    every = ["x/a", "x/b", "y/b"]
+    assert names("") == names("x", "y") == names("x/a.yaml", "x/b.yaml", "y") == every
+    assert names("x") == ["a", "b"]
+    assert names("x/a.yaml") == ["a"]
 
 
 @pytest.mark.usefixtures("inline")
