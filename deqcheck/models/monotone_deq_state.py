@@ -11,9 +11,9 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Monotone
+from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
-    Patterns,
     forward_backward,
     on_pattern,
     peaceman_rachford,
