@@ -6,6 +6,7 @@ columns that are at rest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,13 +28,17 @@ RESTARTS = 10
 LOOK = 4
 # Columns at rest are left out once this part of all is left.
 FEW = 0.5
+# So many columns are solved on their pieces, at most so often.
+DIRECT, ATTEMPTS = 8, 4
 
 
 class Map(NamedTuple):
-    """The two parts of a sweep, on the given columns of the whole problem."""
+    """The two parts of a sweep, on the given columns of the whole problem, and from linear(x) the
+    solution on the same piece of a piecewise linear map: dear, and often the answer."""
 
     linear: Callable[[Array, Columns], Array]
     act: Callable[[Array, Columns], Array]
+    on_piece: Callable[[Array, Columns], Array]
 
 
 class Found(NamedTuple):
@@ -51,17 +56,18 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
     rest = _Rest(x.shape)
     columns: Columns = slice(None)
     history, least, before, restarts, level = _History(), np.inf, np.inf, 0, 0.0
+    attempts = ATTEMPTS
     for sweeps in range(1, limit + 1):
         raw = F.linear(x, columns)
         image = F.act(raw, columns)
         f = image - x
         squares = _dots(f, f)
-        residual = float(np.sqrt(squares.sum() + rest.squares))
+        residual = math.sqrt(np.add.reduce(squares) + rest.squares)
         if rest.empty and sweeps % LOOK == 1:
             level = floor(x)
         if residual <= level:
             return Found(*rest.joined(x, raw), residual, sweeps)
-        if not np.isfinite(residual):
+        if not math.isfinite(residual):
             return None
         if history.started and residual > WORSE * least:
             history, restarts, following = _History(), restarts + 1, image
@@ -72,10 +78,12 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
         least, before = min(least, residual), residual
         # All columns at rest together have at most half of what the floor allows.
         moving = squares > (level / 2) ** 2 / rest.count
-        if moving.sum() <= FEW * moving.size:
+        if np.count_nonzero(moving) <= FEW * moving.size:
             columns = rest.put(moving, x, raw, squares)
             history.only(moving)
-            following = following[:, moving]
+            raw, following = raw[:, moving], following[:, moving]
+        if attempts and not rest.empty and rest.left.size <= DIRECT:
+            following, attempts, history = F.on_piece(raw, columns), attempts - 1, _History()
         x = following
     return None
 

@@ -15,6 +15,9 @@ KEPT = 4
 ROWS = 64
 # Directions shorter than this, relative to the longest, are noise.
 CUTOFF = 1e-6
+# Weights that add up to more in absolute value, across a kink of the path, lead astray; a parabola
+# through the last three needs 7.
+TAME = 8.0
 # A bound on limit - ||W|| may be this much smaller than the last one computed.
 ROOM = 0.8
 
@@ -61,7 +64,7 @@ class Hint:
 
     def _combined(self, part: Callable[[Entry], np.ndarray | None]) -> np.ndarray | None:
         total = None
-        for weight, entry in zip(self.weights, self.others, strict=True):
+        for weight, entry in zip(self.weights, self.others, strict=False):
             array = part(entry)
             if array is None:
                 return part(self.others[0])
@@ -101,20 +104,23 @@ class Memory:
 
 
 def _nearest(new: Entry, others: list[Entry]) -> np.ndarray:
-    """Weights of sum 1."""
-    if not others:
-        return np.zeros(0)
+    """Weights of sum 1 for the newest ones."""
+    for count in range(len(others), 1, -1):
+        weights = _fitted(new, others[:count])
+        if np.abs(weights).sum() <= TAME:
+            return weights
+    return np.ones(min(len(others), 1))
+
+
+def _fitted(new: Entry, others: list[Entry]) -> np.ndarray:
     newest = others[0]
 
     def against(e: Entry) -> np.ndarray:
         return np.concatenate([(e.W - newest.W).ravel(), (e.C - newest.C).ravel()])
 
-    alone = np.eye(len(others))[0]
-    if len(others) == 1:
-        return alone
     directions = np.stack([against(e) for e in others[1:]])
     gram, right = directions @ directions.T, directions @ against(new)
     if not (np.isfinite(gram).all() and np.isfinite(right).all()):
-        return alone
+        return np.full(len(others), np.inf)
     found = np.linalg.lstsq(gram, right, rcond=CUTOFF**2)[0]
     return np.concatenate([[1 - found.sum()], found])

@@ -19,6 +19,7 @@ from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import rounding
 from deqcheck.linalg.exact_zeros import Support, exactly_zero
+from deqcheck.linalg.patterns import Patterns
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.
@@ -26,58 +27,20 @@ POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
 SWEEPS = 20_000
-# The square of anything smaller is not a normal number.
-SMALL = float(np.sqrt(np.finfo(float).tiny))
+# The square of anything smaller is not a normal number; a norm above the other is not touched.
+SMALL, UNTOUCHED = float(np.sqrt(np.finfo(float).tiny)), 1e-100
 
 
 def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0.0)
 
 
-class Patterns:
-    """The linear systems of each distinct activation pattern, factorised once."""
-
-    def __init__(self, W: np.ndarray, mask: np.ndarray):
-        self.W, self.mask = W, mask
-
-    @cached_property
-    def _columns(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The units and the samples of each distinct pattern that is not empty."""
-        found: dict[bytes, list[int]] = {}
-        for i, column in enumerate(self.mask.T):
-            found.setdefault(column.tobytes(), []).append(i)
-        groups = [(np.flatnonzero(self.mask[:, i[0]]), np.array(i)) for i in found.values()]
-        return [(active, columns) for active, columns in groups if active.size]
-
-    @cached_property
-    def _groups(self) -> list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-        groups = []
-        for active, columns in self._columns:
-            block = -self.W[active[:, None], active]
-            block[np.diag_indices(active.size)] += 1.0
-            # A singular block leaves inf or nan, which no solution with this pattern has.
-            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block, overwrite_a=True)
-            groups.append((active, columns, (lu, pivots)))
-        return groups
-
-    def solve(self, C: np.ndarray) -> np.ndarray:
-        """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
-        Z = np.zeros_like(C)
-        for active, columns, lu in self._groups:
-            at = (active[:, None], columns)
-            Z[at] = scipy.linalg.lapack.dgetrs(*lu, C[at])[0]
-        return Z
-
-    def adjoint(self, a: np.ndarray) -> np.ndarray:
-        """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
-        V = np.zeros(self.mask.shape)
-        for active, columns, lu in self._groups:
-            v, _ = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)
-            V[active[:, None], columns] = v.reshape(-1, 1)
-        return V
-
-    def cost(self) -> float:
-        return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))
+def length(a: np.ndarray) -> float:
+    """Frobenius norm, and no less than that where squares underflow."""
+    norm = float(np.linalg.norm(a))
+    if norm > UNTOUCHED or not a.any():
+        return norm
+    return norm + SMALL * float(np.sqrt(a.size))
 
 
 @dataclass(frozen=True)
@@ -116,15 +79,13 @@ class Equilibrium:
 
     @cached_property
     def residual(self) -> float:
-        return float(np.linalg.norm(self.Z - relu(self.H)))
+        return length(self.Z - relu(self.H))
 
     @cached_property
     def residual_noise(self) -> float:
         """Rounding of the residual's own evaluation, and what W itself is unsure of."""
-        if not (self.Z.any() or self.C.any()):
-            return 0.0
-        Z_size = float(np.linalg.norm(self.Z))
-        own = _noise(self.W_size * Z_size + float(np.linalg.norm(self.C)), self.Z.shape)
+        Z_size = length(self.Z)
+        own = _noise(self.W_size * Z_size + length(self.C), len(self.Z))
         return own + self.W_radius * Z_size
 
     @cached_property
@@ -174,23 +135,20 @@ class Equilibrium:
         is not known."""
 
         def noise(V: np.ndarray) -> float:
-            return _noise((1 + self.W_size) * float(np.linalg.norm(V)), V.shape)
+            return _noise((1 + self.W_size) * length(V), len(V))
 
         found = None
         if self.factored is None and _sweeps_win(self.W, self.certificate):
             found = wide.adjoint(self.W, self.mask, a, noise, start)
         if found is not None:
-            V, defect = found.x, found.residual
+            V, incoming = found.x, found.linear
         else:
             V = self._exact_adjoint(a)
-            off = np.where(self.mask, V - self.W.T @ V - a[:, None], 0.0)
-            defect = float(np.linalg.norm(off))
-        if self.doubtful.any():
+            incoming = self.W.T @ V + a[:, None]
+        if a.any() and self.doubtful.any():
             return V, np.inf
-        if not self.mask.any():
-            return V, 0.0
-        total = noise(V) + EPS * self._read_out_size(a)
-        total += self.W_radius * float(np.linalg.norm(V))
+        defect = length(np.where(self.mask, V - incoming, 0.0))
+        total = noise(V) + EPS * self._read_out_size(a) + self.W_radius * length(V)
         return V, (defect + total) * self.certificate.inverse
 
     def _read_out_size(self, a: np.ndarray) -> float:
@@ -230,10 +188,10 @@ def picard(
 
     Z = relu(C if start is None else start)
     if _sweeps_win(W, certificate):
-        W_size, C_size = float(np.linalg.norm(W)), float(np.linalg.norm(C))
+        W_size, C_size = float(np.linalg.norm(W)), length(C)
 
         def noise(Z: np.ndarray) -> float:
-            return _noise(W_size * float(np.linalg.norm(Z)) + C_size, Z.shape)
+            return _noise(W_size * length(Z) + C_size, len(Z))
 
         found = wide.equilibrium(W, C, noise, Z)
         if found is not None:
@@ -242,10 +200,9 @@ def picard(
     return _settle(W, C, certificate, sweep, Z)
 
 
-def _noise(size: float, shape: tuple[int, ...]) -> float:
-    """Rounding of a residual with terms of this size, and of its norm where squares underflow."""
-    rows, columns = shape
-    return rounding(1, float(np.sqrt(rows) * size + np.sqrt(rows * columns) * SMALL / EPS))
+def _noise(size: float, m: int) -> float:
+    """Rounding of a residual of products with W whose terms have this size."""
+    return rounding(1, float(np.sqrt(m) * size))
 
 
 def peaceman_rachford(

@@ -8,6 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import fixed_point
 from deqcheck.linalg.fixed_point import Columns, Found, Map
+from deqcheck.linalg.patterns import Patterns
 
 # From this width on, sweeps cost less than factorising the patterns, unless they need too many.
 WIDE, ENOUGH = 64, 300
@@ -29,7 +30,10 @@ def equilibrium(W: np.ndarray, C: np.ndarray, noise: Floor, start: np.ndarray) -
     def act(H: np.ndarray, _: Columns) -> np.ndarray:
         return np.maximum(H, 0.0)
 
-    return _solve(Map(linear, act), start, noise)
+    def on_pattern(H: np.ndarray, columns: Columns) -> np.ndarray:
+        return np.maximum(Patterns(W, H > 0).solve(C[:, columns]), 0.0)
+
+    return _solve(Map(linear, act, on_pattern), start, noise)
 
 
 def adjoint(
@@ -46,7 +50,10 @@ def adjoint(
     def act(incoming: np.ndarray, columns: Columns) -> np.ndarray:
         return incoming * on[:, columns]
 
-    return _solve(Map(linear, act), on * (column if start is None else start), noise)
+    def on_pattern(_: np.ndarray, columns: Columns) -> np.ndarray:
+        return Patterns(W, mask[:, columns]).adjoint(a)
+
+    return _solve(Map(linear, act, on_pattern), on * (column if start is None else start), noise)
 
 
 def _solve(F: Map, start: np.ndarray, noise: Floor) -> Found | None:

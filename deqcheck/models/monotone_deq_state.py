@@ -12,9 +12,9 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
+from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
-    Patterns,
     forward_backward,
     on_pattern,
     peaceman_rachford,

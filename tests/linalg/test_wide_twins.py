@@ -128,3 +128,11 @@ def test_fifty_digits() -> None:
             off = mpmath.norm(mpmath.matrix(computed.tolist()) - true)
             assert off <= bar <= 1e-8 * float(mpmath.norm(true))
         assert min(z) > 0
+
+
+def test_what_is_exactly_zero_is_so_without_error() -> None:
+    W, nothing = weight("general", np.random.default_rng(0), 0.9), np.zeros((M, N))
+    found = picard(W, nothing, Contraction(0.91))
+    assert found.error == 0 and not found.Z.any()
+    V, radius = found.sensitivities(np.zeros(M))
+    assert radius == 0 and not V.any()

@@ -1,0 +1,55 @@
+"""On a given activation pattern S the equilibrium equation is linear: (I - W_SS) z_S = c_S."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy
+
+
+class Patterns:
+    """The linear systems of each distinct activation pattern, factorised once."""
+
+    def __init__(self, W: np.ndarray, mask: np.ndarray):
+        self.W, self.mask = W, mask
+
+    @cached_property
+    def _columns(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The units and the samples of each distinct pattern that is not empty."""
+        found: dict[bytes, list[int]] = {}
+        for i, column in enumerate(self.mask.T):
+            found.setdefault(column.tobytes(), []).append(i)
+        groups = [(np.flatnonzero(self.mask[:, i[0]]), np.array(i)) for i in found.values()]
+        return [(active, columns) for active, columns in groups if active.size]
+
+    @cached_property
+    def _groups(self) -> list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+        groups = []
+        for active, columns in self._columns:
+            block = -self.W[active[:, None], active]
+            block[np.diag_indices(active.size)] += 1.0
+            # A singular block leaves inf or nan, which no solution with this pattern has.
+            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block, overwrite_a=True)
+            groups.append((active, columns, (lu, pivots)))
+        return groups
+
+    def solve(self, C: np.ndarray) -> np.ndarray:
+        """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
+        Z = np.zeros_like(C)
+        for active, columns, lu in self._groups:
+            at = (active[:, None], columns)
+            Z[at] = scipy.linalg.lapack.dgetrs(*lu, C[at])[0]
+        return Z
+
+    def adjoint(self, a: np.ndarray) -> np.ndarray:
+        """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
+        V = np.zeros(self.mask.shape)
+        for active, columns, lu in self._groups:
+            V[active[:, None], columns] = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)[
+                0
+            ].reshape(-1, 1)
+        return V
+
+    def cost(self) -> float:
+        return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))
