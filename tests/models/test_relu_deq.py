@@ -202,14 +202,14 @@ def test_labels_too_large_for_any_radius() -> None:
 @pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e-5, 1.0, 1e5])
 def test_the_range_of_the_search_loses_nothing(scale: float) -> None:
     """Against a grid over all radii, for labels from tiny to large."""
-    for seed in range(10):
+    for seed in range(4):
         drawn = relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3))
         y = scale * drawn.model.y
         for a in (np.zeros(6), drawn.theta0["a"]):
             condition = relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3), y=y, a=a)
             found = condition.start.condition
             for with_9, best in ((True, found.best), (False, found.best_without_9)):
-                grid = np.geomspace(1e-250, 0.99 * (1 - found.q.value), 3000)
+                grid = np.geomspace(1e-250, 0.99 * (1 - found.q.value), 1000)
                 worst = [found.worst(float(x), with_9) for x in grid]
                 assert found.worst(best, with_9) >= max(worst) - 1e-9 or found.worst(best) >= 0
 
