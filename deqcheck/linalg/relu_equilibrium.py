@@ -131,8 +131,8 @@ class Equilibrium:
     def sensitivities(
         self, a: np.ndarray, start: np.ndarray | None = None
     ) -> tuple[np.ndarray, float]:
-        """V with columns (I - J W^T)^-1 J a, and its Frobenius radius: infinite where the pattern
-        is not known."""
+        """V with columns (I - J W^T)^-1 J a, and its Frobenius radius, on whichever side of their
+        kinks the doubtful units are."""
 
         def noise(V: np.ndarray) -> float:
             return _noise((1 + self.W_size) * length(V), len(V))
@@ -145,11 +145,19 @@ class Equilibrium:
         else:
             V = self._exact_adjoint(a)
             incoming = self.W.T @ V + a[:, None]
-        if a.any() and self.doubtful.any():
-            return V, np.inf
         defect = length(np.where(self.mask, V - incoming, 0.0))
         total = noise(V) + EPS * self._read_out_size(a) + self.W_radius * length(V)
-        return V, (defect + total) * self.certificate.inverse
+        radius = (defect + total) * self.certificate.inverse
+        if a.any() and self.doubtful.any():
+            radius += self._other_side(incoming, total + self.W_size * radius)
+        return V, radius
+
+    def _other_side(self, incoming: np.ndarray, error: float) -> float:
+        """With J' for J, V' - V = (I - J' W^T)^-1 (J' - J)(W^T V + a), and (I - J' W^T)^-1 =
+        I + (I - J' W^T)^-1 J' W^T. `incoming` is W^T V + a, up to the error and its rounding."""
+        most = 1 + self.certificate.inverse * (self.W_size + self.W_radius)
+        error += _noise(length(incoming), len(incoming))
+        return most * (length(incoming[self.doubtful]) + error) * (1 + 16 * EPS)
 
     def _read_out_size(self, a: np.ndarray) -> float:
         """|J a| over all samples."""

@@ -7,6 +7,7 @@ double, or in 50 digits, and the pattern is seen to fit.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -136,3 +137,25 @@ def test_what_is_exactly_zero_is_so_without_error() -> None:
     assert found.error == 0 and not found.Z.any()
     V, radius = found.sensitivities(np.zeros(M))
     assert radius == 0 and not V.any()
+
+
+@pytest.mark.parametrize("m", [3, M])
+def test_radii_reach_the_other_side_of_doubtful_kinks(m: int) -> None:
+    """The kinks are nearer than rounding; V is solved with each of these units on and off."""
+    for seed in range(20):
+        r = np.random.default_rng(seed)
+        W = r.normal(size=(m, m))
+        W *= 0.9 / np.linalg.norm(W, 2)
+        H, a = r.normal(size=(m, 2)), r.normal(size=m)
+        H[r.choice(m, 2, replace=False), 0] = 1e-17, -1e-17
+        found = picard(W, H - W @ np.maximum(H, 0.0), Contraction(0.9001))
+        V, radius = found.sensitivities(a)
+        doubtful = np.argwhere(found.doubtful)
+        assert len(doubtful) == 2 and np.isfinite(radius)
+        for sides in product([False, True], repeat=2):
+            mask = found.mask.copy()
+            mask[tuple(doubtful.T)] = sides
+            for j in range(2):
+                J = np.diag(mask[:, j].astype(float))
+                truth = np.linalg.solve(np.eye(m) - J @ W.T, J @ a)
+                assert np.linalg.norm(truth - V[:, j]) <= radius
