@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from deqcheck.dynamics.recorder import SAFETY
-from deqcheck.models.problem import Params, Problem, gradient_norm
+from deqcheck.models.problem import Params, Problem, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 
@@ -30,62 +30,68 @@ LINEAR = 1e-3
 
 
 class Companion:
+    """All parameters in one row, as `pack` puts them."""
+
     def __init__(self, problem: Problem, step: float):
         self.step = step
-        self.theta = {name: a.copy() for name, a in problem.theta0.items()}
-        self._signs = _signs(problem)
+        self._x, self._shapes = pack(problem.theta0), problem.shapes
+        self._signs = rng(problem.seed, "gd.rounding").choice(
+            (-1.0, 1.0), self._x.size + PATTERNS - 1
+        )
+        # Each parameter may be off by all of a gradient's radius.
+        self._shares = np.concatenate(
+            [np.full(a.size, a.size**-0.5) for a in problem.theta0.values()]
+        )
         # The distance from the run, all pushes together, and the largest quotient of the two.
         self.distance, self._pushed, self._growth = 0.0, 0.0, 1.0
         # What the last step may have lost.
         self.push = 0.0
-        self._scale = max(1.0, gradient_norm(self.theta))
+        self._scale = max(1.0, norm(self._x))
         self.lost = False
+
+    @property
+    def theta(self) -> Params:
+        return unpack(self._x, self._shapes)
 
     @property
     def grown(self) -> float:
         """By how much more than usual the companion's distance may fall short of the error."""
         return math.inf if self.lost else min(self._growth, UNLUCKY)
 
-    def follow(self, k: int, theta: Params, slope: float, radius: float, gradient: Params) -> None:
-        """From step k to the next, where the run has arrived at theta with a gradient of norm
-        `slope` known up to `radius`; `gradient` is the companion's own."""
-        size = gradient_norm(theta)
+    def follow(
+        self, k: int, x: np.ndarray, slope: float, radius: float, gradient: np.ndarray
+    ) -> None:
+        """From step k to the next, where the run has arrived at x with a gradient of norm `slope`
+        known up to `radius`; `gradient` is the companion's own."""
+        size = norm(x)
         self.push = EPS * (size + self.step * slope) + self.step * radius
         # Where the gradient is not known, as on a kink, neither is what follows.
-        self.lost = self.lost or not math.isfinite(self.push)
+        self.lost = not math.isfinite(self.push)
         if self.lost:
             return
-        self.theta = self._disturbed(k % PATTERNS, radius, gradient)
-        away = {name: a - theta[name] for name, a in self.theta.items()}
-        distance = gradient_norm(away)
+        moved = self._disturbed(k % PATTERNS, radius, gradient)
+        away = moved - x
+        distance = norm(away)
         if distance > 0:
-            further = self.push / distance
-            self.theta = {name: a + further * away[name] for name, a in self.theta.items()}
+            away *= self.push / distance
+            moved += away
+        self._x = moved
         self.distance = distance + self.push if distance > 0 else 0.0
         self._pushed += 2 * self.push
         if self.distance > self._growth * self._pushed:
             self._growth = self.distance / self._pushed
         self.lost = not SAFETY * self.grown * self.distance <= LINEAR * min(size, self._scale)
 
-    def _disturbed(self, first: int, radius: float, gradient: Params) -> Params:
-        out = {}
-        for name, a in self.theta.items():
-            g = gradient[name]
-            moved = a - self.step * g
-            push = EPS * np.abs(moved)
-            lost = self.step * radius / math.sqrt(a.size)
+    def _disturbed(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
+        """The patterns are windows of one long row of signs: they stay in the cache."""
+        moved = self._x - self.step * gradient
+        push = np.abs(moved)
+        push *= EPS
+        lost = self._shares * (self.step * radius)
+        if np.count_nonzero(gradient) < gradient.size:
             # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
-            push += lost if np.count_nonzero(g) == g.size else lost * (g != 0)
-            push *= self._signs[name][first : first + a.size].reshape(a.shape)
-            moved += push
-            out[name] = moved
-        return out
-
-
-def _signs(problem: Problem) -> Params:
-    """The patterns are windows of one long row for each parameter: they stay in the cache."""
-    stream = rng(problem.seed, "gd.rounding")
-    return {
-        name: stream.choice((-1.0, 1.0), a.size + PATTERNS - 1)
-        for name, a in problem.theta0.items()
-    }
+            lost *= gradient != 0
+        push += lost
+        push *= self._signs[first : first + push.size]
+        moved += push
+        return moved

@@ -11,7 +11,7 @@ from deqcheck.dynamics.companion import Companion
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import integer, number
-from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm
+from deqcheck.models.problem import NoEquilibrium, Problem, norm, pack, unpack
 from deqcheck.records.verdict import Status
 
 PROGRESS_EVERY = 256
@@ -39,12 +39,15 @@ class GradientDescent:
         recorder = Recorder(problem, tracks)
         dear = set(schedule(self.steps, problem.record_points).tolist())
         companion = Companion(problem, self.step)
-        theta = {name: a.copy() for name, a in problem.theta0.items()}
-        status, notes, k = Status.COMPLETED, [], 0
+        x, shapes = pack(problem.theta0), problem.shapes
+        theta = unpack(x, shapes)
+        notes: list[str] = []
+        status, k = Status.COMPLETED, 0
         try:
             for k in range(self.steps + 1):
                 here = problem.model.objective(theta)
-                slope = gradient_norm(here.gradient)
+                gradient = pack(here.gradient)
+                slope = norm(gradient)
                 if not (math.isfinite(here.gap) and math.isfinite(slope)):
                     status = Status.DIVERGED
                     break
@@ -57,21 +60,20 @@ class GradientDescent:
                     recorder.dear(k, t, theta, companion.theta, grown=grown)
                 if k % PROGRESS_EVERY == 0 or k in dear:
                     report(Progress("descent", k, t, k / self.steps, here.gap))
-                if k < self.steps:
+                if k == self.steps:
+                    break
+                x = x - self.step * gradient
+                if not companion.lost:
                     radius = problem.gradient_radius(theta, here)
-                    theta = self._next(theta, here.gradient)
-                    before = companion.lost
-                    companion.follow(k, theta, slope, radius, there.gradient)
-                    if companion.lost and not before:
+                    companion.follow(k, x, slope, radius, pack(there.gradient))
+                    if companion.lost:
                         notes.append(
                             f"rounding decides how the run goes on from k = {k + 1}: nothing is "
                             "known of it from there on"
                         )
+                theta = unpack(x, shapes)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         except NoEquilibrium as stop:
             return recorder.finish(theta, stop.status, [*notes, f"at k = {k}: {stop}"], 2 * k)
         return recorder.finish(theta, status, notes, 2 * (k + 1))
-
-    def _next(self, theta: Params, gradient: Params) -> Params:
-        return {name: theta[name] - self.step * gradient[name] for name in theta}

@@ -124,8 +124,9 @@ class LinearSquare:
         return gap - self._raised.value, error + self._raised.error, gradient
 
     def gradient_radius(self, W: np.ndarray, W_radius: float) -> float:
-        size = float(np.linalg.norm(self.residual(W)))
-        radius = self.residual_radius(float(np.linalg.norm(W)), W_radius, size)
+        r = self.residual(W)
+        size = math.sqrt(np.vdot(r, r))
+        radius = self.residual_radius(math.sqrt(np.vdot(W, W)), W_radius, size)
         return 2 * self._phi_norm * (radius + 4 * EPS * self.features.shape[1] * size)
 
     @cached_property

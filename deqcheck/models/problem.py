@@ -119,10 +119,14 @@ def pack(theta: Params) -> np.ndarray:
 def unpack(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
     theta, at = {}, 0
     for name, shape in shapes.items():
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         theta[name] = x[at : at + size].reshape(shape)
         at += size
     return theta
+
+
+def norm(x: np.ndarray) -> float:
+    return math.sqrt(np.vdot(x, x))
 
 
 def gradient_norm(gradient: Params) -> float:
