@@ -10,6 +10,7 @@ from deqcheck.fields import show
 
 # The line of whatever an option set, not the file.
 SET = 0
+_INDEX = re.compile(r"\[\d+\]\Z")
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,9 @@ def located(name: str, lines: Mapping[str, int], problems: Iterable[tuple[str, s
     return CaseError(place(key, sentence) for key, sentence in problems)
 
 
-_ABOVE = re.compile(r"(^|\.)[^.]*$")
-
-
 def _line(key: str, lines: Mapping[str, int]) -> int:
     while key and key not in lines:
-        key = re.sub(r"\[\d+\]$", "", key) if key.endswith("]") else _ABOVE.sub("", key)
+        # A key is the user's text, and may end in a bracket that is no index.
+        whole = _INDEX.sub("", key)
+        key = whole if whole != key else key.rpartition(".")[0]
     return lines.get(key, 1)

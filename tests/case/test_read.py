@@ -146,6 +146,12 @@ def test_bad_settings(messages, setting, message):
     assert messages(setting) == [f"--set: {message}"]
 
 
+@pytest.mark.parametrize("key", ["data.[]", "data.x]", "[", "]", "data.[0]x]"])
+def test_keys_with_brackets_that_are_no_indices(messages, key):
+    [line] = messages(f"{key}=1")
+    assert "has no field" in line
+
+
 def test_settings_come_first(read):
     with pytest.raises(CaseError) as caught:
         read("seed=-1", text=CASE.replace("0.5", "5"))
