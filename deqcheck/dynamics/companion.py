@@ -42,8 +42,8 @@ class Companion:
         self._shares = np.concatenate(
             [np.full(a.size, a.size**-0.5) for a in problem.theta0.values()]
         )
-        # The distance from the run, all pushes together, and the largest quotient of the two.
-        self.distance, self._pushed, self._growth = 0.0, 0.0, 1.0
+        # All pushes together, and the largest quotient of the distance from the run and them.
+        self._pushed, self._growth = 0.0, 1.0
         # What the last step may have lost.
         self.push = 0.0
         self._scale = max(1.0, norm(self._x))
@@ -75,12 +75,12 @@ class Companion:
         if distance > 0:
             away *= self.push / distance
             moved += away
+            distance += self.push
         self._x = moved
-        self.distance = distance + self.push if distance > 0 else 0.0
         self._pushed += 2 * self.push
-        if self.distance > self._growth * self._pushed:
-            self._growth = self.distance / self._pushed
-        self.lost = not SAFETY * self.grown * self.distance <= LINEAR * min(size, self._scale)
+        if distance > self._growth * self._pushed:
+            self._growth = distance / self._pushed
+        self.lost = not SAFETY * self.grown * distance <= LINEAR * min(size, self._scale)
 
     def _disturbed(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
         """The patterns are windows of one long row of signs: they stay in the cache."""

@@ -71,6 +71,10 @@ class DelmModel:
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
 
+    def forget(self) -> None:
+        """So that what follows does not depend, in its last digits, on what was asked before."""
+        self.frame = None
+
     @property
     def infimum(self) -> Measured:
         return self.outer.infimum

@@ -238,3 +238,19 @@ def test_verdicts_do_not_depend_on_the_order_of_samples_and_features(delm: Build
     for name in set(p.start.names) - {"equilibrium.error"}:
         a, b = p.start.measure(name), q.start.measure(name)
         assert abs(a.value - b.value) <= a.error + b.error, name
+
+
+def test_forgetting_brings_back_the_same_digits(delm) -> None:
+    """lambda_min(D) begins where it was found last, which may change its last digits."""
+    p = delm(15, 20, 10)
+    other = {name: 1.5 * a for name, a in p.theta0.items()}
+
+    def found():
+        return p.model.at(p.theta0).measure("lambda_min_D")
+
+    first = found()
+    assert p.model.frame is not None
+    p.model.at(other).measure("lambda_min_D")
+    p.model.forget()
+    again = found()
+    assert (again.value, again.error) == (first.value, first.error)
