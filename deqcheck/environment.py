@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from deqcheck import __version__
+from deqcheck import __version__, threads
 
 
 def environment() -> dict[str, Any]:
@@ -22,7 +21,7 @@ def environment() -> dict[str, Any]:
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "blas": _blas(),
-        "threads": _threads(),
+        "threads": threads.count(),
     }
 
 
@@ -39,10 +38,3 @@ def source() -> str:
 def _blas() -> str:
     info = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"{info.get('name', 'unknown')} {info.get('version', '')}".strip()
-
-
-def _threads() -> int:
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return os.cpu_count() or 1

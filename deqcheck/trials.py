@@ -6,10 +6,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from deqcheck import threads
 from deqcheck.environment import source
 from deqcheck.models.problem import Problem
 from deqcheck.store import Store
@@ -19,7 +19,6 @@ from deqcheck.theorems.frequency import Frequency
 BATCH = 20
 # Further processes pay off when this many seconds of work remain.
 WORTHWHILE = 5.0
-THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 # The fields of a case that a trial depends on.
 FIELDS = ("seed", "data", "model", "init", "rescale")
 
@@ -90,7 +89,7 @@ def _in_processes(
 
     workers = min(os.cpu_count() or 1, len(missing))
     with (
-        _single_threaded(),
+        threads.one_in_children(),
         # A copy of the problem: what was computed lazily stays here.
         ProcessPoolExecutor(workers, get_context("spawn"), _remember, (s, replace(p))) as pool,
     ):
@@ -100,21 +99,6 @@ def _in_processes(
                 yield futures[future], future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Each process computes on one core."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 _TASK: list[tuple[Frequency, Problem]] = []

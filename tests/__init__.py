@@ -2,6 +2,6 @@
 
 import os
 
-from deqcheck.ci.workers import PINNED
+from deqcheck.threads import ONE
 
-os.environ.update(PINNED)
+os.environ.update(ONE)

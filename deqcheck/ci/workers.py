@@ -14,14 +14,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import Any
 
+from deqcheck import threads
 from deqcheck.ci.discover import Found
 from deqcheck.ci.records import End, Reply
 
-# Several processes with several threads each would fight for the cores.
-PINNED = {
-    f"{library}_NUM_THREADS": "1"
-    for library in ("OPENBLAS", "MKL", "OMP", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM")
-}
 # The worker imports exactly what its parent would.
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
@@ -38,7 +34,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._talk,
-                env=os.environ | PINNED,
+                env=os.environ | threads.ONE,
                 text=True,
                 encoding="utf-8",
             )

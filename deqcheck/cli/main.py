@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 from click.shell_completion import CompletionItem
 
-from deqcheck import __version__
+from deqcheck import __version__, threads
 from deqcheck.cli import citing
 from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout
 from deqcheck.registry import modules
@@ -97,6 +97,7 @@ def cli(traceback: bool) -> None:
 
 
 def main() -> None:
+    threads.one_unless_told()
     try:
         cli(prog_name="deqcheck")
     except KeyboardInterrupt:

@@ -32,13 +32,15 @@ MAY_IMPORT = {
     "given": {"fields"},
     "search": {"theorems", "models", "records"},
     "gradcheck": {"models", "records"},
-    "environment": {"__init__"},
-    "trials": {"store", "theorems", "models", "environment"},
+    "threads": set(),
+    "environment": {"threads", "__init__"},
+    "trials": {"store", "theorems", "models", "environment", "threads", "__init__"},
     "engine": {"theorems", "dynamics", "models", "store", "trials", "environment"} | FOUNDATION,
     "report": {"report", "records", "registry", "__init__"},
-    "ci": {"ci", "store", "case", "engine", "environment", "report", "models"} | FOUNDATION,
+    "ci": {"ci", "store", "case", "engine", "environment", "report", "models", "threads"}
+    | FOUNDATION,
     "cli": {"cli", "ci", "atomic", "store", "case", "engine", "gradcheck", "search", "report"}
-    | {"theorems", "models", "docs"}
+    | {"theorems", "models", "docs", "threads"}
     | FOUNDATION,
     "docs": {"docs", "case", "theorems"} | FOUNDATION,
     "__main__": {"cli"},

@@ -10,6 +10,8 @@ import pkgutil
 import sys
 from pathlib import Path
 
+from deqcheck import threads
+
 
 def main() -> None:
     options = _options()
@@ -48,8 +50,7 @@ def _options() -> argparse.Namespace:
 
 def _alone() -> None:
     """One thread on one core; the libraries read these variables when they are loaded."""
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
+    os.environ.update(threads.ONE)
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from deqcheck.registry import folders, kinds
+from deqcheck.threads import VARIABLES
 
 DEQCHECK = [sys.executable, "-m", "deqcheck"]
 
@@ -72,6 +74,18 @@ def test_a_case_imports_only_what_it_names():
     for room, kind in {"models": "delm", "losses": "square", "dynamics": "flow"}.items():
         known = {cls.__module__.split(".")[-1] for cls in kinds(f"deqcheck.{room}").values()}
         assert below(found, f"deqcheck.{room}") & known == {kind}
+
+
+@pytest.mark.parametrize(("told", "threads"), [({}, 1), ({"OMP_NUM_THREADS": "2"}, 2)])
+def test_one_thread_unless_told_otherwise(case, told, threads):
+    environment = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    done = subprocess.run(
+        [*DEQCHECK, "bounds", "--init", case, "--format", "json"],
+        capture_output=True,
+        env=environment | told,
+        check=True,
+    )
+    assert json.loads(done.stdout)["environment"]["threads"] == threads
 
 
 def test_help_summarises_every_command():
