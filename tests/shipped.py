@@ -13,6 +13,7 @@ from deqcheck.case import Case
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.gate import Runner, stated_in
 from deqcheck.ci.records import Result
+from deqcheck.cli import embedded
 from deqcheck.cli.running import cores
 from deqcheck.environment import source
 from deqcheck.store import Store
@@ -24,7 +25,7 @@ SLOW = os.environ.get("DEQCHECK_SLOW") == "1"
 def cases() -> list[Found]:
     """Those in a folder `slow` only if DEQCHECK_SLOW=1."""
     found = discover([FOLDER], every=True).cases
-    return [case for case in found if SLOW or "slow" not in case.id.split("/")]
+    return [case for case in found if SLOW or not embedded.slow(case.id)]
 
 
 @cache

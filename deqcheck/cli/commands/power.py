@@ -55,10 +55,7 @@ def command(
 
 
 def _embedded() -> list[Found]:
-    """Without those that take minutes."""
-    return [
-        case for case in discover([embedded.folder()]).cases if "slow" not in case.id.split("/")
-    ]
+    return [case for case in discover([embedded.folder()]).cases if not embedded.slow(case.id)]
 
 
 def _json(found: Sequence[Power]) -> str:
