@@ -109,7 +109,7 @@ class LinearLogistic(LinearScalar):
             return Measured(0.0)
         part = self.restricted(keep)
         w = self.minimise(math.inf, keep)
-        total, error = part._total(w, 0.0)
+        total, error, _, _ = part.exactly(w)
         slopes = balanced_slopes(part.Phi, part.first(w @ part.Phi))
         # Conjugate of log(1 + e^q) - y q at a: entropy of p = a + y.
         p = slopes + part.y
@@ -122,8 +122,8 @@ class LinearLogistic(LinearScalar):
 
     def _strongly_convex_infimum(self) -> Measured:
         w = self.minimise(math.inf)
-        total, error = self._total(w, 0.0)
-        slope = float(np.linalg.norm(self._slope(w))) + self.gradient_radius(w[None], 0.0)
+        total, error, gradient, radius = self.exactly(w)
+        slope = float(np.linalg.norm(gradient)) + radius
         modulus = 2 * self.tau * float(self.factored.smallest_positive.low) ** 2
         width = slope**2 / (2 * modulus)
         return Measured(total - width / 2, width / 2 + error, "gradient over strong convexity")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,15 @@ class PL:
 
     kappa: Measured
     reason: str
+
+
+class Evaluation(NamedTuple):
+    """L0(W) - L0* and its radius, grad L0(W) and its radius (Frobenius)."""
+
+    gap: float
+    error: float
+    gradient: np.ndarray
+    gradient_error: float
 
 
 class Outer(Protocol):
@@ -46,11 +55,9 @@ class Outer(Protocol):
         """The constant of the paper's corollary, which asks for full rank."""
         ...
 
-    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
-        """L0(W) - L0*, its radius when W is known up to W_radius (Frobenius), and grad L0(W)."""
+    def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
+        """At a W of this Frobenius norm that is known up to the radius."""
         ...
-
-    def gradient_radius(self, W: np.ndarray, W_radius: float) -> float: ...
 
     def slopes(self, W: np.ndarray) -> np.ndarray:
         """dl/dq for every output and sample (my x n)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import optimality_gap, projected_newton
-from deqcheck.losses.outer import PL
+from deqcheck.losses.outer import PL, Evaluation
 from deqcheck.records.measured import EPS, Measured
 
 
@@ -55,9 +55,8 @@ class LinearScalar(ABC):
 
     def _boxed_infimum(self) -> Measured:
         w = self.minimise(self.R)
-        total, error = self._total(w, 0.0)
-        radius = self.gradient_radius(w[None], 0.0)
-        below = optimality_gap(w[None], self._slope(w)[None], self.R, radius)
+        total, error, slope, radius = self.exactly(w)
+        below = optimality_gap(w[None], slope, self.R, radius)
         return Measured(total - below / 2, below / 2 + error, "Frank-Wolfe gap")
 
     def minimise(self, R: float, keep: np.ndarray | None = None) -> np.ndarray:
@@ -76,36 +75,35 @@ class LinearScalar(ABC):
     def restricted(self, keep: np.ndarray) -> LinearScalar:
         """The same loss on some of the samples, without a ball."""
 
-    def _slope(self, w: np.ndarray) -> np.ndarray:
-        return np.asarray(self.Phi @ self.first(w @ self.Phi))
+    def exactly(self, w: np.ndarray) -> Evaluation:
+        """L0 itself at this very w."""
+        return self._whole(w, float(np.linalg.norm(w)), 0.0)
 
-    def _total(self, w: np.ndarray, w_radius: float) -> tuple[float, float]:
-        """L0(w) and its radius: outputs move by |phi_i| w_radius, and the sum rounds."""
+    def _whole(self, w: np.ndarray, size: float, radius: float) -> Evaluation:
+        """Outputs move by |phi_i| times the radius, and the sums round."""
         q = w @ self.Phi
-        values = self.values(q)
-        reach = self._columns * (w_radius + 4 * EPS * len(w) * float(np.linalg.norm(w)))
-        steep = np.abs(self.first(q)) + self.largest_step(q, reach) * reach
+        values, first = self.values(q), self.first(q)
+        reach = self._columns * (radius + 4 * EPS * len(w) * size)
+        moved = self.largest_step(q, reach) * reach
         total = float(values.sum())
         rounding = 4 * EPS * (len(q) + 4) * float(np.abs(values).sum() + np.abs(q).sum() * EPS)
-        return total, float(steep @ reach) + rounding
+        lost = 8 * EPS * (len(q) ** 0.5 + 4) * float(np.linalg.norm(first))
+        return Evaluation(
+            total,
+            float((np.abs(first) + moved) @ reach) + rounding,
+            (self.Phi @ first)[None],
+            self._phi_norm * (float(np.linalg.norm(moved)) + lost),
+        )
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Bound on the second derivative between q - reach and q + reach."""
         return np.maximum(self.second(q - reach), self.second(q + reach))
 
-    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
-        w = W[0]
-        total, error = self._total(w, W_radius)
-        star = self.infimum
-        return total - star.value, error + star.error + EPS * total, self._slope(w)[None]
-
-    def gradient_radius(self, W: np.ndarray, W_radius: float) -> float:
-        w = W[0]
-        q = w @ self.Phi
-        reach = self._columns * (W_radius + 4 * EPS * len(w) * float(np.linalg.norm(w)))
-        moved = float(np.linalg.norm(self.largest_step(q, reach) * reach))
-        size = float(np.linalg.norm(self.first(q)))
-        return self._phi_norm * (moved + 8 * EPS * (len(q) ** 0.5 + 4) * size)
+    def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
+        found, star = self._whole(W[0], size, radius), self.infimum
+        return found._replace(
+            gap=found.gap - star.value, error=found.error + star.error + EPS * found.gap
+        )
 
     def slopes(self, W: np.ndarray) -> np.ndarray:
         return self.first(W[0] @ self.Phi)[None]

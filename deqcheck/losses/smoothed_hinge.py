@@ -88,7 +88,7 @@ class LinearHinge(LinearScalar):
         if self.separable:
             return Measured(0.0)
         w = self.minimise(math.inf)
-        total, error = self._total(w, 0.0)
+        total, error, _, _ = self.exactly(w)
         slopes = balanced_slopes(self.Phi, self.first(w @ self.Phi))
         # Conjugate of max(0, 1 - t)^k at -b, b >= 0: -b + (k - 1) (b/k)^(k/(k-1)).
         b = -self.y * slopes

@@ -13,7 +13,7 @@ from deqcheck.fields import Refusal, number
 from deqcheck.linalg.errors import rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
-from deqcheck.losses.outer import PL
+from deqcheck.losses.outer import PL, Evaluation
 from deqcheck.records.measured import EPS, Measured
 
 
@@ -84,9 +84,7 @@ class LinearSquare:
 
     def _constrained(self) -> Measured:
         W = fista(self._gradient, np.zeros((len(self.Y), len(self.Phi))), self.R, self._lipschitz)
-        G = self._gradient(W)
-        radius = self.gradient_radius(W, 0.0)
-        gap, error, _ = self._free_gap(W, 0.0)
+        gap, error, G, radius = self._above_free(W, float(np.linalg.norm(W)), 0.0)
         below = optimality_gap(W, G, self.R, radius)
         return Measured(gap - below / 2, below / 2 + error, "Frank-Wolfe gap")
 
@@ -101,7 +99,7 @@ class LinearSquare:
         return r
 
     def _gradient(self, W: np.ndarray) -> np.ndarray:
-        return self.residual(W) @ self._doubled
+        return self.residual(W).dot(self._doubled)
 
     def residual_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
@@ -109,25 +107,25 @@ class LinearSquare:
         turned = self._turn * (residual + self._orthogonal) + self._cut * W_norm
         return 8 * EPS * len(self.features) * scale + self._phi_norm * W_radius + turned
 
-    def _free_gap(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
+    def _above_free(self, W: np.ndarray, W_norm: float, W_radius: float) -> Evaluation:
+        """Above the free infimum."""
         r = self.residual(W)
         gap = float(np.vdot(r, r))
-        size = gap**0.5
-        radius = self.residual_radius(math.sqrt(np.vdot(W, W)), W_radius, size)
-        return gap, 2 * size * radius + radius * radius + 4 * EPS * gap, r
+        size = math.sqrt(gap)
+        radius = self.residual_radius(W_norm, W_radius, size)
+        return Evaluation(
+            gap,
+            2 * size * radius + radius * radius + 4 * EPS * gap,
+            r.dot(self._doubled),
+            2 * self._phi_norm * (radius + 4 * EPS * self.features.shape[1] * size),
+        )
 
-    def gap_and_gradient(self, W: np.ndarray, W_radius: float) -> tuple[float, float, np.ndarray]:
-        gap, error, r = self._free_gap(W, W_radius)
-        gradient = r.dot(self._doubled)
+    def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
+        found = self._above_free(W, size, radius)
         if self._whole:
-            return gap, error, gradient
-        return gap - self._raised.value, error + self._raised.error, gradient
-
-    def gradient_radius(self, W: np.ndarray, W_radius: float) -> float:
-        r = self.residual(W)
-        size = math.sqrt(np.vdot(r, r))
-        radius = self.residual_radius(math.sqrt(np.vdot(W, W)), W_radius, size)
-        return 2 * self._phi_norm * (radius + 4 * EPS * self.features.shape[1] * size)
+            return found
+        raised = self._raised
+        return found._replace(gap=found.gap - raised.value, error=found.error + raised.error)
 
     @cached_property
     def pl(self) -> PL:

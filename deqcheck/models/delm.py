@@ -18,7 +18,7 @@ from deqcheck.linalg.block_pencil import Frame
 from deqcheck.losses.outer import Outer
 from deqcheck.models import delm_oracle
 from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Objective, Params
+from deqcheck.models.problem import Objective, Params, norm
 from deqcheck.records.measured import EPS, Measured
 
 # exp stays far from overflow and from denormal sums for exponents below this.
@@ -64,7 +64,8 @@ class DelmModel:
         self.outer = outer
         self.m, self.n = outer.Phi.shape
         self.my = outer.Y.shape[0]
-        self._identity = np.eye(self.m)
+        self._identity, self._units = np.eye(self.m), np.ones(self.m)
+        self._outputs = np.full(self.my, 1 / gamma)
         # Where lambda_min(D) was found last: the next state is usually near.
         self.frame: Frame | None = None
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
@@ -86,7 +87,7 @@ class DelmModel:
         """gamma softmax(A), shifted by the column maxima only where exp could overflow."""
         # |A|_F bounds every entry, and is the cheapest bound to have.
         E = np.exp(A if np.vdot(A, A) < SAFE_EXPONENT**2 else A - A.max(axis=0))
-        E *= self.gamma / np.add.reduce(E, 0)
+        E *= self.gamma / self._units.dot(E)
         return E
 
     def resolvent(self, S: np.ndarray) -> np.ndarray:
@@ -100,31 +101,36 @@ class DelmModel:
         B = theta["B"]
         weights = self._weights(theta["A"])
         # U^T is in LAPACK's own order, so that nothing is copied.
-        lu, pivots, _ = scipy.linalg.lapack.dgetrf((self._identity - weights).T, overwrite_a=True)
-        Zt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, B.T)
+        lu, pivots, Zt, _ = scipy.linalg.lapack.dgesv(
+            (self._identity - weights).T, B.T, overwrite_a=True
+        )
         Z = Zt.T
-        gap, error, Q = self.outer.gap_and_gradient(Z, self.z_error * math.sqrt(np.vdot(Z, Z)))
+        size = norm(Z)
+        gap, error, Q, Q_error = self.outer.evaluate(Z, size, self.z_error * size)
         Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
         G = Gt.T
-        mean = np.add.reduce((Z - B) * G, 0)
-        mean /= self.gamma
+        # Products with ones take less time than sums.
+        mean = self._outputs.dot((Z - B) * G)
         P = Zt.dot(G)
         P -= mean
         P *= weights
-        return Objective(gap, error, {"A": P, "B": G}, partial(self._gradient_radius, B, Z, G))
+        radius = partial(self._gradient_radius, B, size, G, Q_error)
+        return Objective(gap, error, {"A": P, "B": G}, radius)
 
-    def _gradient_radius(self, B: np.ndarray, Z: np.ndarray, G: np.ndarray) -> float:
+    def _gradient_radius(
+        self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float
+    ) -> float:
         # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
-        return math.hypot(*self.gradient_radii(B, Z, G, math.sqrt(self.m) / (1 - self.gamma)))
+        inverse = math.sqrt(self.m) / (1 - self.gamma)
+        return math.hypot(*self.gradient_radii(norm(B), Z_size, norm(G), Q_error, inverse))
 
     def gradient_radii(
-        self, B: np.ndarray, Z: np.ndarray, G: np.ndarray, inverse: float
+        self, b: float, z: float, g: float, Q_error: float, inverse: float
     ) -> tuple[float, float]:
-        """Of grad_A and grad_B = G, with |U^-1| <= inverse: G = Q U^-T, and grad_A[:, k] =
-        gamma J_k (Z^T G)[:, k] with ||J_k|| <= 1/2."""
-        g, z, b = (math.sqrt(np.vdot(a, a)) for a in (G, Z, B))
+        """Of grad_A and grad_B = G, from |B|, |Z|, |G| and |U^-1| <= inverse: G = Q U^-T, and
+        grad_A[:, k] = gamma J_k (Z^T G)[:, k] with ||J_k|| <= 1/2."""
         dZ = self.z_error * z
-        dG = inverse * (self.outer.gradient_radius(Z, dZ) + 4 * EPS * self.m * g)
+        dG = inverse * (Q_error + 4 * EPS * self.m * g)
         # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
         size = (z + b / self.gamma) * g
         product = dZ * g + z * dG + 4 * EPS * (self.my + 1) * size

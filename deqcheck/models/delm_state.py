@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import errors
+from deqcheck.losses.outer import Evaluation
 from deqcheck.models import delm_spectrum
 from deqcheck.models.problem import Params
 from deqcheck.records.measured import EPS, Measured, measured, minimum, sqrt
@@ -57,9 +58,14 @@ class DelmState:
         return errors.singular_values(self.U, 4 * EPS * self.gamma * np.sqrt(self.m))
 
     @cached_property
+    def outer(self) -> Evaluation:
+        """L0 at Z, with its gradient Q (my x m)."""
+        size = float(np.linalg.norm(self.Z))
+        return self.model.outer.evaluate(self.Z, size, self.model.z_error * size)
+
+    @property
     def Q(self) -> np.ndarray:
-        """grad L0(Z) (my x m)."""
-        return self.model.outer.gap_and_gradient(self.Z, self.Z_radius)[2]
+        return self.outer.gradient
 
     @cached_property
     def gradient(self) -> Params:
@@ -67,8 +73,7 @@ class DelmState:
 
     @cached_property
     def gap(self) -> Measured:
-        gap, error, _ = self.model.outer.gap_and_gradient(self.Z, self.Z_radius)
-        return Measured(gap, error, "residual in row-space coordinates")
+        return Measured(self.outer.gap, self.outer.error, "residual in row-space coordinates")
 
     @property
     def loss(self) -> Measured:
@@ -100,7 +105,8 @@ class DelmState:
 
     def _gradient_norms(self) -> dict[str, Measured]:
         inverse = float(1 / self.U_singular.low[-1])
-        radii = self.model.gradient_radii(self.B, self.Z, self.gradient["B"], inverse)
+        b, z, g = (float(np.linalg.norm(a)) for a in (self.B, self.Z, self.gradient["B"]))
+        radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
         return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
 
     def _equilibrium(self) -> tuple[Measured, Measured]:
@@ -153,7 +159,7 @@ _MEASURES = {
     "norm1.Z": lambda s: errors.norm1(s.Z, s.Z_radius * np.sqrt(s.my)),
     "norm2.Z": lambda s: errors.norm2(s.Z, s.Z_radius),
     "norm2.U_inverse": lambda s: 1 / s.U_singular[-1],
-    "norm.Q": lambda s: errors.frobenius(s.Q, s.model.outer.gradient_radius(s.Z, s.Z_radius)),
+    "norm.Q": lambda s: errors.frobenius(s.Q, s.outer.gradient_error),
     "lambda_min_D": lambda s: s.lambda_min_D,
     "lambda_independent": lambda s: s.lambda_independent,
     "lambda_independent_sharp": lambda s: s.lambda_independent_sharp,

@@ -14,7 +14,7 @@ import numpy as np
 from deqcheck.fields import integer
 from deqcheck.linalg import errors
 from deqcheck.linalg.kron import unvec, vec
-from deqcheck.losses.outer import Outer
+from deqcheck.losses.outer import Evaluation, Outer
 from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import EPS, Measured
 
@@ -111,17 +111,21 @@ class LinearResNetState:
         return 4 * EPS * self.model.m * self.model.depth * float(sizes)
 
     @cached_property
+    def _outer(self) -> Evaluation:
+        return self.model.outer.evaluate(self.P, float(np.linalg.norm(self.P)), self.P_radius)
+
+    @cached_property
     def objective(self) -> Objective:
-        gap, error, Q = self.model.outer.gap_and_gradient(self.P, self.P_radius)
+        gap, error, Q, _ = self._outer
         pairs = zip(self.before, self.after, strict=True)
         return Objective(gap, error, {"H": np.stack([a.T @ Q @ b.T for b, a in pairs])})
 
     def measure(self, name: str) -> Measured:
-        o, outer = self.objective, self.model.outer
+        o = self.objective
         gap = Measured(o.gap, o.error)
         if name in ("gradient", "gradient.H"):
             reach = max(float(np.linalg.norm(x)) for x in (*self.before, *self.after))
-            radius = reach**2 * outer.gradient_radius(self.P, self.P_radius)
+            radius = reach**2 * self._outer.gradient_error
             return errors.frobenius(o.gradient["H"], radius * float(np.sqrt(self.model.depth)))
         return {
             "loss": gap + self.model.infimum,
