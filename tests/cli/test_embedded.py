@@ -71,11 +71,3 @@ def test_every_case_that_comes_along_is_valid(deqcheck):
     assert embedded.QUICKSTART in embedded.names()
     result = deqcheck("validate", *(n for n in embedded.names() if not embedded.slow(n)))
     assert (result.exit_code, result.stderr) == (0, "")
-
-
-def test_every_slow_case_is_valid_where_its_files_are(deqcheck, tmp_path):
-    file = tmp_path / "some-idx-ubyte"
-    file.touch()
-    settings = [f"--set=data.{key}={file}" for key in ("images", "labels")]
-    result = deqcheck("validate", *filter(embedded.slow, embedded.names()), *settings)
-    assert (result.exit_code, result.stderr) == (0, "")

@@ -12,7 +12,8 @@ import pytest
 
 from deqcheck.case import build_problem
 from deqcheck.case.errors import CaseError
-from deqcheck.case.read import read_text
+from deqcheck.case.read import read_case, read_text
+from deqcheck.cli import embedded
 from deqcheck.data.images import averaging
 
 FASHION = Path("/usr/share/datasets/fashion-mnist")
@@ -149,3 +150,14 @@ def test_the_real_fashion_mnist() -> None:
     # Trousers (1) are narrow: their middle column weighs more than in T-shirts (0).
     middle = model.X.reshape(2000, 7, 7)[:, :, 3].sum(axis=1)
     assert middle[1000:].mean() > middle[:1000].mean()
+
+
+@pytest.mark.parametrize("name", [n for n in embedded.names() if embedded.slow(n)])
+def test_a_slow_case_is_valid_where_its_images_are(name: str, tmp_path: Path) -> None:
+    """Files in the place of those that do not come along."""
+    pixels = np.random.default_rng(0).integers(1, 256, size=(1000, 2, 2))
+    (tmp_path / "images").write_bytes(idx(pixels))
+    (tmp_path / "labels").write_bytes(idx(np.arange(1000) % 2))
+    settings = [f"data.{key}={tmp_path / key}" for key in ("images", "labels")]
+    found = build_problem(read_case(embedded.folder() / f"{name}.yaml", settings))
+    assert found.model.X.shape == (1000, 4)
