@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,12 @@ def contest(m: int, my: int, seed: int, iterating: bool) -> Contest:
     if peer("torch"):
         peers[SOLVE] = torch_solve(*case.arrays)
     if peer("jax"):
-        peers["jax, jitted step"] = jax_solve(*case.arrays)
-        peers[SCAN] = jax_scan(*case.arrays)
+        peers["jax, jitted step"] = jax_task(_jax_programs()["step"], *case.arrays)
+        peers[SCAN] = jax_task(_jax_programs()["scan"], *case.arrays, steps=SCANNED)
     if iterating and peer("torch") and peer("torchdeq"):
         peers["torchdeq"] = torchdeq_layer(*case.arrays)
     if iterating and peer("jaxopt"):
-        peers["jaxopt"] = jaxopt_fixed_point(*case.arrays)
+        peers["jaxopt"] = jax_task(_jaxopt_step(), *case.arrays)
 
     def agree() -> None:
         one = case.ours()
@@ -164,58 +165,33 @@ def torchdeq_layer(Phi: np.ndarray, Y: np.ndarray, A: np.ndarray, B: np.ndarray)
     return lambda: tuple(x.numpy() for x in task())
 
 
-def _jax_gradient(Phi: np.ndarray, Y: np.ndarray) -> Any:
+@cache
+def _jax_programs() -> dict[str, Any]:
+    """Compiled once for each shape."""
     jax = peer("jax")
     jnp = jax.numpy
-    X, T, eye = jnp.asarray(Phi), jnp.asarray(Y), jnp.eye(len(Phi))
 
-    def loss(a: Any, b: Any) -> Any:
-        U = eye - GAMMA * jax.nn.softmax(a, axis=0)
-        Z = jnp.linalg.solve(U.T, b.T).T
-        return ((Z @ X - T) ** 2).sum()
+    def loss(theta: Any, X: Any, T: Any) -> Any:
+        a, b = theta
+        U = jnp.eye(len(a)) - GAMMA * jax.nn.softmax(a, axis=0)
+        return ((jnp.linalg.solve(U.T, b.T).T @ X - T) ** 2).sum()
 
-    return jax.grad(loss, argnums=(0, 1))
+    def step(theta: Any, X: Any, T: Any) -> Any:
+        moved = jax.grad(loss)(theta, X, T)
+        return tuple(x - STEP * g for x, g in zip(theta, moved, strict=True))
 
+    def many(theta: Any, X: Any, T: Any) -> Any:
+        return jax.lax.scan(lambda at, _: (step(at, X, T), None), theta, None, length=SCANNED)[0]
 
-def jax_solve(Phi: np.ndarray, Y: np.ndarray, A: np.ndarray, B: np.ndarray) -> Task:
-    jax = peer("jax")
-    gradient = _jax_gradient(Phi, Y)
-
-    @jax.jit
-    def step(a: Any, b: Any) -> Any:
-        ga, gb = gradient(a, b)
-        return a - STEP * ga, b - STEP * gb
-
-    a, b = jax.numpy.asarray(A), jax.numpy.asarray(B)
-    return lambda: jax.block_until_ready(step(a, b))
+    return {"step": jax.jit(step), "scan": jax.jit(many)}
 
 
-def jax_scan(Phi: np.ndarray, Y: np.ndarray, A: np.ndarray, B: np.ndarray) -> Task:
-    """Many steps compiled into one program; its time is divided by their number."""
-    jax = peer("jax")
-    gradient = _jax_gradient(Phi, Y)
-
-    @jax.jit
-    def many(a: Any, b: Any) -> Any:
-        def body(carry: Any, _: Any) -> Any:
-            ga, gb = gradient(*carry)
-            return (carry[0] - STEP * ga, carry[1] - STEP * gb), None
-
-        return jax.lax.scan(body, (a, b), None, length=SCANNED)[0]
-
-    a, b = jax.numpy.asarray(A), jax.numpy.asarray(B)
-    task = lambda: jax.block_until_ready(many(a, b))  # noqa: E731
-    task.per_call = SCANNED  # type: ignore[attr-defined]
-    return task
-
-
-def jaxopt_fixed_point(Phi: np.ndarray, Y: np.ndarray, A: np.ndarray, B: np.ndarray) -> Task:
+@cache
+def _jaxopt_step() -> Any:
     """Anderson and the default solver of the adjoint equation take longer here."""
     jax, jaxopt = peer("jax"), peer("jaxopt")
-    jnp = jax.numpy
-    X, T = jnp.asarray(Phi), jnp.asarray(Y)
 
-    def layer(z: Any, a: Any) -> Any:
+    def layer(z: Any, a: Any, X: Any) -> Any:
         return GAMMA * jax.nn.softmax(a, axis=0) @ z + X
 
     def solve(matvec: Any, b: Any, **_: Any) -> Any:
@@ -225,13 +201,24 @@ def jaxopt_fixed_point(Phi: np.ndarray, Y: np.ndarray, A: np.ndarray, B: np.ndar
         layer, tol=1e-8, maxiter=400, implicit_diff=True, implicit_diff_solve=solve
     )
 
-    def loss(a: Any, b: Any) -> Any:
-        return ((b @ solver.run(X, a).params - T) ** 2).sum()
+    def loss(theta: Any, X: Any, T: Any) -> Any:
+        a, b = theta
+        return ((b @ solver.run(X, a, X).params - T) ** 2).sum()
 
     @jax.jit
-    def step(a: Any, b: Any) -> Any:
-        ga, gb = jax.grad(loss, argnums=(0, 1))(a, b)
-        return a - STEP * ga, b - STEP * gb
+    def step(theta: Any, X: Any, T: Any) -> Any:
+        moved = jax.grad(loss)(theta, X, T)
+        return tuple(x - STEP * g for x, g in zip(theta, moved, strict=True))
 
-    a, b = jnp.asarray(A), jnp.asarray(B)
-    return lambda: jax.block_until_ready(step(a, b))
+    return step
+
+
+def jax_task(
+    program: Any, Phi: np.ndarray, Y: np.ndarray, A: np.ndarray, B: np.ndarray, steps: int = 1
+) -> Task:
+    """The time of many steps in one program is divided by their number."""
+    jax = peer("jax")
+    X, T, a, b = map(jax.numpy.asarray, (Phi, Y, A, B))
+    task = lambda: jax.block_until_ready(program((a, b), X, T))  # noqa: E731
+    task.per_call = steps  # type: ignore[attr-defined]
+    return task
