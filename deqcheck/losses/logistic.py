@@ -47,21 +47,22 @@ class LinearLogistic(LinearScalar):
     def __init__(self, Phi: np.ndarray, Y: np.ndarray, tau: float, R: float):
         super().__init__(Phi, Y, R)
         self.tau = tau
+        self._sign = np.where(self.y == 1, -1.0, 1.0)
 
     def restricted(self, keep: np.ndarray) -> LinearLogistic:
         return LinearLogistic(self.Phi[:, keep], self.Y[:, keep], self.tau, math.inf)
 
     def values(self, q: np.ndarray) -> np.ndarray:
-        # log(1 + e^q) - y q without cancellation: log(1 + e^-s) with s = q for y = 1, -q for y = 0.
-        return np.logaddexp(0.0, np.where(self.y == 1, -q, q)) + self.tau * q**2
+        # log(1 + e^q) - y q without cancellation: log(1 + e^s) with s = -q for y = 1, q for y = 0.
+        return np.logaddexp(0.0, self._sign * q) + self.tau * q**2
 
     def first(self, q: np.ndarray) -> np.ndarray:
-        # p - y as +-1/(1 + e^s), accurate when p is near y.
-        away = np.where(self.y == 1, q, -q)
-        return np.where(self.y == 1, -1.0, 1.0) * _sigmoid(-away) + 2 * self.tau * q
+        # p - y as -+1/(1 + e^-s) with the same s, accurate when p is near y.
+        return self._sign * _sigmoid(self._sign * q) + 2 * self.tau * q
 
     def second(self, q: np.ndarray) -> np.ndarray:
-        return _sigmoid(q) * _sigmoid(-q) + 2 * self.tau
+        e = np.exp(-np.abs(q))
+        return e / (1 + e) ** 2 + 2 * self.tau
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
         # p (1 - p) is largest at 0 and falls with |q|.
@@ -131,4 +132,4 @@ class LinearLogistic(LinearScalar):
 
 def _sigmoid(q: np.ndarray) -> np.ndarray:
     e = np.exp(-np.abs(q))
-    return np.where(q >= 0, 1 / (1 + e), e / (1 + e))
+    return np.where(q >= 0, 1.0, e) / (1 + e)

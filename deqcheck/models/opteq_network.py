@@ -87,11 +87,14 @@ class Layer:
 
     def jacobians(self, Z: np.ndarray) -> np.ndarray:
         """a W^T D_j W + (1 - a) I for each sample (N x m x m)."""
-        slopes = self.s.slope(self.W @ Z + self.drive)
-        inner = np.einsum("ni,nj,nk->jik", self.W, slopes, self.W, optimize=True)
-        eye = np.eye(len(Z))
-        out: np.ndarray = self.alpha * inner + (1 - self.alpha) * eye
+        inner = self.slopes_between(self.W @ Z + self.drive)
+        out: np.ndarray = self.alpha * inner + (1 - self.alpha) * np.eye(len(Z))
         return out
+
+    def slopes_between(self, A: np.ndarray) -> np.ndarray:
+        """W^T D_j W for each column of the pre-activations (N x m x m)."""
+        D = self.s.slope(A).T
+        return np.asarray(self.W.T @ (D[:, :, None] * self.W))
 
 
 class Network:

@@ -79,8 +79,7 @@ class Theorem1(Pointwise):
         W = hidden.layer.W
         low, high = np.inf, -np.inf
         for Z in drawn[:SPECTRA]:
-            slopes = hidden.layer.s.slope(hidden.pre(Z))
-            jacobians = np.einsum("ni,nj,nk->jik", W, slopes, W, optimize=True) / hidden.mu
+            jacobians = hidden.layer.slopes_between(hidden.pre(Z)) / hidden.mu
             spectrum = np.linalg.eigvalsh(jacobians)
             low, high = min(low, spectrum.min()), max(high, spectrum.max())
         noise = errors.rounding(sum(W.shape), max(1.0, high)) + 2e-12

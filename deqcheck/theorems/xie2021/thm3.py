@@ -60,9 +60,7 @@ class Wide:
 
     def slopes(self, i: int, Y: np.ndarray) -> np.ndarray:
         layer = self.network.layers[i]
-        slopes = layer.s.slope(layer.W @ Y + layer.drive)
-        inner: np.ndarray = np.einsum("ni,nj,nk->jik", layer.W, slopes, layer.W, optimize=True)
-        return inner - np.eye(len(Y))
+        return layer.slopes_between(layer.W @ Y + layer.drive) - np.eye(len(Y))
 
     def first_order(self) -> np.ndarray:
         """v = -(DG)^-1 sum_{i > j} Dg_i(y*) g_j(y*), G = sum_l g_l."""
