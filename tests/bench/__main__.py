@@ -1,4 +1,4 @@
-"""`python -m tests.bench [--quick] [--only WORD] [--json FILE]`"""
+"""`python -m tests.bench [--quick | --all] [--only WORD] [--json FILE]`"""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ def main() -> None:
     options = _options()
     _alone()
     from tests.bench import harness, workloads
+    from tests.bench.harness import Extent
 
+    extent = Extent.QUICK if options.quick else Extent.ALL if options.all else Extent.USUAL
     rounds, seeds, piece = (3, 1, 0.004) if options.quick else (7, 3, 0.03)
     results, lines = [], []
     for info in pkgutil.iter_modules(workloads.__path__):
         if options.only and options.only not in info.name:
             continue
         module = importlib.import_module(f"tests.bench.workloads.{info.name}")
-        for group in module.contests(options.quick, seeds):
+        for group in module.contests(extent, seeds):
             result = harness.run(group, rounds, piece)
             results.append(result)
             print("\n".join(harness.table([result])), flush=True)
-        for line in getattr(module, "growth", lambda quick: ())(options.quick):
+        for line in getattr(module, "growth", lambda extent: ())(extent):
             lines.append(line)
             print(line, flush=True)
     from tests.bench.peers import missing
@@ -42,7 +44,9 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer instances, under a minute")
+    how_much = parser.add_mutually_exclusive_group()
+    how_much.add_argument("--quick", action="store_true", help="few instances, under a minute")
+    how_much.add_argument("--all", action="store_true", help="every size, more than half an hour")
     parser.add_argument("--only", help="only the workloads whose name contains this word")
     parser.add_argument("--json", metavar="FILE", help="also write the results here")
     return parser.parse_args()

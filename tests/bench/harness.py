@@ -8,10 +8,23 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 import numpy as np
 
 Task = Callable[[], object]
+
+
+class Extent(Enum):
+    """How many instances take part."""
+
+    QUICK = auto()
+    USUAL = auto()
+    ALL = auto()
+
+    @property
+    def quick(self) -> bool:
+        return self is Extent.QUICK
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Contest:
     # keeps something from call to call.
     memory: dict[str, float] = field(default_factory=dict)
     cold: Task | None = None
-    # So slow a peer that the rounds are spread over the seeds.
+    # So slow a peer that the rounds are spread over the seeds; `agree` has warmed everybody up.
     dear: bool = False
 
 
@@ -74,7 +87,7 @@ def run(contests: list[Contest], rounds: int, slice_seconds: float) -> Result:
         tasks = {"": contest.ours, **contest.peers}
         if contest.kernel is not None:
             tasks["kernel"] = contest.kernel
-        counts = {name: calls(task, slice_seconds) for name, task in tasks.items()}
+        counts = {name: calls(task, slice_seconds, contest.dear) for name, task in tasks.items()}
         for _ in range(math.ceil(rounds / len(contests)) if contest.dear else rounds):
             took = {name: seconds(task, counts[name]) for name, task in tasks.items()}
             ours.append(took[""])
@@ -108,9 +121,10 @@ def _peak(task: Task) -> int:
         tracemalloc.stop()
 
 
-def calls(task: Task, slice_seconds: float) -> int:
-    """How many calls fill a slice; the first call, which may compile, does not count."""
-    task()
+def calls(task: Task, slice_seconds: float, warm: bool = False) -> int:
+    """How many calls fill a slice; the first call does not count, where it may compile."""
+    if not warm:
+        task()
     start = time.process_time()
     task()
     once = max(time.process_time() - start, 1e-7)

@@ -1,1 +1,1 @@
-"""One file for each workload: `contests(quick, seeds)` yields groups of contests."""
+"""One file for each workload: `contests(extent, seeds)` yields groups of contests."""

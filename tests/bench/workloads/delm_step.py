@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 from deqcheck.losses.square import Square
 from deqcheck.models.delm import Delm, DelmModel
 from tests.bench import growth as fit
-from tests.bench.harness import Contest, Task
+from tests.bench.harness import Contest, Extent, Task
 from tests.bench.peers import peer
 
 GAMMA, STEP, SAMPLES = 0.8, 1e-6, 1000
@@ -21,20 +21,22 @@ AIMS = {SOLVE: 5, "torchdeq": 100, "jaxopt": 100, "jax, jitted step": 1, SCAN: 1
 SCANNED = 100
 
 
-def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
+def contests(extent: Extent, seeds: int) -> Iterator[list[Contest]]:
     sizes = (
-        [(10, 1), (100, 10)] if quick else [(m, my) for m in (10, 50, 100, 200) for my in (1, 10)]
+        [(10, 1), (100, 10)]
+        if extent.quick
+        else [(m, my) for m in (10, 50, 100, 200) for my in (1, 10)]
     )
     for m, my in sizes:
-        iterating = m <= (10 if quick else 100)
+        iterating = m <= (10 if extent.quick else 100)
         yield [contest(m, my, seed, iterating) for seed in range(seeds)]
 
 
-def growth(quick: bool) -> Iterator[str]:
+def growth(extent: Extent) -> Iterator[str]:
     """The factorisation has m^3 operations, exp and the products m^2; the samples are compressed
     once."""
-    along_m = (50, 100, 200) if quick else (50, 100, 200, 500)
-    along_n = (100, 1000) if quick else (100, 300, 1000, 3000)
+    along_m = (50, 100, 200) if extent.quick else (50, 100, 200, 500)
+    along_n = (100, 1000) if extent.quick else (100, 300, 1000, 3000)
     yield fit.line("delm step, my=10", "m", along_m, lambda m: Instance(m, 10, 0).ours, 3.0)
     yield fit.line(
         "delm step, m=100 my=10", "n", along_n, lambda n: Instance(100, 10, 0, n).ours, 0.0

@@ -14,21 +14,21 @@ from deqcheck.models.delm import Delm
 from deqcheck.models.delm_state import DelmState
 from deqcheck.models.problem import Problem
 from tests.bench import growth as fit
-from tests.bench.harness import Contest, Task
+from tests.bench.harness import Contest, Extent, Task
 
 KRONECKER, GEMM = "dense Kronecker and eigvalsh", "GEMM-built matrix and eigvalsh"
 AIMS = {KRONECKER: {10: 1.0, 100: 60.0, 200: 300.0}, GEMM: {100: 15.0}}
 MEMORY_AIM = 10.0
 
 
-def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
-    for m in (10, 50) if quick else (10, 50, 100, 200):
+def contests(extent: Extent, seeds: int) -> Iterator[list[Contest]]:
+    for m in (10, 50) if extent.quick else (10, 50, 100, 200):
         yield [contest(m, 10 if m > 10 else 4, seed) for seed in range(seeds)]
 
 
-def growth(quick: bool) -> Iterator[str]:
+def growth(extent: Extent) -> Iterator[str]:
     """Factorisations and products of m x m matrices, for few outputs."""
-    sizes = (40, 80, 160) if quick else (40, 80, 160, 400)
+    sizes = (40, 80, 160) if extent.quick else (40, 80, 160, 400)
     yield fit.line("lambda_min(D), my=10", "m", sizes, lambda m: Walk(m, 10, 0).ours(), 3.0)
 
 

@@ -9,21 +9,21 @@ import numpy as np
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.monotone_deq import MonotoneDeq
 from tests.bench import growth as fit
-from tests.bench.harness import Contest, Task
+from tests.bench.harness import Contest, Extent, Task
 
 AIMS = {30: 50.0}
 MEMORY_AIM = 30.0
 EXPLICIT = "explicit Kronecker form"
 
 
-def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
-    for n in (10, 20) if quick else (10, 20, 30, 40):
+def contests(extent: Extent, seeds: int) -> Iterator[list[Contest]]:
+    for n in (10, 20) if extent.quick else (10, 20, 30, 40):
         yield [contest(n, seed) for seed in range(seeds)]
 
 
-def growth(quick: bool) -> Iterator[str]:
+def growth(extent: Extent) -> Iterator[str]:
     """One factorisation of at most n x n for each of the N = n samples."""
-    sizes = (20, 40, 80) if quick else (20, 50, 100, 200)
+    sizes = (20, 40, 80) if extent.quick else (20, 50, 100, 200)
     yield fit.line("monotone-deq gradient, N = n", "n", sizes, lambda n: _tasks(n, 0)[0], 4.0)
 
 

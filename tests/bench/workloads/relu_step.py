@@ -8,7 +8,7 @@ with a choice of solvers enter with the best one, or with each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.implicit_relu import ImplicitRelu
 from deqcheck.models.relu_deq import ReluDeq
 from tests.bench import growth as fit
-from tests.bench.harness import Contest, Task
+from tests.bench.harness import Contest, Extent, Task
 from tests.bench.peers import peer
 
 Params = dict[str, np.ndarray]
@@ -34,25 +34,34 @@ SLOW_AIM = {"generic": 1 / 1.2, "long steps": 1 / 1.2, "symmetric 0.95": 2.0, "s
 # Products with W that the hook needs for a step, roughly.
 PRODUCTS = {"generic": 30, "long steps": 60, "symmetric 0.95": 300, "slow mode": 1500}
 
+SIZES = {
+    Extent.QUICK: [(100, 50)],
+    Extent.USUAL: [(100, 50), (100, 1000), (500, 200), (1000, 50)],
+    Extent.ALL: [(m, n) for m in (100, 500, 1000) for n in (50, 200, 1000)],
+}
+# Multiplications in a step of the hook beyond which a slow kind is left out.
+MOST_WORK = {Extent.QUICK: 4e9, Extent.USUAL: 4e9, Extent.ALL: 2e10}
 
-def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
-    """Every size for the generic kind; the slow ones where a step of the hook takes a second."""
-    sizes = [(m, n) for m in (100, 500, 1000) for n in (50, 200, 1000)]
-    for m, n in [(100, 50)] if quick else sizes:
+
+def contests(extent: Extent, seeds: int) -> Iterator[list[Contest]]:
+    """Every size for the generic kind; the slow ones where a step of the hook is not too long."""
+    sizes, most = SIZES[extent], MOST_WORK[extent]
+    for m, n in sizes:
         for kind in SLOW_AIM:
-            for implicit in (False, True):
-                work = m * m * n * PRODUCTS[kind]
-                if work > 2e10 and kind != "generic":
-                    continue
-                few = seeds if work <= 2e9 else 1
-                iterating = not quick and work <= 5e9
+            work = m * m * n * PRODUCTS[kind]
+            if work > most and kind != "generic":
+                continue
+            few = seeds if work <= 2e9 else 1
+            iterating = not extent.quick and work <= most / 4
+            both = extent is Extent.ALL or (m, n) == sizes[0]
+            for implicit in (False, True) if both else (False,):
                 yield [contest(kind, implicit, m, n, s, iterating) for s in range(few)]
 
 
-def growth(quick: bool) -> Iterator[str]:
+def growth(extent: Extent) -> Iterator[str]:
     """A step at a fixed number of sweeps is a product of an m x m and an m x n matrix."""
-    along_m = (100, 200, 400) if quick else (100, 200, 500, 1000)
-    along_n = (50, 100, 200) if quick else (100, 200, 500, 1000)
+    along_m = (100, 200, 400) if extent.quick else (100, 200, 500, 1000)
+    along_n = (50, 100, 200) if extent.quick else (100, 200, 500, 1000)
     yield fit.line("relu-deq step, n=200", "m", along_m, lambda m: _walk("generic", m, 200), 2.0)
     yield fit.line("relu-deq step, m=200", "n", along_n, lambda n: _walk("generic", 200, n), 1.0)
 
@@ -120,15 +129,15 @@ def contest(kind: str, implicit: bool, m: int, n: int, seed: int, iterating: boo
     model, theta, step, q = instance(kind, implicit, m, n, seed)
     path = Path(model, theta, step)
     makers: dict[str, Callable[[], Gradient]] = {}
-    # Some room, since W moves along the path.
-    slack = ERROR * (1 - q) / 2
+    # Some room, since W moves along the path; a number that all seeds have in common.
+    slack = ERROR * round((1 - q) / 2, 9)
     if peer("torch"):
         makers[HOOK] = lambda: torch_hook(model, slack)
     if iterating and peer("torch") and peer("torchdeq"):
         makers[TORCHDEQ] = lambda: torchdeq_layer(model, slack)
     if iterating and peer("jaxopt"):
-        size = float(np.linalg.norm(model.at(theta).Z))
         for name, solver in JAXOPT.items():
+            size = _size(kind, implicit, m, n)
             makers[name] = partial(jaxopt_fixed_point, model, slack, solver, size)
 
     def agree() -> None:
@@ -151,21 +160,28 @@ def contest(kind: str, implicit: bool, m: int, n: int, seed: int, iterating: boo
         {name: path.task(make()) for name, make in makers.items()},
         agree=agree,
         aims={HOOK: SLOW_AIM[kind]} | dict.fromkeys([TORCHDEQ, *JAXOPT], 2.0),
+        dear=kind == "slow mode",
     )
 
 
-def _layer(model: Any, lib: Any, theta: dict[str, Any], relu: Any) -> tuple[Any, Any, Any]:
+def _layer(model_kind: str, X: Any, theta: dict[str, Any], relu: Any) -> tuple[Any, Any, Any]:
     """W, C and the read-out in canonical form, in the operations of another library."""
-    if model.kind == ImplicitRelu.kind:
-        X = lib.asarray(model.X)
+    if model_kind == ImplicitRelu.kind:
         return GAMMA * theta["A"].T, relu(X @ theta["W"]).T, theta["b"]
-    return theta["W"], theta["U"] @ lib.asarray(model.X), theta["a"]
+    return theta["W"], theta["U"] @ X, theta["a"]
+
+
+@cache
+def _size(kind: str, implicit: bool, m: int, n: int) -> float:
+    """|Z| of the first seed, for all: a tolerance is part of a compiled program."""
+    model, theta, _, _ = instance(kind, implicit, m, n, 0)
+    return float(np.linalg.norm(model.at(theta).Z))
 
 
 def torch_hook(model: Any, slack: float) -> Gradient:
     """Sweeps from the last equilibrium; the backward hook sweeps from the last adjoint state."""
     torch = peer("torch")
-    y = torch.tensor(model.y)
+    X, y = torch.tensor(model.X), torch.tensor(model.y)
     last: dict[str, Any] = {}
 
     def sweep(step: Callable[[Any], Any], z: Any) -> Any:
@@ -179,7 +195,7 @@ def torch_hook(model: Any, slack: float) -> Gradient:
 
     def gradient(theta: Params) -> Params:
         t = {name: torch.tensor(x, requires_grad=True) for name, x in theta.items()}
-        W, C, a = _layer(model, torch, t, torch.relu)
+        W, C, a = _layer(model.kind, X, t, torch.relu)
         with torch.no_grad():
             z = sweep(lambda z: torch.addmm(C, W, z).relu_(), last.get("z", C.relu()))
         last["z"] = z
@@ -201,7 +217,7 @@ def torch_hook(model: Any, slack: float) -> Gradient:
 
 def torchdeq_layer(model: Any, slack: float) -> Gradient:
     torch, torchdeq = peer("torch"), peer("torchdeq")
-    y = torch.tensor(model.y)
+    X, y = torch.tensor(model.X), torch.tensor(model.y)
     options = {"f_tol": slack, "b_tol": slack, "f_max_iter": 3000, "b_max_iter": 3000}
     deq = torchdeq.get_deq(
         ift=True, f_solver="fixed_point_iter", b_solver="fixed_point_iter",
@@ -211,7 +227,7 @@ def torchdeq_layer(model: Any, slack: float) -> Gradient:
 
     def gradient(theta: Params) -> Params:
         t = {name: torch.tensor(x, requires_grad=True) for name, x in theta.items()}
-        W, C, a = _layer(model, torch, t, torch.relu)
+        W, C, a = _layer(model.kind, X, t, torch.relu)
         start = last[-1] if last else C.T.detach()
         z = deq(lambda z: torch.relu(z @ W.T + C.T), start)[0][-1]
         last[:] = [z.detach()]
@@ -221,13 +237,13 @@ def torchdeq_layer(model: Any, slack: float) -> Gradient:
     return gradient
 
 
-def jaxopt_fixed_point(model: Any, slack: float, solver: str, size: float) -> Gradient:
+@cache
+def _jaxopt_program(model_kind: str, solver: str, tolerance: float, slack: float) -> Any:
+    """Compiled once for each shape."""
     jax, jaxopt = peer("jax"), peer("jaxopt")
-    jnp = jax.numpy
-    y = jnp.asarray(model.y)
 
-    def layer(z: Any, theta: Any) -> Any:
-        W, C, _ = _layer(model, jnp, theta, jax.nn.relu)
+    def layer(z: Any, theta: Any, X: Any) -> Any:
+        W, C, _ = _layer(model_kind, X, theta, jax.nn.relu)
         return jax.nn.relu(W @ z + C)
 
     def solve(matvec: Any, b: Any, **_: Any) -> Any:
@@ -236,21 +252,27 @@ def jaxopt_fixed_point(model: Any, slack: float, solver: str, size: float) -> Gr
     # The ridge of its Anderson acceleration is absolute, too.
     extra = {"ridge": 1e-30} if solver == "AndersonAcceleration" else {}
     run = getattr(jaxopt, solver)(
-        layer, tol=slack * size, maxiter=20_000, implicit_diff=True, implicit_diff_solve=solve,
+        layer, tol=tolerance, maxiter=20_000, implicit_diff=True, implicit_diff_solve=solve,
         **extra,
     ).run  # fmt: skip
 
-    def loss(theta: Any, start: Any) -> Any:
-        _, _, a = _layer(model, jnp, theta, jax.nn.relu)
-        z = run(start, theta).params
+    def loss(theta: Any, start: Any, X: Any, y: Any) -> Any:
+        _, _, a = _layer(model_kind, X, theta, jax.nn.relu)
+        z = run(start, theta, X).params
         return ((z.T @ a - y) ** 2).sum() / 2, z
 
-    step = jax.jit(jax.grad(loss, has_aux=True))
+    return jax.jit(jax.grad(loss, has_aux=True))
+
+
+def jaxopt_fixed_point(model: Any, slack: float, solver: str, size: float) -> Gradient:
+    jnp = peer("jax").numpy
+    X, y = jnp.asarray(model.X), jnp.asarray(model.y)
+    step = _jaxopt_program(model.kind, solver, slack * size, slack)
     last: list[Any] = []
 
     def gradient(theta: Params) -> Params:
         m = len(theta["a" if "a" in theta else "b"])
-        g, z = step(theta, last[-1] if last else jnp.zeros((m, len(model.y))))
+        g, z = step(theta, last[-1] if last else jnp.zeros((m, len(y))), X, y)
         last[:] = [z]
         return {name: np.asarray(x) for name, x in g.items()}
 

@@ -9,21 +9,21 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.records.measured import EPS
 from tests.bench import growth as fit
-from tests.bench.harness import Contest, Task
+from tests.bench.harness import Contest, Extent, Task
 
 SVD = "singular value decomposition"
 AIM = 3.0
 
 
-def contests(quick: bool, seeds: int) -> Iterator[list[Contest]]:
-    sizes = [(300, 300)] if quick else [(300, 300), (1000, 1000), (2000, 500)]
+def contests(extent: Extent, seeds: int) -> Iterator[list[Contest]]:
+    sizes = [(300, 300)] if extent.quick else [(300, 300), (1000, 1000), (2000, 500)]
     for m, n in sizes:
-        for smallest in (1e-2, 1e-8) if quick else (1e-2, 1e-4, 1e-6, 1e-8):
+        for smallest in (1e-2, 1e-8) if extent.quick else (1e-2, 1e-4, 1e-6, 1e-8):
             yield [contest(m, n, smallest, seed) for seed in range(seeds if n < 1000 else 1)]
 
 
-def growth(quick: bool) -> Iterator[str]:
-    sizes = (200, 400) if quick else (200, 500, 1000, 2000)
+def growth(extent: Extent) -> Iterator[str]:
+    sizes = (200, 400) if extent.quick else (200, 500, 1000, 2000)
     yield fit.line("sigma_min, m = n", "n", sizes, lambda n: _ours(with_smallest(n, n, 1e-3, 0)), 3)
 
 
