@@ -69,7 +69,8 @@ def smallest_singular_value(Z: np.ndarray) -> Measured | None:
 
 def _sizes(Z: np.ndarray, G: np.ndarray) -> _Sizes:
     # ||Z||_2^2 = ||G||_2 <= ||G||_F.
-    gram = np.sqrt(2 * np.vdot(G, G) - np.vdot(G.diagonal(), G.diagonal()))
+    # vdot would copy G, whose columns are contiguous.
+    gram = np.sqrt(2 * np.vdot(G.T, G.T) - np.vdot(G.diagonal(), G.diagonal()))
     whole, norm = float(np.linalg.norm(Z)), float(np.sqrt(gram))
     unit = (len(Z) + 8) * EPS
     # A product of length m errs by m eps/2 |Z|^T |Z|; a Cholesky factor that exists shows that no
