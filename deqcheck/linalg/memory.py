@@ -12,7 +12,7 @@ from deqcheck.records.measured import Measured
 
 KEPT = 4
 # Rows of W and C in which two sets of parameters are compared.
-ROWS = 64
+ROWS = 16
 # Directions shorter than this, relative to the longest, are noise.
 CUTOFF = 1e-6
 # Weights that add up to more in absolute value, across a kink of the path, lead astray; a parabola
@@ -24,16 +24,12 @@ ROOM = 0.8
 
 @dataclass
 class Entry:
-    """Some rows of W and C, the equilibrium there, its pre-activations and sensitivities."""
+    """Some rows of W and C in one, the equilibrium there, its pre-activations and sensitivities."""
 
-    W: np.ndarray
-    C: np.ndarray
+    point: np.ndarray
     Z: np.ndarray | None = None
     H: np.ndarray | None = None
     V: np.ndarray | None = None
-
-    def same(self, other: Entry) -> bool:
-        return np.array_equal(self.W, other.W) and np.array_equal(self.C, other.C)
 
 
 class Hint:
@@ -79,10 +75,10 @@ class Memory:
 
     def hint(self, W: np.ndarray, C: np.ndarray) -> Hint:
         """For Z = relu(W Z + C); new parameters take the place of the oldest."""
-        rows = slice(None, None, max(1, len(C) // ROWS))
-        new = Entry(W[rows].copy(), C[rows].copy())
+        rows = slice(None, None, -(-len(C) // ROWS))
+        new = Entry(np.hstack([W[rows], C[rows]]).ravel())
         for entry in self.entries:
-            if entry.same(new):
+            if np.array_equal(entry.point, new.point):
                 return Hint(entry, [])
         others = [e for e in self.entries if e.H is not None and e.H.shape == C.shape]
         self.entries = [new, *others[: KEPT - 1]]
@@ -113,13 +109,9 @@ def _nearest(new: Entry, others: list[Entry]) -> np.ndarray:
 
 
 def _fitted(new: Entry, others: list[Entry]) -> np.ndarray:
-    newest = others[0]
-
-    def against(e: Entry) -> np.ndarray:
-        return np.concatenate([(e.W - newest.W).ravel(), (e.C - newest.C).ravel()])
-
-    directions = np.stack([against(e) for e in others[1:]])
-    gram, right = directions @ directions.T, directions @ against(new)
+    newest = others[0].point
+    directions = np.stack([e.point for e in others[1:]]) - newest
+    gram, right = directions @ directions.T, directions @ (new.point - newest)
     if not (np.isfinite(gram).all() and np.isfinite(right).all()):
         return np.full(len(others), np.inf)
     found = np.linalg.lstsq(gram, right, rcond=CUTOFF**2)[0]
