@@ -142,6 +142,16 @@ class ReluState(ABC):
         incoming = self.a[:, None] + self.equilibrium.W.T @ self.V
         return int(np.sum(at_kink & (incoming != 0)))
 
+    @property
+    def objective(self) -> Objective:
+        return Objective(
+            self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
+        )
+
+    @property
+    def kinks(self) -> Kinks:
+        return Kinks(self.equilibrium.mask, self.kinks_that_matter)
+
     @cached_property
     def kinks_that_matter(self) -> int:
         return self._kinks(0.0)
@@ -220,17 +230,10 @@ class ReluModel(ABC):
         self.__dict__.pop("memory", None)
 
     @abstractmethod
-    def at(self, theta: Params) -> Any: ...
+    def at(self, theta: Params) -> ReluState: ...
 
     @abstractmethod
     def explicit_gradient(self, theta: Params) -> Params: ...
 
     def objective(self, theta: Params) -> Objective:
-        state = self.at(theta)
-        return Objective(
-            state.loss.value, state.loss.error, state.gradient, lambda: state.gradient_radius
-        )
-
-    def kinks(self, theta: Params) -> Kinks:
-        state = self.at(theta)
-        return Kinks(state.equilibrium.mask, state.kinks_that_matter)
+        return self.at(theta).objective
