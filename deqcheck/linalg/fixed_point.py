@@ -29,6 +29,9 @@ WORSE = 2.0
 RESTARTS = 10
 # Sweeps from one look at the floor to the next.
 LOOK = 4
+# The start may be an answer given before, whose residual is then rounded in another way: so much
+# above the floor it is still the answer.
+AGAIN = 1.25
 # Columns at rest are left out once this part of all is left.
 FEW = 0.5
 # So many columns are solved on their pieces, at most so often.
@@ -69,9 +72,11 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
         f = image - x
         residual = math.sqrt(np.vdot(f, f) + rest.squares)
         if rest.empty and sweeps % LOOK == 1:
-            level = floor(x)
+            level = floor(x) * (AGAIN if sweeps == 1 else 1.0)
         if residual <= level:
-            return Found(*rest.joined(x, raw), residual, sweeps)
+            done = rest.joined(x, raw)
+            if sweeps == 1 or residual <= floor(done[0]):
+                return Found(*done, residual, sweeps)
         if not math.isfinite(residual):
             return None
         far = sweeps > 1 and residual > FAR * level
@@ -89,7 +94,8 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
         elif slow and restarts < RESTARTS:
             x = F.act(history.next(f, image), columns)
         elif far:
-            x = x + _correction(f, F.change(raw, columns, residual), residual, level)
+            change = F.change(raw, columns, residual)
+            x = F.act(x + _correction(f, change, residual, level), columns)
         else:
             x = image
         least, before = min(least, residual), residual

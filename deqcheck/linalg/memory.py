@@ -11,7 +11,7 @@ from deqcheck.linalg import errors
 from deqcheck.records.measured import Measured
 
 KEPT = 4
-# Rows of W and C in which two sets of parameters are compared.
+# Rows of W and C by which two sets of parameters are compared.
 ROWS = 16
 # Directions shorter than this, relative to the longest, are noise.
 CUTOFF = 1e-6
@@ -24,7 +24,7 @@ ROOM = 0.8
 
 @dataclass
 class Entry:
-    """Some rows of W and C in one, the equilibrium there, its pre-activations and sensitivities."""
+    """Where W, C and a are, the equilibrium there, its pre-activations and sensitivities to a."""
 
     point: np.ndarray
     Z: np.ndarray | None = None
@@ -73,10 +73,9 @@ class Memory:
         self.entries: list[Entry] = []
         self.norm: tuple[np.ndarray, float] | None = None
 
-    def hint(self, W: np.ndarray, C: np.ndarray) -> Hint:
-        """For Z = relu(W Z + C); new parameters take the place of the oldest."""
-        rows = slice(None, None, -(-len(C) // ROWS))
-        new = Entry(np.hstack([W[rows], C[rows]]).ravel())
+    def hint(self, W: np.ndarray, C: np.ndarray, a: np.ndarray) -> Hint:
+        """For Z = relu(W Z + C), read out by a; new parameters take the place of the oldest."""
+        new = Entry(_point(W, C, a))
         for entry in self.entries:
             if np.array_equal(entry.point, new.point):
                 return Hint(entry, [])
@@ -97,6 +96,12 @@ class Memory:
         exact = float(errors.norm2(W).high)
         self.norm = W.copy(), exact
         return exact
+
+
+def _point(W: np.ndarray, C: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Some rows, and the sum of all: a change of any single entry shows."""
+    rows = slice(None, None, -(-len(C) // ROWS))
+    return np.concatenate([W[rows].ravel(), C[rows].ravel(), W.sum(axis=0), C.sum(axis=0), a])
 
 
 def _nearest(new: Entry, others: list[Entry]) -> np.ndarray:

@@ -74,7 +74,7 @@ class ReluState(ABC):
         """From the last equilibria where sweeps dominate the cost."""
         if len(W) < WIDE or not isinstance(certificate, Contraction):
             return picard(W, C, certificate)
-        self._hint = self.model.memory.hint(W, C)
+        self._hint = self.model.memory.hint(W, C, self.a)
         found = picard(W, C, certificate, self._hint.state)
         if found.pre_activations is not None:
             self._hint.keep_state(found.Z, found.H)

@@ -103,6 +103,7 @@ def test_single_precision_saves_sweeps_and_no_digits(monkeypatch: pytest.MonkeyP
     slow = picard(W, C, Contraction(0.5))
     V_slow, radius_slow = slow.sensitivities(a)
     assert fast.sweeps < slow.sweeps / 2
+    assert (fast.Z >= 0).all() and not V[~fast.mask].any()
     assert np.linalg.norm(fast.Z - slow.Z) <= fast.error + slow.error
     assert np.linalg.norm(V - V_slow) <= radius + radius_slow
     # Both stop below a quarter of the noise.
@@ -187,6 +188,22 @@ def test_asking_again_changes_no_digit(model, theta) -> None:  # type: ignore[no
         assert np.array_equal(once, twice)
 
 
+@pytest.mark.parametrize("model, theta", models(), ids=["relu-deq", "implicit-relu"])
+def test_a_change_of_one_entry_is_not_taken_for_none(model, theta) -> None:  # type: ignore[no-untyped-def]
+    """The start is then another one, and asking for the first again changes no digit of it."""
+    for name in theta:
+        for entry in [0, theta[name].size // 2 + 1, theta[name].size - 1]:
+            model.forget()
+            before = model.objective(theta)
+            moved = {**theta, name: theta[name].copy()}
+            moved[name].flat[entry] += 1e-3
+            model.objective(moved)
+            again = model.objective(theta)
+            assert again.gap == before.gap
+            for part, value in before.gradient.items():
+                assert np.array_equal(again.gradient[part], value)
+
+
 def test_few_columns_are_solved_on_their_pieces() -> None:
     """One sample in thirty has moved since the start: no more sweeps than it has new patterns."""
     W, _ = drawn(0, 0.95, symmetric=True)
@@ -204,7 +221,7 @@ def test_remembered_starts_save_sweeps() -> None:
     memory, sweeps = Memory(), []
     for k in range(5):
         here = C * (1 + 1e-6 * k)
-        hint = memory.hint(W, here)
+        hint = memory.hint(W, here, np.ones(M))
         found = picard(W, here, Contraction(0.9), hint.state)
         hint.keep_state(found.Z, found.H)
         sweeps.append(found.sweeps)
