@@ -295,7 +295,7 @@ def _with_bound(
     ]
     if not rates:
         return progress
-    start, best = p.model.objective(p.theta0).gap, max(rates)
+    start, best = p.start.objective.gap, max(rates)
     return lambda step: progress(step._replace(bound=start * math.exp(-best * step.t)))
 
 

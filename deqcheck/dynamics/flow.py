@@ -13,7 +13,15 @@ from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
 from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal, choice, number
-from deqcheck.models.problem import NoEquilibrium, Params, Problem, gradient_norm, pack, unpack
+from deqcheck.models.problem import (
+    NoEquilibrium,
+    Params,
+    Problem,
+    State,
+    gradient_norm,
+    pack,
+    unpack,
+)
 from deqcheck.records.verdict import Status
 
 EXPLICIT = ("DOP853", "RK45", "RK23")
@@ -57,8 +65,8 @@ class GradientFlow:
         times = record_times(self.horizon, problem.record_points)
         # Near the smallest tolerance that solve_ivp takes, the first run is the looser one.
         coarser = max(1.0, TIGHTEST / TIGHTER / self.rtol)
-        loose = Integration(problem, self, times, coarser, "flow", silent)
-        tight = Integration(problem, self, times, TIGHTER, "flow", report)
+        loose = Integration(problem, self, times, coarser)
+        tight = Integration(problem, self, times, TIGHTER)
         safety = MULTISTEP_SAFETY if self.method in MULTISTEP else ONE_STEP_SAFETY
         recorder = Recorder(problem, tracks, safety)
         pieces = Pieces(problem)
@@ -66,16 +74,18 @@ class GradientFlow:
         try:
             # In step with each other, so that an interruption leaves both at the same time.
             for (_, coarse), (i, theta) in zip(loose.samples(), tight.samples(), strict=False):
-                here, other = problem.model.objective(theta), problem.model.objective(coarse)
+                state, other = problem.model.at(theta), problem.model.at(coarse)
+                t, here = float(times[i]), state.objective
                 slope = gradient_norm(here.gradient)
                 # What one step's tolerance may do to the loss: early steps of both runs can be
                 # so alike that their difference shows less.
                 tolerance = tight.tolerance(theta)
                 alike = safety * slope * tolerance if i else 0.0
-                recorder.cheap(i, float(times[i]), here.gap, here.error, slope, other.gap, alike)
+                recorder.cheap(i, t, here.gap, here.error, slope, other.objective.gap, alike)
                 blur = tolerance / slope if slope > 0 and i else 0.0
-                recorder.dear(i, float(times[i]), theta, coarse, blur)
-                pieces.visit(float(times[i]), theta)
+                recorder.dear(i, t, state, other, blur)
+                pieces.visit(t, state)
+                report(Progress("flow", i, t, t / self.horizon, here.gap))
             if loose.status is tight.status is Status.COMPLETED:
                 for name in infima:
                     _refine(recorder, tight, name)
@@ -105,10 +115,9 @@ class Pieces:
     """Follows the activation pattern of a piecewise smooth model along a flow."""
 
     def __init__(self, problem: Problem):
-        self.model = problem.model
         self.crossings: list[tuple[float, float]] = []
         self._last: tuple[float, np.ndarray] | None = None
-        start = self.model.kinks(problem.theta0)
+        start = problem.start.kinks
         if start is not None and start.zeros:
             raise Refusal(
                 "init",
@@ -116,8 +125,8 @@ class Pieces:
                 "kink: perturb the initialisation, or use gradient descent (train.kind: gd)",
             )
 
-    def visit(self, t: float, theta: Params) -> None:
-        kinks = self.model.kinks(theta)
+    def visit(self, t: float, state: State) -> None:
+        kinks = state.kinks
         if kinks is None:
             return
         if self._last is not None and not np.array_equal(kinks.pattern, self._last[1]):
@@ -151,11 +160,9 @@ class Integration:
         flow: GradientFlow,
         times: np.ndarray,
         factor: float,
-        phase: str,
-        report: Report,
     ):
         self.problem, self.times = problem, times
-        self.method, self.phase, self.report = flow.method, phase, report
+        self.method = flow.method
         self.rtol = max(flow.rtol * factor, TIGHTEST)
         scale = float(np.sqrt(np.mean(pack(problem.theta0) ** 2)))
         self.atol = max(flow.atol * factor * (scale or 1.0), 1e-300)
@@ -182,9 +189,6 @@ class Integration:
             if self.status is not Status.COMPLETED:
                 return
             x = piece.y[:, -1]
-            gap = self.problem.model.objective(unpack(x, shapes)).gap
-            t = float(self.times[last])
-            self.report(Progress(self.phase, last, t, t / float(self.times[-1]), gap))
 
     def tolerance(self, theta: Params) -> float:
         size = pack(theta)
@@ -197,7 +201,7 @@ class Integration:
     def _advance(self, x: np.ndarray, first: int, last: int) -> Any:
         span = self.times[first : last + 1]
         self._budget, self._left = STARVED, None
-        self._watch = Watch(self.problem.model, float(span[-1] - span[0]))
+        self._watch = Watch(float(span[-1] - span[0]))
         try:
             with np.errstate(all="ignore"):
                 piece = scipy.integrate.solve_ivp(
@@ -252,16 +256,16 @@ class Integration:
         self._budget -= 1
         if self._budget < 0:
             raise Starving
-        theta = unpack(x, self.problem.shapes)
-        self._watch.see(t, theta)
+        state = self.problem.model.at(unpack(x, self.problem.shapes))
         try:
-            found = self.problem.model.objective(theta)
+            found = state.objective
         except NoEquilibrium as stop:
             if self.method not in EXPLICIT:
                 raise
             # Perhaps a trial step only: an explicit method takes nan for too large a step.
             self._left = stop
             return np.full_like(x, np.nan)
+        self._watch.see(t, state)
         return -pack(found.gradient)
 
     def theta(self, t: float) -> Params:
@@ -280,4 +284,5 @@ def _refine(recorder: Recorder, run: Integration, name: str) -> None:
         for neighbour in (lowest - 1, lowest + 1):
             if 0 <= neighbour < len(t):
                 between = float(t[lowest] + t[neighbour]) / 2
-                recorder.dear(int(np.searchsorted(run.times, between)), between, run.theta(between))
+                state = recorder.problem.model.at(run.theta(between))
+                recorder.dear(int(np.searchsorted(run.times, between)), between, state)

@@ -11,7 +11,14 @@ from deqcheck.dynamics.companion import Companion
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import integer, number
-from deqcheck.models.problem import NoEquilibrium, Problem, norm, pack, unpack
+from deqcheck.models.problem import (
+    NoEquilibrium,
+    Problem,
+    gradient_radius,
+    norm,
+    pack,
+    unpack,
+)
 from deqcheck.records.verdict import Status
 
 PROGRESS_EVERY = 256
@@ -45,26 +52,28 @@ class GradientDescent:
         status, k = Status.COMPLETED, 0
         try:
             for k in range(self.steps + 1):
-                here = problem.model.objective(theta)
+                state = problem.model.at(theta)
+                here = state.objective
                 gradient = pack(here.gradient)
                 slope = norm(gradient)
                 if not (math.isfinite(here.gap) and math.isfinite(slope)):
                     status = Status.DIVERGED
                     break
-                there = here if companion.lost else problem.model.objective(companion.theta)
+                other = state if companion.lost else problem.model.at(companion.theta)
+                there = other.objective
                 t, grown = k * self.step, companion.grown
                 recorder.cheap(
                     k, t, here.gap, here.error, slope, there.gap, grown=grown, step=companion.push
                 )
                 if k in dear:
-                    recorder.dear(k, t, theta, companion.theta, grown=grown)
+                    recorder.dear(k, t, state, other, grown=grown)
                 if k % PROGRESS_EVERY == 0 or k in dear:
                     report(Progress("descent", k, t, k / self.steps, here.gap))
                 if k == self.steps:
                     break
                 x = x - self.step * gradient
                 if not companion.lost:
-                    radius = problem.gradient_radius(theta, here)
+                    radius = gradient_radius(state)
                     companion.follow(k, x, slope, radius, pack(there.gradient))
                     if companion.lost:
                         notes.append(

@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.dynamics.series import Series
 from deqcheck.dynamics.trajectory import Trajectory
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.problem import Params, Problem, State, quantities
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.verdict import Status
 
@@ -95,17 +95,17 @@ class Recorder:
         self,
         k: int,
         t: float,
-        theta: Params,
-        other: Params | None = None,
+        state: State,
+        other: State | None = None,
         blur: float = 0.0,
         grown: float = 1.0,
     ) -> None:
         """The asked-for quantities, how far the companion run is from them there, the time that a
         flow needs to move by its tolerance, and by how much more than usual that distance may fall
         short."""
-        lost = not (math.isfinite(grown) and (other is None or _finite(other)))
+        lost = not (math.isfinite(grown) and (other is None or _finite(other.theta)))
 
-        def row(here: dict[str, Measured], apart: Callable[[Params], dict[str, float]]) -> Row:
+        def row(here: dict[str, Measured], apart: Callable[[State], dict[str, float]]) -> Row:
             if other is None or lost:
                 off = dict.fromkeys(here, np.inf if lost else 0.0)
             else:
@@ -113,14 +113,12 @@ class Recorder:
             return k, t, blur, {name: (value, off[name]) for name, value in here.items()}
 
         if self.tracks:
-            here = self._measured(theta)
-            self._dear.append(row(here, lambda other: _differences(here, self._measured(other))))
-        moved = self._distance(theta)
-        self._moved.append(row(moved, lambda other: _distances(theta, other)))
-
-    def _measured(self, theta: Params) -> dict[str, Measured]:
-        state = self.problem.model.at(theta)
-        return {name: state.measure(name) for name in self.tracks}
+            here = quantities(state, self.tracks)
+            self._dear.append(
+                row(here, lambda other: _differences(here, quantities(other, self.tracks)))
+            )
+        moved = self._distance(state.theta)
+        self._moved.append(row(moved, lambda other: _distances(state.theta, other.theta)))
 
     def _distance(self, theta: Params) -> dict[str, Measured]:
         out = {}

@@ -6,11 +6,10 @@ There the gradient points across the kink from both sides, and no smooth method 
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
 
-from deqcheck.models.problem import Params
+from deqcheck.models.problem import State
 
 # The pattern is looked at once in so many evaluations, and judged over so many looks.
 EVERY, LOOKS = 25, 80
@@ -30,17 +29,17 @@ class Sliding(Exception):
 class Watch:
     """Sees the evaluations of one segment of an integration."""
 
-    def __init__(self, model: Any, length: float):
-        self.model, self.length = model, length
+    def __init__(self, length: float):
+        self.length = length
         self._evaluations = 0
         self._pattern: np.ndarray | None = None
         self._window: deque[tuple[float, bool]] = deque(maxlen=LOOKS)
 
-    def see(self, t: float, theta: Params) -> None:
+    def see(self, t: float, state: State) -> None:
         self._evaluations += 1
         if self._evaluations % EVERY:
             return
-        kinks = self.model.kinks(theta)
+        kinks = state.kinks
         if kinks is None:
             return
         known, self._pattern = self._pattern, kinks.pattern

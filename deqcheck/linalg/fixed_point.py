@@ -1,7 +1,7 @@
 """x = act(linear(x)), a contraction that treats every column alone.
 
-Plain sweeps, Anderson acceleration of each column once they prove slow, and no more sweeps for
-columns that are at rest.
+Plain sweeps, in single precision where only the correction of a known residual is sought. Once they
+prove slow: Anderson acceleration of each column, and no more sweeps for columns that are at rest.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ import numpy as np
 Array = np.ndarray
 Columns = np.ndarray | slice
 
-# A plain sweep that shrinks the residual by less than this is slow.
-SLOW = 0.5
+# A plain sweep that shrinks the residual by less than SLOW is slow, unless PATIENCE more will do.
+SLOW, PATIENCE = 0.5, 4
+# A residual so many times the floor is worth a correction in single precision, whose sweeps stop
+# where they move by so little, relative to the residual.
+FAR, SINGLE = 1e3, 1e-6
 # Differences that the acceleration combines.
 WINDOW = 5
 # Ridge of its least-squares problems, whose columns are scaled to length 1.
@@ -26,6 +29,9 @@ WORSE = 2.0
 RESTARTS = 10
 # Sweeps from one look at the floor to the next.
 LOOK = 4
+# The start may be an answer given before, whose residual is then rounded in another way: so much
+# above the floor it is still the answer.
+AGAIN = 1.25
 # Columns at rest are left out once this part of all is left.
 FEW = 0.5
 # So many columns are solved on their pieces, at most so often.
@@ -33,16 +39,19 @@ DIRECT, ATTEMPTS = 8, 4
 
 
 class Map(NamedTuple):
-    """The two parts of a sweep, on the given columns of the whole problem, and from linear(x) the
-    solution on the same piece of a piecewise linear map: dear, and often the answer."""
+    """The two parts of a sweep, on the given columns of the whole problem; from linear(x) the
+    solution on the same piece of a piecewise linear map: dear, and often the answer; and from
+    linear(x) and a unit u the change d -> (act(linear(x + u d)) - act(linear(x)))/u in single
+    precision, good to that precision relative to d."""
 
     linear: Callable[[Array, Columns], Array]
     act: Callable[[Array, Columns], Array]
     on_piece: Callable[[Array, Columns], Array]
+    change: Callable[[Array, Columns, float], Callable[[Array], Array]]
 
 
 class Found(NamedTuple):
-    """x, linear(x), ||act(linear(x)) - x||, and the sweeps that it took."""
+    """x, linear(x), ||act(linear(x)) - x||, and the sweeps in double precision that it took."""
 
     x: Array
     linear: Array
@@ -54,38 +63,64 @@ class Found(NamedTuple):
 def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Found | None:
     """The first point whose residual is at most the floor; None at the limit."""
     rest = _Rest(x.shape)
-    columns: Columns = slice(None)
     history, least, before, restarts, level = _History(), np.inf, np.inf, 0, 0.0
     attempts = ATTEMPTS
     for sweeps in range(1, limit + 1):
+        columns = rest.columns
         raw = F.linear(x, columns)
         image = F.act(raw, columns)
         f = image - x
-        squares = _dots(f, f)
-        residual = math.sqrt(np.add.reduce(squares) + rest.squares)
+        residual = math.sqrt(np.vdot(f, f) + rest.squares)
         if rest.empty and sweeps % LOOK == 1:
-            level = floor(x)
+            level = floor(x) * (AGAIN if sweeps == 1 else 1.0)
         if residual <= level:
-            return Found(*rest.joined(x, raw), residual, sweeps)
+            done = rest.joined(x, raw)
+            if sweeps == 1 or residual <= floor(done[0]):
+                return Found(*done, residual, sweeps)
         if not math.isfinite(residual):
             return None
+        far = sweeps > 1 and residual > FAR * level
+        slow = history.started or _slow(residual, before, level)
+        if far or slow:
+            moving = rest.put(x, raw, f, level)
+            if moving is not None:
+                x, raw, image, f = (a[:, moving] for a in (x, raw, image, f))
+                history.only(moving)
+                columns = rest.columns
         if history.started and residual > WORSE * least:
-            history, restarts, following = _History(), restarts + 1, image
-        elif restarts < RESTARTS and (history.started or residual > SLOW * before):
-            following = F.act(history.next(f, image), columns)
+            history, restarts, x = _History(), restarts + 1, image
+        elif slow and attempts and not rest.empty and rest.left.size <= DIRECT:
+            history, attempts, x = _History(), attempts - 1, F.on_piece(raw, columns)
+        elif slow and restarts < RESTARTS:
+            x = F.act(history.next(f, image), columns)
+        elif far:
+            change = F.change(raw, columns, residual)
+            x = F.act(x + _correction(f, change, residual, level), columns)
         else:
-            following = image
+            x = image
         least, before = min(least, residual), residual
-        # All columns at rest together have at most half of what the floor allows.
-        moving = squares > (level / 2) ** 2 / rest.count
-        if np.count_nonzero(moving) <= FEW * moving.size:
-            columns = rest.put(moving, x, raw, squares)
-            history.only(moving)
-            raw, following = raw[:, moving], following[:, moving]
-        if attempts and not rest.empty and rest.left.size <= DIRECT:
-            following, attempts, history = F.on_piece(raw, columns), attempts - 1, _History()
-        x = following
     return None
+
+
+def _slow(residual: float, before: float, level: float) -> bool:
+    """Plain sweeps, judged by the last one."""
+    pace = residual / before
+    return pace > SLOW and residual * pace**PATIENCE > level
+
+
+def _correction(f: Array, change: Callable[[Array], Array], residual: float, level: float) -> Array:
+    """The solution of d = f + change(d), by sweeps in units of |f| as long as they are not slow."""
+    start = (f / residual).astype(np.float32)
+    d, before = start, 1.0
+    while before > max(SINGLE, level / residual):
+        following = change(d)
+        following += start
+        step = following - d
+        moved = math.sqrt(np.vdot(step, step))
+        if not moved <= SLOW * before:
+            break
+        d, before = following, moved
+    return np.multiply(d, residual, dtype=float)
 
 
 class _Rest:
@@ -100,16 +135,24 @@ class _Rest:
     def empty(self) -> bool:
         return self.whole is None
 
-    def put(self, moving: Array, x: Array, raw: Array, squares: Array) -> Array:
-        """Keeps the columns that do not move; the others are what is left."""
+    @property
+    def columns(self) -> Columns:
+        return slice(None) if self.empty else self.left
+
+    def put(self, x: Array, raw: Array, f: Array, level: float) -> Array | None:
+        """Keeps the columns at rest, if they are many, and tells which ones still move. All that
+        are at rest have together at most half of what the floor allows."""
+        squares = _dots(f, f)
+        moving = squares > (level / 2) ** 2 / self.count
+        if np.count_nonzero(moving) > FEW * moving.size:
+            return None
         if self.whole is None:
             self.whole = x.copy(), raw.copy()
         else:
-            done = self.left[~moving]
-            self.whole[0][:, done], self.whole[1][:, done] = x[:, ~moving], raw[:, ~moving]
+            self.joined(x, raw)
         self.squares += float(squares[~moving].sum())
         self.left = self.left[moving]
-        return self.left
+        return moving
 
     def joined(self, x: Array, raw: Array) -> tuple[Array, Array]:
         if self.whole is None:
@@ -122,9 +165,7 @@ class _History:
     """Anderson's differences of residuals and images, with the Gram matrices of each column."""
 
     def __init__(self) -> None:
-        self.residuals: list[Array] = []
-        self.images: list[Array] = []
-        self.gram = np.zeros((0, 0, 0))
+        self.count = 0
         self.last: tuple[Array, Array] | None = None
 
     @property
@@ -133,49 +174,49 @@ class _History:
 
     def next(self, f: Array, image: Array) -> Array:
         """image - sum_i gamma_i d(image)_i, where gamma minimises |f - sum_i gamma_i d(f)_i|."""
-        if self.last is not None:
-            self._push(f - self.last[0], image - self.last[1])
-        self.last = f, image
-        if not self.residuals:
+        if self.last is None:
+            self.last = f, image
+            self.residuals, self.images = np.empty((2, WINDOW, *f.shape))
+            self.gram = np.zeros((f.shape[1], WINDOW, WINDOW))
             return image
-        right = np.stack([_dots(d, f) for d in self.residuals], axis=1)
-        scale = np.sqrt(np.einsum("nii->ni", self.gram))
-        scale[scale == 0] = 1.0
-        system = self.gram / (scale[:, :, None] * scale[:, None, :])
-        system = system + RIDGE * np.eye(len(self.residuals)) + _where_zero(system)
-        gamma = np.linalg.solve(system, (right / scale)[:, :, None])[:, :, 0] / scale
-        x = image.copy()
-        for i, d in enumerate(self.images):
-            x -= d * gamma[:, i]
+        self._push(f, image)
+        x, part = image.copy(), np.empty_like(image)
+        for gamma, difference in zip(self._weights(f), self.images, strict=False):
+            x -= np.multiply(gamma, difference, out=part)
         return x
 
     def only(self, columns: Array) -> None:
-        self.residuals = [d[:, columns] for d in self.residuals]
-        self.images = [d[:, columns] for d in self.images]
-        if self.residuals:
-            self.gram = self.gram[columns]
-        if self.last is not None:
-            self.last = self.last[0][:, columns], self.last[1][:, columns]
+        if self.last is None:
+            return
+        self.last = self.last[0][:, columns], self.last[1][:, columns]
+        self.residuals, self.images = self.residuals[:, :, columns], self.images[:, :, columns]
+        self.gram = self.gram[columns]
 
-    def _push(self, df: Array, dimage: Array) -> None:
-        if len(self.residuals) == WINDOW:
-            del self.residuals[0], self.images[0]
-            self.gram = self.gram[:, 1:, 1:]
-        self.residuals.append(df)
-        self.images.append(dimage)
-        count = len(self.residuals)
-        gram = np.empty((df.shape[1], count, count))
-        gram[:, :-1, :-1] = self.gram if count > 1 else 0.0
-        for i, d in enumerate(self.residuals):
-            gram[:, i, -1] = gram[:, -1, i] = _dots(d, df)
-        self.gram = gram
+    def _push(self, f: Array, image: Array) -> None:
+        """The new differences take the place of the oldest."""
+        assert self.last is not None
+        place = self.count % WINDOW
+        self.count += 1
+        np.subtract(f, self.last[0], out=self.residuals[place])
+        np.subtract(image, self.last[1], out=self.images[place])
+        self.last = f, image
+        kept = self.residuals[: self.count]
+        self.gram[:, place, : len(kept)] = self.gram[:, : len(kept), place] = _dots(
+            kept, kept[place]
+        ).T
+
+    def _weights(self, f: Array) -> Array:
+        """gamma, one row for each difference; a column whose differences are zero gets zeros."""
+        kept = self.residuals[: self.count]
+        gram = self.gram[:, : len(kept), : len(kept)]
+        scale = np.sqrt(np.einsum("nii->ni", gram))
+        scale[scale == 0] = 1.0
+        system = gram / (scale[:, :, None] * scale[:, None, :])
+        np.einsum("nii->ni", system)[...] = 1.0 + RIDGE
+        right = _dots(kept, f).T / scale
+        return (np.linalg.solve(system, right[:, :, None])[:, :, 0] / scale).T
 
 
 def _dots(a: Array, b: Array) -> Array:
-    """The inner product of each column of a with the same column of b."""
-    return np.asarray(np.einsum("ij,ij->j", a, b))
-
-
-def _where_zero(gram: Array) -> Array:
-    """1 at the empty diagonal entries: a column at rest gets the coefficient 0."""
-    return np.asarray((np.einsum("nii->ni", gram) == 0)[:, :, None] * np.eye(gram.shape[1]))
+    """The inner product of each column of a, or of each of several a, with that of b."""
+    return np.asarray(np.einsum("...ij,ij->...j", a, b))

@@ -13,13 +13,25 @@ from deqcheck.linalg.patterns import Patterns
 # From this width on, sweeps cost less than factorising the patterns, unless they need too many.
 WIDE, ENOUGH = 64, 300
 # They stop where the residual is this small a part of what rounding adds to it anyway.
-BELOW_NOISE = 1 / 16
+BELOW_NOISE = 1 / 4
 
 Floor = Callable[[np.ndarray], float]
+Change = Callable[[np.ndarray], np.ndarray]
 
 
 def equilibrium(W: np.ndarray, C: np.ndarray, noise: Floor, start: np.ndarray) -> Found | None:
     """Z = relu(W Z + C)."""
+    return _solve(state_map(W, C), start, noise)
+
+
+def adjoint(
+    W: np.ndarray, mask: np.ndarray, a: np.ndarray, noise: Floor, start: np.ndarray | None
+) -> Found | None:
+    """V = mask (W^T V + a)."""
+    return _solve(adjoint_map(W, mask, a), mask * (a[:, None] if start is None else start), noise)
+
+
+def state_map(W: np.ndarray, C: np.ndarray) -> Map:
     C = np.ascontiguousarray(C)
 
     def linear(Z: np.ndarray, columns: Columns) -> np.ndarray:
@@ -33,13 +45,23 @@ def equilibrium(W: np.ndarray, C: np.ndarray, noise: Floor, start: np.ndarray) -
     def on_pattern(H: np.ndarray, columns: Columns) -> np.ndarray:
         return np.maximum(Patterns(W, H > 0).solve(C[:, columns]), 0.0)
 
-    return _solve(Map(linear, act, on_pattern), start, noise)
+    def change(H: np.ndarray, _: Columns, unit: float) -> Change:
+        """relu(h + w) - relu(h) = max(w, -h) + min(h, 0): nothing above |w| is rounded."""
+        single, h = W.astype(np.float32), (H / unit).astype(np.float32)
+        negative, down = -h, np.minimum(h, 0.0)
+
+        def move(d: np.ndarray) -> np.ndarray:
+            w = single @ d
+            np.maximum(w, negative, out=w)
+            w += down
+            return w
+
+        return move
+
+    return Map(linear, act, on_pattern, change)
 
 
-def adjoint(
-    W: np.ndarray, mask: np.ndarray, a: np.ndarray, noise: Floor, start: np.ndarray | None
-) -> Found | None:
-    """V = mask (W^T V + a)."""
+def adjoint_map(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> Map:
     on, column = mask.astype(float), a[:, None]
 
     def linear(V: np.ndarray, _: Columns) -> np.ndarray:
@@ -53,7 +75,17 @@ def adjoint(
     def on_pattern(_: np.ndarray, columns: Columns) -> np.ndarray:
         return Patterns(W, mask[:, columns]).adjoint(a)
 
-    return _solve(Map(linear, act, on_pattern), on * (column if start is None else start), noise)
+    def change(_: np.ndarray, columns: Columns, unit: float) -> Change:
+        single, slope = W.T.astype(np.float32), on[:, columns].astype(np.float32)
+
+        def move(d: np.ndarray) -> np.ndarray:
+            w = single @ d
+            w *= slope
+            return w
+
+        return move
+
+    return Map(linear, act, on_pattern, change)
 
 
 def _solve(F: Map, start: np.ndarray, noise: Floor) -> Found | None:

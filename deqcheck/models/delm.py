@@ -139,8 +139,5 @@ class DelmModel:
     def at(self, theta: Params) -> DelmState:
         return DelmState(self, theta)
 
-    def kinks(self, theta: Params) -> None:
-        return None
-
     def explicit_gradient(self, theta: Params) -> Params:
         return delm_oracle.gradient(self.at(theta))

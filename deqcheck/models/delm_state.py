@@ -11,7 +11,7 @@ import scipy
 from deqcheck.linalg import errors
 from deqcheck.losses.outer import Evaluation
 from deqcheck.models import delm_spectrum
-from deqcheck.models.problem import Params
+from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import EPS, Measured, measured, minimum, sqrt
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 class DelmState:
     """Lazy: each matrix is computed once, when something asks for it."""
+
+    kinks = None
 
     def __init__(self, model: DelmModel, theta: Params):
         self.model, self.theta = model, theta
@@ -68,8 +70,12 @@ class DelmState:
         return self.outer.gradient
 
     @cached_property
+    def objective(self) -> Objective:
+        return self.model.objective(self.theta)
+
+    @property
     def gradient(self) -> Params:
-        return self.model.objective(self.theta).gradient
+        return self.objective.gradient
 
     @cached_property
     def gap(self) -> Measured:

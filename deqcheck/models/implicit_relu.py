@@ -13,7 +13,7 @@ import numpy as np
 from deqcheck.fields import Refusal, integer, number
 from deqcheck.models import implicit_relu_oracle
 from deqcheck.models.implicit_relu_state import ImplicitReluState
-from deqcheck.models.problem import Kinks, Params
+from deqcheck.models.problem import Params
 from deqcheck.models.relu_state import ReluModel
 
 
@@ -61,9 +61,6 @@ class ImplicitReluModel(ReluModel):
 
     def at(self, theta: Params) -> ImplicitReluState:
         return ImplicitReluState(self, theta)
-
-    def kinks(self, theta: Params) -> Kinks:
-        return self.at(theta).kinks
 
     def explicit_gradient(self, theta: Params) -> Params:
         return implicit_relu_oracle.gradient(self.at(theta))

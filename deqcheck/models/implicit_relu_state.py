@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -83,7 +83,10 @@ class ImplicitReluState(ReluState):
         scaled = self.gamma * self.A.T
         found = self._picard(scaled, self.Phi.T, Contraction(float(q)))
         return replace(
-            found, C_radius=self.Phi_radius, W_radius=EPS * _size(scaled), support=self._support
+            found,
+            C_radius=self.Phi_radius,
+            W_radius=EPS * _size(scaled),
+            support=partial(_support, self.A, self.X, self.W, self.XW),
         )
 
     @cached_property
@@ -95,11 +98,6 @@ class ImplicitReluState(ReluState):
     def on_doubtful(self) -> np.ndarray:
         """Where it is not known whether X W > 0."""
         return (np.abs(self.XW) <= self.XW_reach) & (self.XW_reach > 0)
-
-    def _support(self) -> Support:
-        """Phi is exactly zero where X W is certainly negative, too."""
-        reach = np.where(self.XW + self.XW_reach < 0, 0.0, self.XW_reach)
-        return Support(self.A.T != 0, reach.T)
 
     @property
     def EP_radius(self) -> float:
@@ -205,6 +203,12 @@ class ImplicitReluState(ReluState):
         "X_fro": lambda s: s.X_fro,
         "lambda_star_G": lambda s: s.lambda_star_G,
     }
+
+
+def _support(A: np.ndarray, X: np.ndarray, W: np.ndarray, XW: np.ndarray) -> Support:
+    """Phi is exactly zero where X W is certainly negative, too."""
+    reach = product_reach(X, W)
+    return Support(A.T != 0, np.where(XW + reach < 0, 0.0, reach).T)
 
 
 def _size(a: np.ndarray) -> float:

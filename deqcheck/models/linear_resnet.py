@@ -62,9 +62,6 @@ class LinearResNetModel:
     def at(self, theta: Params) -> LinearResNetState:
         return LinearResNetState(self, theta)
 
-    def kinks(self, theta: Params) -> None:
-        return None
-
     def explicit_gradient(self, theta: Params) -> Params:
         """vec(dP) = (before^T kron after) vec(dH_l)."""
         state = self.at(theta)
@@ -77,6 +74,7 @@ class LinearResNetModel:
 
 
 class LinearResNetState:
+    kinks = None
     names: ClassVar[tuple[str, ...]] = (
         "loss", "loss_star", "gap", "gradient", "gradient.H", "norm2.P",
     )  # fmt: skip

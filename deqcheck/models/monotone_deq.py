@@ -83,6 +83,10 @@ class MonotoneDeqModel(ReluModel):
     def at(self, theta: Params) -> MonotoneDeqState:
         return MonotoneDeqState(self, theta)
 
+    def forget(self) -> None:
+        super().forget()
+        self.pattern = None
+
     def check(self, theta: Params) -> Iterator[tuple[str, str]]:
         """What only shows at the parameters to start from: an inadmissible splitting step."""
         if self.alpha is None or self.solver != FORWARD_BACKWARD:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,11 @@ def weight(m: float, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     W: np.ndarray = B - B.T - A.T @ A
     W[np.diag_indices(len(W))] += 1 - m
     return W
+
+
+def _support(W: np.ndarray, A: np.ndarray, U: np.ndarray, X: np.ndarray) -> Support:
+    """B - B^T and 1 - m do not round to 0, but A^T A may."""
+    return Support(product_support(A.T, A) | (W != 0), product_reach(U, X))
 
 
 class MonotoneDeqState(ReluState):
@@ -90,12 +95,11 @@ class MonotoneDeqState(ReluState):
             found = on_pattern(self.W, self.C, certificate, guess)
         found = found or self._split(certificate)
         self.model.pattern = found.mask
-        return replace(found, W_radius=self.W_radius, C_radius=self.C_radius, support=self._support)
-
-    def _support(self) -> Support:
-        """B - B^T and 1 - m do not round to 0, but A^T A may."""
-        return Support(
-            product_support(self.A.T, self.A) | (self.W != 0), product_reach(self.U, self.X)
+        return replace(
+            found,
+            W_radius=self.W_radius,
+            C_radius=self.C_radius,
+            support=partial(_support, self.W, self.A, self.U, self.X),
         )
 
     def _split(self, certificate: Monotone) -> Equilibrium:

@@ -16,7 +16,7 @@ from deqcheck.fields import below, choice, integer, number, part, section
 from deqcheck.models import opteq_oracle
 from deqcheck.models.opteq_state import OpteqState
 from deqcheck.models.opteq_sweep import Sam, Weights
-from deqcheck.models.problem import Kinks, Objective, Params
+from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import Measured
 
 UNROLLED, IMPLICIT = "unrolled", "implicit"
@@ -151,13 +151,7 @@ class OpteqModel:
         return OpteqState(self, theta)
 
     def objective(self, theta: Params) -> Objective:
-        state = self.at(theta)
-        return Objective(
-            state.loss.value, state.loss.error, state.gradient, lambda: state.gradient_radius
-        )
+        return self.at(theta).objective
 
     def explicit_gradient(self, theta: Params) -> Params:
         return opteq_oracle.gradient(self.at(theta))
-
-    def kinks(self, theta: Params) -> Kinks | None:
-        return self.at(theta).kinks()

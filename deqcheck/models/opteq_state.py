@@ -23,7 +23,7 @@ from deqcheck.models.opteq_sweep import (
     iterate,
     through_layers,
 )
-from deqcheck.models.problem import Kinks, Params
+from deqcheck.models.problem import Kinks, Objective, Params
 from deqcheck.records.measured import Measured, measured
 
 if TYPE_CHECKING:
@@ -234,6 +234,13 @@ class OpteqState:
             values, slope * self.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes
         )
 
+    @property
+    def objective(self) -> Objective:
+        return Objective(
+            self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
+        )
+
+    @cached_property
     def kinks(self) -> Kinks | None:
         if self.model.s.smooth:
             return None

@@ -27,9 +27,18 @@ class Objective(NamedTuple):
 
 
 class State(Protocol):
-    """A model at given parameters; what it can measure is computed when asked for."""
+    """A model at given parameters; whatever is asked for is computed then, and once."""
 
     names: tuple[str, ...]
+    theta: Params
+
+    @property
+    def objective(self) -> Objective: ...
+
+    @property
+    def kinks(self) -> Kinks | None:
+        """None for a smooth model."""
+        ...
 
     def measure(self, name: str) -> Measured: ...
 
@@ -42,15 +51,13 @@ class Model(Protocol):
     # The infimum of the loss that the theorems compare with (0 where they compare with none).
     infimum: Measured
 
-    def objective(self, theta: Params) -> Objective: ...
-
     def at(self, theta: Params) -> State: ...
 
-    def explicit_gradient(self, theta: Params) -> Params: ...
-
-    def kinks(self, theta: Params) -> Kinks | None:
-        """None for a smooth model."""
+    def objective(self, theta: Params) -> Objective:
+        """at(theta).objective"""
         ...
+
+    def explicit_gradient(self, theta: Params) -> Params: ...
 
 
 class Kinks(NamedTuple):
@@ -87,11 +94,6 @@ class Problem:
     def start(self) -> Any:
         return self.model.at(self.theta0)
 
-    def gradient_radius(self, theta: Params, found: Objective) -> float:
-        if found.radius is not None:
-            return found.radius()
-        return float(self.model.at(theta).measure("gradient").error)
-
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of the parameters: the width of a model may be known from them alone."""
@@ -110,6 +112,11 @@ class Problem:
     def step(self) -> float:
         """Step size of the dynamics; a flow is the limit 0."""
         return float(getattr(self.train, "step", 0.0))
+
+
+def gradient_radius(state: State) -> float:
+    radius = state.objective.radius
+    return float(state.measure("gradient").error) if radius is None else radius()
 
 
 def pack(theta: Params) -> np.ndarray:

@@ -31,12 +31,12 @@ class ReluDeqState(ReluState):
         return errors.norm2(self.theta["W"])
 
     def solve(self) -> Equilibrium:
-        U, X = self.theta["U"], self.model.X
+        W, U, X = self.theta["W"], self.theta["U"], self.model.X
         size = float(np.linalg.norm(U) * np.linalg.norm(X))
         return replace(
             self._solved(U @ X),
             C_radius=errors.rounding(self.model.d, size),
-            support=lambda: Support(self.theta["W"] != 0, product_reach(U, X)),
+            support=lambda: Support(W != 0, product_reach(U, X)),
         )
 
     def _solved(self, C: np.ndarray) -> Equilibrium:

@@ -74,7 +74,7 @@ class ReluState(ABC):
         """From the last equilibria where sweeps dominate the cost."""
         if len(W) < WIDE or not isinstance(certificate, Contraction):
             return picard(W, C, certificate)
-        self._hint = self.model.memory.hint(W, C)
+        self._hint = self.model.memory.hint(W, C, self.a)
         found = picard(W, C, certificate, self._hint.state)
         if found.pre_activations is not None:
             self._hint.keep_state(found.Z, found.H)
@@ -141,6 +141,16 @@ class ReluState(ABC):
             return 0
         incoming = self.a[:, None] + self.equilibrium.W.T @ self.V
         return int(np.sum(at_kink & (incoming != 0)))
+
+    @property
+    def objective(self) -> Objective:
+        return Objective(
+            self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
+        )
+
+    @property
+    def kinks(self) -> Kinks:
+        return Kinks(self.equilibrium.mask, self.kinks_that_matter)
 
     @cached_property
     def kinks_that_matter(self) -> int:
@@ -220,17 +230,10 @@ class ReluModel(ABC):
         self.__dict__.pop("memory", None)
 
     @abstractmethod
-    def at(self, theta: Params) -> Any: ...
+    def at(self, theta: Params) -> ReluState: ...
 
     @abstractmethod
     def explicit_gradient(self, theta: Params) -> Params: ...
 
     def objective(self, theta: Params) -> Objective:
-        state = self.at(theta)
-        return Objective(
-            state.loss.value, state.loss.error, state.gradient, lambda: state.gradient_radius
-        )
-
-    def kinks(self, theta: Params) -> Kinks:
-        state = self.at(theta)
-        return Kinks(state.equilibrium.mask, state.kinks_that_matter)
+        return self.at(theta).objective

@@ -47,10 +47,9 @@ def test_a_start_on_a_kink_that_matters_is_refused(monotone: Builder) -> None:
         train.run(p)
 
 
-def flickering(changes: bool) -> SimpleNamespace:
-    """A model whose pattern is another one at every look, or the same."""
-    looks = iter(range(10**6))
-    return SimpleNamespace(kinks=lambda theta: Kinks(np.array([next(looks) if changes else 0]), 0))
+def flickering(look: int, changes: bool) -> SimpleNamespace:
+    """A state whose pattern is another one at every look, or the same."""
+    return SimpleNamespace(kinks=Kinks(np.array([look if changes else 0]), 0))
 
 
 @pytest.mark.parametrize(
@@ -59,12 +58,12 @@ def flickering(changes: bool) -> SimpleNamespace:
 def test_flicker_and_standstill_together_are_a_slide(
     changes: bool, pace: float, slides: bool
 ) -> None:
-    watch = Watch(flickering(changes), length=1.0)
+    watch = Watch(length=1.0)
     evaluations = sliding.EVERY * sliding.LOOKS * 2
 
     def integrate() -> None:
         for i in range(evaluations):
-            watch.see(pace * i / evaluations, {})
+            watch.see(pace * i / evaluations, flickering(i, changes))
 
     if slides:
         with pytest.raises(Sliding):

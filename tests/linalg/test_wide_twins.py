@@ -92,7 +92,7 @@ def test_bars_contain_the_truth_along_a_path(kind: str, q: float) -> None:
     drift, memory = r.normal(size=W.shape) * 1e-5 / M, Memory()
     for k, factor in enumerate([1.0, 1.001, 1.002, -1.0]):
         W_k, C_k = W + k * (1 - q) * drift, C * factor
-        hint = memory.hint(W_k, C_k)
+        hint = memory.hint(W_k, C_k, a)
         solved = picard(W_k, C_k, Contraction(memory.norm_bound(W_k)), hint.state)
         # The zeros of the samples are exact.
         found = replace(solved, support=lambda W=W_k: Support(W != 0, np.zeros(C.shape)))

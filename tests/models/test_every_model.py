@@ -142,7 +142,7 @@ def smooth_agreement(problem: Problem, agreement: Agreement) -> bool:
     """Differences agree, unless a kink lies within their stencil."""
     if agreement.differences <= agreement.tolerance_differences:
         return True
-    kinks = problem.model.kinks(problem.theta0)
+    kinks = problem.start.kinks
     if kinks is None:
         return False
     theta, name = problem.theta0, agreement.parameter
@@ -151,7 +151,7 @@ def smooth_agreement(problem: Problem, agreement: Agreement) -> bool:
         for side in (-h, h):
             moved = {**theta, name: theta[name].copy()}
             moved[name][index] += side
-            if (problem.model.kinks(moved).pattern != kinks.pattern).any():
+            if (problem.model.at(moved).kinks.pattern != kinks.pattern).any():
                 return True
     return bool(kinks.zeros)
 

@@ -117,10 +117,10 @@ def test_only_a_kink_whose_slope_matters_counts(monotone: Builder) -> None:
     for u, count in (([1.0, 0.0], 0), ([1.0, 1.0], 1)):
         p = monotone(2, 1, 1, 1.0, X=[[1.0]], u=u, **arrays)
         assert p.start.equilibrium.exact_zeros.sum() == 1
-        assert p.model.kinks(p.theta0).zeros == count
+        assert p.start.kinks.zeros == count
         assert len(p.start.warnings) == count
     near = monotone(2, 1, 1, 1.0, X=[[1.0]], u=[1.0, 1.0], **{**arrays, "U": [[1.0], [1e-14]]})
-    assert near.model.kinks(near.theta0).zeros == 0
+    assert near.start.kinks.zeros == 0
     assert "1 pre-activations are within 1e-12 of a kink" in near.start.warnings[0]
 
 

@@ -30,7 +30,7 @@ def command(ctx: click.Context, case: str, changes: Changes, form: str) -> None:
     with sentences():
         problem = task(case, changes).problem
         agreements = gradcheck(problem)
-        kinks = problem.model.kinks(problem.theta0)
+        kinks = problem.start.kinks
     if kinks is not None and kinks.zeros:
         click.echo(
             f"deqcheck: {kinks.zeros} pre-activations are exactly zero, so the loss has no "
