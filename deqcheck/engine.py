@@ -235,17 +235,14 @@ def chosen(
             raise UsageError(f"there is no statement {wanted!r}{hint}")
     ids = only or case.theorems or [s.id for s in known.values() if _speaks_of(s, p)]
     for id_ in ids:
-        if p.model.kind not in known[id_].models:
-            models = " and ".join(known[id_].models)
-            raise UsageError(f"{id_} speaks of {models}, the case's model is {p.model.kind}")
-        if known[id_].losses and p.loss not in known[id_].losses:
-            losses = " and ".join(known[id_].losses)
-            raise UsageError(f"{id_} speaks of the loss {losses}, the case's loss is {p.loss}")
-    wanted_editions = editions or _case_editions(case)
+        misfit = known[id_].misfit(p.model.kind, p.loss)
+        if misfit:
+            raise UsageError(misfit)
+    wanted_editions = editions or case.editions
     found = [
         known[id_](edition, case.constants.get(id_))
         for id_ in ids
-        for edition in _editions_of(known[id_], wanted_editions)
+        for edition in known[id_].judged_in(wanted_editions)
     ]
     faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
     if faults:
@@ -254,18 +251,7 @@ def chosen(
 
 
 def _speaks_of(s: type[Statement], p: Problem) -> bool:
-    if p.model.kind not in s.models or (s.losses and p.loss not in s.losses):
-        return False
-    return p.train is None or p.dynamics in s.dynamics or STATIC in s.dynamics
-
-
-def _case_editions(case: Any) -> tuple[str, ...]:
-    return ("printed", "corrected") if case.edition == "both" else (case.edition,)
-
-
-def _editions_of(s: type[Statement], wanted: Sequence[str]) -> Sequence[str]:
-    """Those asked for, or the only one that the statement has."""
-    return [edition for edition in wanted if edition in s.editions] or s.editions
+    return not s.silence(p.model.kind, p.loss, p.dynamics)
 
 
 def _union(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class Case:
     theorems: tuple[str, ...] | None
     expect: Mapping[str, str | Mapping[str, str]]
     constants: Mapping[str, Mapping[str, float]]
-    edition: str
+    editions: tuple[str, ...]
     record_points: int
     rescale: Mapping[str, float]
     # The file as the user named it, and where its relative paths start.
@@ -143,7 +143,8 @@ def read_texts(
     cases = []
     for stated in every:
         try:
-            cases.append(_checked(stated, name, folder))
+            # Settings from outside may leave something unjudged that the file expects.
+            cases.append(_checked(stated, name, folder, as_written=not overrides))
         except CaseError as error:
             problems += error.problems
     if problems:
@@ -152,10 +153,10 @@ def read_texts(
     return cases
 
 
-def _checked(stated: Stated, name: str, folder: Path) -> Case:
+def _checked(stated: Stated, name: str, folder: Path, as_written: bool) -> Case:
     tree, lines, member = stated
     try:
-        case = read_tree(tree, folder)
+        case = read_tree(tree, folder, as_written=as_written)
     except Refusal as refusal:
         raise located(name, lines, refusal.problems) from None
     resolved = without_sweep(plain_record(case))
@@ -171,7 +172,7 @@ def _checked(stated: Stated, name: str, folder: Path) -> Case:
         theorems=case.theorems,
         expect=case.expect,
         constants=case.constants,
-        edition=case.edition,
+        editions=case.editions,
         record_points=case.record.points,
         rescale=case.rescale,
         name=name,

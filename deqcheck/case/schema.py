@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deqcheck import registry
+from deqcheck.case.judged import unjudged
 from deqcheck.case.sweep import Member, Sweeps
 from deqcheck.fields import (
     Choice,
@@ -165,6 +166,10 @@ class CaseFile:
         Sweeps(default=None, doc="settings that vary: the file states a case for each")
     )
 
+    @property
+    def editions(self) -> tuple[str, ...]:
+        return EDITIONS if self.edition == "both" else (self.edition,)
+
     def check(self) -> Iterator[tuple[str, str]]:
         if self.loss is not None and self.loss.kind not in self.model.losses:
             options = ", ".join(self.model.losses)
@@ -180,10 +185,12 @@ def read_tree(
     tree: Mapping[str, Any],
     folder: Path,
     statements: Mapping[str, Any] | None = None,
+    as_written: bool = True,
 ) -> CaseFile:
     """The checked case, or a Refusal with everything that is wrong with it.
 
     `statements` gives the theorems by their ids; left out, they are those of `deqcheck.theorems`.
+    A case that is not as written may expect something that it is no longer judged by.
     """
     if "deqcheck" in tree:
         # Under another version everything else may mean something else: say only this.
@@ -195,7 +202,9 @@ def read_tree(
     problems += _unknown_statements(tree, statements)
     refuse(problems)
     if case.loss is None:
-        return replace(case, loss=registry.kinds("deqcheck.losses")[case.model.default_loss]())
+        case = replace(case, loss=registry.kinds("deqcheck.losses")[case.model.default_loss]())
+    if as_written and (case.theorems or case.expect):
+        refuse(unjudged(case, _known_statements() if statements is None else statements))
     return case
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -114,6 +114,31 @@ class Statement:
     infima: ClassVar[tuple[str, ...]] = ()
     # Scales that `bounds --init --search` may vary until the hypotheses hold.
     searches: ClassVar[tuple[Search, ...]] = ()
+
+    @classmethod
+    def misfit(cls, model: str, loss: str) -> str:
+        """Why a case with this model and loss cannot be judged by it; empty if it can."""
+        if model not in cls.models:
+            return f"{cls.id} speaks of {' and '.join(cls.models)}, the case's model is {model}"
+        if cls.losses and loss not in cls.losses:
+            losses = " and ".join(cls.losses)
+            return f"{cls.id} speaks of the loss {losses}, the case's loss is {loss}"
+        return ""
+
+    @classmethod
+    def silence(cls, model: str, loss: str, dynamics: str) -> str:
+        """Why it says nothing about such a case unless it is asked for; empty if it does. Without
+        training the dynamics are static, and whatever would speak of some speaks."""
+        if dynamics in (STATIC, *cls.dynamics) or STATIC in cls.dynamics:
+            return cls.misfit(model, loss)
+        spoken = " and ".join(cls.dynamics)
+        other = f"{cls.id} speaks of {spoken}, the case trains by {dynamics}"
+        return cls.misfit(model, loss) or other
+
+    @classmethod
+    def judged_in(cls, wanted: Sequence[str]) -> Sequence[str]:
+        """The editions asked for, or the only one that it has."""
+        return [edition for edition in wanted if edition in cls.editions] or cls.editions
 
     def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
         self.edition = edition

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from deqcheck.case import CaseError, build_problem, read_text, schema
+from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, Statement
 
 CASE = """
 deqcheck: 1
@@ -20,9 +20,15 @@ init: {kind: gaussian, scale: 0.3}
 
 @pytest.fixture
 def catalogue(monkeypatch):
-    constants = {"kawaguchi2021/thm1": ["kappa"], "kawaguchi2021/cor1": [], "gao2022/thm4.4": ["C"]}
-    known = {name: SimpleNamespace(constants=names) for name, names in constants.items()}
-    monkeypatch.setattr(schema, "_known_statements", lambda: known)
+    delm = {"models": ("delm",), "dynamics": (FLOW,)}
+    implicit = {"models": ("implicit-relu",), "dynamics": (FLOW, DESCENT)}
+    known = {
+        "kawaguchi2021/thm1": delm | {"constants": {"kappa": "of the loss"}},
+        "kawaguchi2021/cor1": delm | {"editions": (PRINTED, CORRECTED)},
+        "gao2022/thm4.4": implicit | {"constants": {"C": "any"}},
+    }
+    made = {name: type("Known", (Statement,), {"id": name, **more}) for name, more in known.items()}
+    monkeypatch.setattr(schema, "_known_statements", lambda: made)
 
 
 @pytest.fixture

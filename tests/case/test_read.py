@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +10,14 @@ import yaml
 
 from deqcheck.case import CaseError, read_case, schema
 from deqcheck.fields import Refusal
+from deqcheck.theorems.base import Statement
 
 from .conftest import CASE
 
 
 def test_defaults_are_filled_in(read):
     case = read()
-    assert (case.seed, case.edition, case.record_points) == (0, "corrected", 200)
+    assert (case.seed, case.editions, case.record_points) == (0, ("corrected",), 200)
     assert case.theorems is None and case.train is None and case.expect == case.constants == {}
     assert case.loss.kind == case.model.default_loss
     assert case.resolved["init"] == {"kind": "gaussian", "scale": 0.3, "fan": "none"}
@@ -49,17 +49,25 @@ def test_expectations(read):
         "edition: both\n"
     )
     case = read(text=text)
-    assert case.theorems == ("kawaguchi2021/thm1",) and case.edition == "both"
+    assert case.theorems == ("kawaguchi2021/thm1",) and case.editions == ("printed", "corrected")
     assert case.expect["kawaguchi2021/thm1"]["corrected"] == "not applicable"
     assert case.expect["status"] == "completed"
 
 
 def test_statements_can_be_injected(tmp_path):
     tree = yaml.safe_load(CASE) | {"theorems": ["doe2031/thm2"]}
-    known = {"doe2031/thm2": SimpleNamespace(constants=())}
+    known = {"doe2031/thm2": type("Doe", (Statement,), {"id": "doe2031/thm2", "models": ("delm",)})}
     assert schema.read_tree(tree, tmp_path, known).theorems == ("doe2031/thm2",)
     with pytest.raises(Refusal):
         schema.read_tree(tree, tmp_path, {})
+
+
+def test_settings_may_leave_unjudged_what_the_file_expects(read):
+    text = CASE + "train: {kind: flow, horizon: 1}\nexpect: {kawaguchi2021/thm1: confirmed}\n"
+    assert read(text=text).expect == {"kawaguchi2021/thm1": "confirmed"}
+    assert read("train={kind: gd, step: 1, steps: 1}", text=text).train.kind == "gd"
+    with pytest.raises(CaseError, match="speaks of flow, the case trains by gd"):
+        read(text=text.replace("{kind: flow, horizon: 1}", "{kind: gd, step: 1, steps: 1}"))
 
 
 def test_digest_ignores_what_changes_nothing(read):
