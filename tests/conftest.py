@@ -95,7 +95,7 @@ def bare_case(**more: Any) -> SimpleNamespace:
         "expect": {},
         "theorems": None,
         "constants": {},
-        "edition": "corrected",
+        "editions": ("corrected",),
     }
     return SimpleNamespace(**{**fields, **more})
 

@@ -19,10 +19,11 @@ NARROW, USUAL, WIDE = 60, 80, 100
 
 
 def look_of_stdout(quiet: bool = False) -> Look:
-    terminal = sys.stdout.isatty()
+    # Python has no stdout where it was closed.
+    terminal = sys.stdout is not None and sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     columns = shutil.get_terminal_size((USUAL, 24)).columns if terminal else USUAL
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
     return Look(min(max(columns, NARROW), WIDE), color, encoding.startswith("utf"), quiet)
 
 
@@ -77,7 +78,7 @@ class NewFile:
         save(self.named, content)
 
     def _refuse_existing(self) -> None:
-        if self.path.is_file() and not self.force:
+        if os.path.isfile(self.path) and not self.force:
             raise Complaint(f"{self.named} is there already; --force replaces it")
 
 
@@ -90,6 +91,8 @@ def _try_folder(path: Path, named: Path | None) -> None:
 
 def to_stdout(text: str) -> None:
     """Quietly, if nobody reads on (`| head`): the exit code still tells the verdict."""
+    if sys.stdout is None:
+        raise Complaint("cannot write to stdout: it is closed")
     encoding = sys.stdout.encoding or "utf-8"
     try:
         click.echo(text.encode(encoding, "replace").decode(encoding), nl=False, color=True)
@@ -103,10 +106,11 @@ def to_stdout(text: str) -> None:
 
 def _is_case(path: Path, given: Path) -> bool:
     """Whether the path is an input, or a case below a folder of inputs."""
-    below = given in path.parents and path.suffix in (".yaml", ".yml") and path.is_file()
+    below = given in path.parents and path.suffix in (".yaml", ".yml") and os.path.isfile(path)
     return path == given or below
 
 
 def _special(path: Path) -> bool:
     """A device or a pipe is written to, never replaced."""
-    return path.exists() and not path.is_file()
+    # Not Path.exists: it raises where a folder may not be entered.
+    return os.path.exists(path) and not os.path.isfile(path)

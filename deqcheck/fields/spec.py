@@ -171,20 +171,23 @@ class File(Spec):
     def read(self, value: Any, folder: Path) -> FilePath:
         if not isinstance(value, str) or not value:
             raise self.wrong(value)
-        path = folder.absolute() / value
+        # Whole: its end is what tells it from others.
+        path, named = folder.absolute() / value, repr(value) if len(value) < 1000 else show(value)
         try:
             if path.is_dir():
-                raise Refusal("", f"{show(value)} is a directory; expected {self.expected}")
-            # Not a plain file (a pipe, a device): reading it might never end.
+                raise Refusal("", f"{named} is a directory; expected {self.expected}")
+            if not path.exists():
+                raise Refusal("", f"no such file: {named}")
+            # Reading a pipe or a device might never end.
             if not path.is_file():
-                raise Refusal("", f"no such file: {show(value)}")
+                raise Refusal("", f"{named} is not a plain file")
             digest = hashlib.sha256()
             with path.open("rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a usable path"
-            raise Refusal("", f"cannot read {show(value)}: {reason}") from None
+            raise Refusal("", f"cannot read {named}: {reason}") from None
         return FilePath(path, value, digest.hexdigest())
 
     def plain(self, value: FilePath) -> dict[str, str]:

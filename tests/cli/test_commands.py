@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from deqcheck.engine import catalogue
+
 GD = "kawaguchi2021/gd"
 
 
@@ -117,3 +119,8 @@ def test_an_unknown_theorem_gets_a_suggestion(deqcheck):
 
 def test_an_unknown_command_is_bad_usage(deqcheck):
     assert deqcheck("rum").exit_code == 2
+
+
+def test_the_ids_of_the_catalogue_are_whole(deqcheck):
+    shown = {line.split()[0] for line in deqcheck("theorems").stdout.splitlines() if "/" in line}
+    assert set(catalogue()) <= shown

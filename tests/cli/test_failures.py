@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +30,24 @@ def test_every_problem_of_every_case_is_reported_at_once(deqcheck, case, tmp_pat
 def test_what_fits_nothing_is_one_sentence(deqcheck, case):
     result = deqcheck("run", case, "--only", "kawaguchi2021/cor9")
     assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_folder_that_may_not_be_entered_is_one_sentence(deqcheck, case, tmp_path, monkeypatch):
+    """Where Path.exists would raise; root may enter everything."""
+
+    def stat(path, **_):
+        if "locked" in str(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    real = os.stat
+    monkeypatch.setattr(run_command.engine, "run", no_run)
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: stat(dir))
+    result = deqcheck("run", case, "--output", str(tmp_path / "locked" / "out.json"))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("cannot write")
     assert len(result.stderr.splitlines()) == 1
 
 

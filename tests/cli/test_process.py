@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -116,6 +117,12 @@ def test_a_full_disk_is_one_sentence(case):
         )
     assert done.returncode == 2
     assert done.stderr == "cannot write to stdout: No space left on device\n"
+
+
+def test_a_closed_stdout_is_one_sentence(case):
+    command = shlex.join([*DEQCHECK, "run", case, "--format", "json"])
+    done = subprocess.run(f"{command} >&-", shell=True, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "cannot write to stdout: it is closed\n")
 
 
 def test_an_ascii_terminal_gets_ascii(case):

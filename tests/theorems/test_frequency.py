@@ -234,7 +234,7 @@ def test_the_interval_in_forty_digits(yes: int) -> None:
 @pytest.mark.parametrize("seeds", [0, -1, 2.5, 1e9])
 def test_a_senseless_number_of_seeds_is_refused(population: Problem, seeds: float) -> None:
     case = SimpleNamespace(
-        theorems=[Lemma1.id], constants={Lemma1.id: {"seeds": seeds}}, edition="corrected"
+        theorems=[Lemma1.id], constants={Lemma1.id: {"seeds": seeds}}, editions=("corrected",)
     )
     with pytest.raises(engine.UsageError, match=r"seeds = .*; expected an integer from 1"):
         engine.chosen(case, population, None, ())

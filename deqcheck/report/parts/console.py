@@ -35,10 +35,14 @@ def paper(parts: Iterable[RenderableType], look: Look) -> str:
 
 
 def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> RenderableType:
-    """Borderless columns; the last one takes what room is left."""
+    """Borderless columns; the last one takes what room is left, and texts that do not wrap are not
+    cut."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*row)
+        for column, cell in zip(table.columns, row, strict=True):
+            if isinstance(cell, Text) and cell.no_wrap:
+                column.min_width = max(column.min_width or 0, cell.cell_len)
     if table.columns:
         table.columns[-1].ratio = 1
     return Padding(table, (0, 0, 0, indent))
