@@ -29,7 +29,7 @@ def judge(
     statement: type[Statement], p: Problem, edition: str = "corrected", **more: Any
 ) -> Verdict:
     """The verdict of one statement, whatever the registry holds."""
-    case = bare_case(theorems=[statement.id], edition=edition, **more)
+    case = bare_case(theorems=[statement.id], editions=(edition,), **more)
     listed = engine.catalogue
     engine.catalogue = lambda: {statement.id: statement}
     try:
