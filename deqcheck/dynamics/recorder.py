@@ -183,9 +183,11 @@ class Recorder:
             values = stack([r[3][name][0] for r in rows])
             apart = np.maximum.accumulate(np.array([r[3][name][1] for r in rows]))
             # Early on both runs can be alike to the last digit: then what the quantity does while
-            # the flow moves by its tolerance.
+            # the flow moves by its tolerance. That does not shrink again either.
             alike = (
-                blur * np.abs(np.gradient(values.value, t)) if blur.any() and len(t) > 1 else 0.0
+                np.maximum.accumulate(blur * np.abs(np.gradient(values.value, t)))
+                if blur.any() and len(t) > 1
+                else 0.0
             )
             out[name] = Series(k, t, values.widened(self.safety * (apart + alike)))
         return out

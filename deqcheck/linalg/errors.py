@@ -14,6 +14,17 @@ import numpy as np
 from deqcheck.linalg import smallest
 from deqcheck.records.measured import EPS, Measured
 
+# The square of anything smaller is not a normal number; a norm above the other is not touched.
+SMALL, UNTOUCHED = float(np.sqrt(np.finfo(float).tiny)), 1e-100
+
+
+def length(a: np.ndarray) -> float:
+    """Frobenius norm, and no less than that where squares underflow."""
+    norm = math.sqrt(np.vdot(a, a))
+    if norm > UNTOUCHED or not a.any():
+        return norm
+    return norm + SMALL * math.sqrt(a.size)
+
 
 def rounding(length: int, scale: float, factor: float = 4.0) -> float:
     """A sum of `length` products whose absolute values add up to at most `scale`."""
@@ -29,7 +40,7 @@ def sum_of_squares(a: np.ndarray, radius: float = 0.0) -> Measured:
 
 def frobenius(a: np.ndarray, radius: float = 0.0) -> Measured:
     value = float(np.linalg.norm(a))
-    return Measured(value, radius + rounding(1, value))
+    return Measured(value, radius + rounding(1, value) + (length(a) - value))
 
 
 def lapack(shape: tuple[int, ...], size: float) -> float:

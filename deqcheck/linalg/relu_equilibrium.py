@@ -17,7 +17,7 @@ import scipy
 
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
-from deqcheck.linalg.errors import rounding
+from deqcheck.linalg.errors import length, rounding
 from deqcheck.linalg.exact_zeros import Support, exactly_zero
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.records.measured import EPS, Measured
@@ -27,20 +27,10 @@ POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
 SWEEPS = 20_000
-# The square of anything smaller is not a normal number; a norm above the other is not touched.
-SMALL, UNTOUCHED = float(np.sqrt(np.finfo(float).tiny)), 1e-100
 
 
 def relu(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0.0)
-
-
-def length(a: np.ndarray) -> float:
-    """Frobenius norm, and no less than that where squares underflow."""
-    norm = float(np.linalg.norm(a))
-    if norm > UNTOUCHED or not a.any():
-        return norm
-    return norm + SMALL * float(np.sqrt(a.size))
 
 
 @dataclass(frozen=True)

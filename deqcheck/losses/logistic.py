@@ -118,7 +118,7 @@ class LinearLogistic(LinearScalar):
             return Measured(total, np.inf)
         dual = -float((p * np.log(p) + (1 - p) * np.log1p(-p)).sum())
         width = max(total - dual, 0.0)
-        noise = error + 8 * EPS * len(p) * (total + 1)
+        noise = error + 8 * EPS * len(p) * (total + 1) + part.unbalanced(w, slopes)
         return Measured(total - width / 2, width / 2 + noise, "duality gap")
 
     def _strongly_convex_infimum(self) -> Measured:

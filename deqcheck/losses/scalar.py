@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import optimality_gap, projected_newton
 from deqcheck.losses.outer import PL, Evaluation
@@ -59,6 +60,16 @@ class LinearScalar(ABC):
         below = optimality_gap(w[None], slope, self.R, radius)
         return Measured(total - below / 2, below / 2 + error, "Frank-Wolfe gap")
 
+    def unbalanced(self, w: np.ndarray, slopes: np.ndarray) -> float:
+        """What a dual point with Phi a != 0 may miss: w Phi a at a true minimiser, which is taken
+        to be at most a few times as long as w. Where the rank is not certain it may be any length.
+        """
+        if not self.factored.certain:
+            return math.inf
+        lost = float(np.linalg.norm(self.Phi @ slopes))
+        lost += 4 * EPS * len(slopes) * self._phi_norm * float(np.linalg.norm(slopes))
+        return 4 * lost * float(np.linalg.norm(w))
+
     def minimise(self, R: float, keep: np.ndarray | None = None) -> np.ndarray:
         """A minimiser over the box, of all samples or of those to keep."""
         Phi = self.Phi if keep is None else self.Phi[:, keep]
@@ -84,10 +95,12 @@ class LinearScalar(ABC):
         q = w @ self.Phi
         values, first = self.values(q), self.first(q)
         reach = self._columns * (radius + 4 * EPS * len(w) * size)
+        # Losses round once more what they compute from q.
+        reach = reach + 2 * EPS * (1 + np.abs(q))
         moved = self.largest_step(q, reach) * reach
         total = float(values.sum())
         rounding = 4 * EPS * (len(q) + 4) * float(np.abs(values).sum() + np.abs(q).sum() * EPS)
-        lost = 8 * EPS * (len(q) ** 0.5 + 4) * float(np.linalg.norm(first))
+        lost = 8 * EPS * (len(q) ** 0.5 + 4) * length(first)
         return Evaluation(
             total,
             float((np.abs(first) + moved) @ reach) + rounding,

@@ -96,7 +96,7 @@ class LinearHinge(LinearScalar):
             return Measured(total, np.inf)
         dual = float((b - (self.k - 1) * (b / self.k) ** (self.k / (self.k - 1))).sum())
         width = max(total - dual, 0.0)
-        noise = error + 8 * EPS * len(b) * (total + float(b.sum()))
+        noise = error + 8 * EPS * len(b) * (total + float(b.sum())) + self.unbalanced(w, slopes)
         return Measured(total - width / 2, width / 2 + noise, "duality gap")
 
     @cached_property

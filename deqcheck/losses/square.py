@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.fields import Refusal, number
-from deqcheck.linalg.errors import rounding, sum_of_squares
+from deqcheck.linalg.errors import length, rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
 from deqcheck.losses.outer import PL, Evaluation
@@ -48,8 +48,7 @@ class LinearSquare:
         self.factored = Factored(Phi)
         self.features = np.ascontiguousarray(self.factored.scaled)
         self.targets = Y @ self.factored.vt.T
-        self._phi_norm = float(np.linalg.norm(self.features))
-        self._y_norm = float(np.linalg.norm(Y))
+        self._phi_norm, self._y_norm = length(self.features), length(Y)
         self._orthogonal = float(np.linalg.norm(self._rest))
         # grad L0 = 2 (W F - T) F^T.
         self._doubled = np.ascontiguousarray(2 * self.features.T)

@@ -15,10 +15,11 @@ import scipy
 
 from deqcheck.fields import Refusal, number
 from deqcheck.linalg.block_pencil import Frame
+from deqcheck.linalg.errors import length
 from deqcheck.losses.outer import Outer
 from deqcheck.models import delm_oracle
 from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Objective, Params, norm
+from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import EPS, Measured
 
 # exp stays far from overflow and from denormal sums for exponents below this.
@@ -105,7 +106,7 @@ class DelmModel:
             (self._identity - weights).T, B.T, overwrite_a=True
         )
         Z = Zt.T
-        size = norm(Z)
+        size = length(Z)
         gap, error, Q, Q_error = self.outer.evaluate(Z, size, self.z_error * size)
         Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
         G = Gt.T
@@ -122,7 +123,7 @@ class DelmModel:
     ) -> float:
         # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
         inverse = math.sqrt(self.m) / (1 - self.gamma)
-        return math.hypot(*self.gradient_radii(norm(B), Z_size, norm(G), Q_error, inverse))
+        return math.hypot(*self.gradient_radii(length(B), Z_size, length(G), Q_error, inverse))
 
     def gradient_radii(
         self, b: float, z: float, g: float, Q_error: float, inverse: float

@@ -47,7 +47,7 @@ class DelmState:
 
     @property
     def Z_radius(self) -> float:
-        return float(self.model.z_error * np.linalg.norm(self.Z))
+        return self.model.z_error * errors.length(self.Z)
 
     @cached_property
     def equilibrium(self) -> np.ndarray:
@@ -62,8 +62,7 @@ class DelmState:
     @cached_property
     def outer(self) -> Evaluation:
         """L0 at Z, with its gradient Q (my x m)."""
-        size = float(np.linalg.norm(self.Z))
-        return self.model.outer.evaluate(self.Z, size, self.model.z_error * size)
+        return self.model.outer.evaluate(self.Z, errors.length(self.Z), self.Z_radius)
 
     @property
     def Q(self) -> np.ndarray:
@@ -111,7 +110,7 @@ class DelmState:
 
     def _gradient_norms(self) -> dict[str, Measured]:
         inverse = float(1 / self.U_singular.low[-1])
-        b, z, g = (float(np.linalg.norm(a)) for a in (self.B, self.Z, self.gradient["B"]))
+        b, z, g = (errors.length(a) for a in (self.B, self.Z, self.gradient["B"]))
         radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
         return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
 

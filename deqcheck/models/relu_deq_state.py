@@ -32,7 +32,7 @@ class ReluDeqState(ReluState):
 
     def solve(self) -> Equilibrium:
         W, U, X = self.theta["W"], self.theta["U"], self.model.X
-        size = float(np.linalg.norm(U) * np.linalg.norm(X))
+        size = errors.length(U) * errors.length(X)
         return replace(
             self._solved(U @ X),
             C_radius=errors.rounding(self.model.d, size),
@@ -41,6 +41,8 @@ class ReluDeqState(ReluState):
 
     def _solved(self, C: np.ndarray) -> Equilibrium:
         W = self.theta["W"]
+        if not np.isfinite(W).all():
+            raise NotCertified("W is not finite")
         q = self.model.memory.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
         found: Certificate | None = Contraction(q) if q < 1 else well_posed.certificate(W)
         if found is None:

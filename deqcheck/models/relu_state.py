@@ -91,8 +91,8 @@ class ReluState(ABC):
     @cached_property
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out."""
-        size = float(np.linalg.norm(self.a) * np.linalg.norm(self.Z) + np.linalg.norm(self.y))
-        return float(np.linalg.norm(self.a)) * self.equilibrium.error + 4 * EPS * size
+        a, Z, y = (errors.length(x) for x in (self.a, self.Z, self.y))
+        return a * self.equilibrium.error + 4 * EPS * (a * Z + y)
 
     @cached_property
     def residual(self) -> Measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -151,3 +152,25 @@ def test_refusals(kind: Any, Phi: Any, Y: Any, sentence: str) -> None:
     with pytest.raises(Refusal) as refusal:
         kind.on(np.array(Phi), np.array(Y))
     assert sentence in refusal.value.problems[0][1]
+
+
+@pytest.mark.parametrize(
+    "loss", [SmoothedHinge(k=2), SmoothedHinge(k=3), Logistic(), Logistic(tau=0.1)]
+)
+def test_an_infimum_along_a_direction_that_floats_cannot_see_is_open(loss: Any) -> None:
+    """The second row lowers the infimum by 0.05 to 0.2, however small it is."""
+    tiny = 1e-17
+    outer = loss.on(
+        np.array([[1.0, -1, 0, 0], [0, 0, tiny, -2 * tiny]]), np.array([[1.0, 1, 1, 1]])
+    )
+    assert outer.infimum.error == math.inf
+
+
+@pytest.mark.parametrize("k", [2, 30, 300, 1000])
+def test_high_powers_of_the_hinge_are_within_their_bars(k: int) -> None:
+    outer = SmoothedHinge(k=k).on(np.array([[1.0]]), np.array([[1.0]]))
+    for w in np.random.default_rng(0).uniform(0, 0.02, 40):
+        gap, error, gradient, gradient_error = outer.evaluate(np.array([[w]]), w, 0.0)
+        short = 1 - Fraction(float(w))
+        assert abs(Fraction(gap) - short**k) <= Fraction(error)
+        assert abs(Fraction(float(gradient[0, 0])) + k * short ** (k - 1)) <= gradient_error

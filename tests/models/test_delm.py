@@ -254,3 +254,11 @@ def test_forgetting_brings_back_the_same_digits(delm) -> None:
     p.model.forget()
     again = found()
     assert (again.value, again.error) == (first.value, first.error)
+
+
+def test_bars_do_not_vanish_where_squares_underflow(delm: Builder) -> None:
+    """|B|^2 is below the smallest double: Z is B U^-1 all the same, and not known exactly."""
+    p = delm(3, 4, 1, 0.999, Y=np.zeros((1, 4)), B=np.array([[1.0, -2.0, 0.5]]) * 1e-180)
+    found = p.model.objective(p.theta0)
+    assert p.start.Z_radius > 0 and found.radius is not None and found.radius() > 0
+    assert p.start.measure("gradient.B").error > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,7 @@ from deqcheck.linalg.well_posed import equilibria
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models import relu_deq_oracle
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Problem
-from deqcheck.models.relu_deq import ReluDeq
+from deqcheck.models.relu_deq import ReluDeq, ReluDeqModel
 from deqcheck.records.measured import Measured
 from tests.theorems.ling2022_problems import F1, relu_deq
 
@@ -331,3 +332,18 @@ def test_population_quantities_appear_with_sigma_w2() -> None:
     state = relu_deq(3, 2, 2, sigma_w2=0.05).start
     assert isinstance(state.measure("K_fro"), Measured)
     assert state.measure("lambda_star").value > 0
+
+
+def test_bars_do_not_vanish_where_squares_underflow() -> None:
+    """U X cancels to nine digits, and |X|^2 is below the smallest double."""
+    X, U = np.array([[0.1], [0.1 * (1 + 1e-9)]]) * 1e-170, np.array([[-0.7, 0.7]]) * 1e150
+    state = ReluDeqModel(X, np.zeros(1)).at({"W": np.zeros((1, 1)), "U": U, "a": np.ones(1)})
+    exact = sum(Fraction(float(u)) * Fraction(float(x)) for u, x in zip(U[0], X[:, 0], strict=True))
+    found = state.solve()
+    assert abs(Fraction(float(found.Z[0, 0])) - exact) <= Fraction(found.error)
+
+
+def test_weights_that_are_not_numbers_have_no_equilibrium() -> None:
+    theta = {"W": np.full((3, 3), np.nan), "U": np.ones((3, 1)), "a": np.ones(3)}
+    with pytest.raises(NotCertified, match="W is not finite"):
+        ReluDeqModel(np.ones((1, 1)), np.zeros(1)).at(theta).objective  # noqa: B018
