@@ -126,7 +126,8 @@ class LinearLogistic(LinearScalar):
         total, error, gradient, radius = self.exactly(w)
         slope = float(np.linalg.norm(gradient)) + radius
         modulus = 2 * self.tau * float(self.factored.smallest_positive.low) ** 2
-        width = slope**2 / (2 * modulus)
+        # The square of a tiny singular value may vanish.
+        width = slope**2 / (2 * modulus) if modulus > 0 else math.inf
         return Measured(total - width / 2, width / 2 + error, "gradient over strong convexity")
 
 
