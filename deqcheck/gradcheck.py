@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,8 +44,9 @@ def gradcheck(problem: Problem) -> tuple[Agreement, ...]:
     fast = model.objective(theta).gradient
     explicit = model.explicit_gradient(theta)
     whole = gradient_norm(fast) or 1.0
-    if not np.isfinite([whole, gradient_norm(explicit)]).all():
-        raise OutOfRange("the gradient is not finite at the initial parameters")
+    for size in (whole, gradient_norm(explicit)):
+        if not math.isfinite(size):
+            raise OutOfRange(f"the norm of the gradient is {size:g} at the initial parameters")
     out = []
     for name in theta:
         slopes, radius = differences(problem, theta, name)

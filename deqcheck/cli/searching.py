@@ -11,8 +11,9 @@ from deqcheck.case.write import ready_case
 from deqcheck.cli.options import Choice
 from deqcheck.cli.work import Task
 from deqcheck.models.problem import NoEquilibrium
+from deqcheck.records.arithmetic import in_range
 from deqcheck.search import LARGEST, SMALLEST, Found, search
-from deqcheck.theorems.base import DESCENT, Search
+from deqcheck.theorems.base import DESCENT, Search, Statement
 
 
 def searched(task: Task, choice: Choice) -> str:
@@ -30,7 +31,7 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
             found = search(statement, wanted, lambda scales: build_problem(case, scales))
             label = f"{statement.id} ({statement.edition}), {wanted.name}"
             if found is None:
-                _refuse_out_of_range(task)
+                _refuse_out_of_range(statement, task)
                 why = statement.obstacle(task.problem)
                 reach = f"none between {SMALLEST:g} and {LARGEST:g}"
                 yield f"# {label}: {reach}{f' ({why})' if why else ''}\n"
@@ -39,10 +40,12 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
                 yield comment + ready_case(case, _changes(case, wanted, found))
 
 
-def _refuse_out_of_range(task: Task) -> None:
+def _refuse_out_of_range(statement: Statement, task: Task) -> None:
     """Where numbers are lost, that no scale was found says nothing."""
-    with suppress(NoEquilibrium):
+    with suppress(NoEquilibrium), in_range():
         engine.check_start(task.problem)
+        for hypothesis in statement.hypotheses(task.problem):
+            hypothesis.judge()
 
 
 def _changes(case: Case, wanted: Search, found: Found) -> dict[str, float]:
