@@ -111,7 +111,7 @@ class _Page:
         for verdict in report.verdicts:
             yield Text("")
             yield from self._statement(verdict)
-        if not report.verdicts:
+        if not report.verdicts and report.status is Status.COMPLETED:
             yield Text("no statement speaks of this model and dynamics", OPEN)
         yield Text("")
 

@@ -63,10 +63,10 @@ def command(
 def _failed(results: Iterable[Result]) -> Iterator[str]:
     """The cases whose run broke off without being expected to."""
     for result in results:
-        word = (result.reply.facts or {}).get("status", Status.COMPLETED.word)
-        expected = (result.expect or {}).get("status", Status.COMPLETED.word)
-        if word not in (Status.COMPLETED.word, expected):
-            yield f"{result.path}: {word}: {'; '.join(result.reply.facts['notes'])}"
+        facts = result.reply.facts
+        expected = (result.expect or {}).get("status")
+        if facts is not None and facts["status"] not in (Status.COMPLETED.word, expected):
+            yield f"{result.path}: {facts['status']}: {'; '.join(facts['notes'])}"
 
 
 def _embedded() -> list[Found]:

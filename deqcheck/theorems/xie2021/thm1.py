@@ -110,12 +110,8 @@ class Theorem1(Pointwise):
             away = hidden.phi_at_image(Z) + float(np.vdot(image - first, image - first)) / 2
             shortfall.see(target - away, hidden.noise(Z) + hidden.noise(first))
         size = hidden.scale(first)
-        yield self.envelope(
-            note, deviation=deviation.value, noise=tolerance(deviation.noise, size)
-        )
-        yield self.proximal(
-            note, shortfall=shortfall.value, noise=tolerance(shortfall.noise, size)
-        )
+        yield self.envelope(note, deviation=deviation.value, noise=tolerance(deviation.noise, size))
+        yield self.proximal(note, shortfall=shortfall.value, noise=tolerance(shortfall.noise, size))
 
     def _equilibrium(self, p: Problem) -> Iterable[Claim]:
         solved = p.start.solved
