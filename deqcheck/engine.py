@@ -16,8 +16,10 @@ from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.environment import environment
 from deqcheck.fields import Refusal
-from deqcheck.models.problem import NoEquilibrium, Problem, quantities
+from deqcheck.models.problem import NoEquilibrium, Problem, gradient_norm, quantities
+from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Place, Report, Status, Track, Verdict, outcome_of
 from deqcheck.registry import members
 from deqcheck.store import Store
@@ -41,8 +43,6 @@ def statements() -> list[type[Statement]]:
     return list(catalogue().values())
 
 
-# What overflows or is undefined shows in the error bars, not in warnings.
-@np.errstate(all="ignore")
 def run(
     case: Any,
     problem: Problem,
@@ -59,7 +59,23 @@ def run(
     started = time.perf_counter()
     asked = chosen(case, problem, editions, only)
     try:
-        measured = quantities(problem.start)
+        # What overflows or is undefined shows in the error bars, not in warnings.
+        with in_range():
+            return _run(case, problem, asked, progress, store, started)
+    except OutOfRange as stop:
+        return _out_of_range(case, stop, started)
+
+
+def _run(
+    case: Any,
+    problem: Problem,
+    asked: Sequence[Statement],
+    progress: Callable[[Progress], None] | None,
+    store: Store | None,
+    started: float,
+) -> Report:
+    try:
+        measured = _at_start(problem)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, problem, asked, stop, started)
     shown = silent if progress is None else _with_bound(progress, problem, asked)
@@ -80,7 +96,6 @@ def run(
     )
 
 
-@np.errstate(all="ignore")
 def bounds(
     case: Any, problem: Problem, *, editions: Sequence[str] | None = None, only: Sequence[str] = ()
 ) -> Report:
@@ -88,7 +103,15 @@ def bounds(
     started = time.perf_counter()
     asked = chosen(case, problem, editions, only)
     try:
-        measured = quantities(problem.start)
+        with in_range():
+            return _bounds(case, problem, asked, started)
+    except OutOfRange as stop:
+        return _out_of_range(case, stop, started)
+
+
+def _bounds(case: Any, problem: Problem, asked: Sequence[Statement], started: float) -> Report:
+    try:
+        measured = _at_start(problem)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, problem, asked, stop, started)
     verdicts = [_verdict(s, case, problem, tuple(_before_training(s, problem))) for s in asked]
@@ -101,10 +124,15 @@ def bounds(
     )
 
 
-@np.errstate(all="ignore")
+@in_range()
 def trained(
     problem: Problem, asked: Sequence[Statement], progress: Callable[[Progress], None]
 ) -> Trajectory:
+    """Raises OutOfRange where there is no step to take."""
+    with suppress(NoEquilibrium):
+        start = problem.start.objective
+        _finite_at_start("loss", start.gap)
+        _finite_at_start("norm of the gradient", gradient_norm(start.gradient))
     tracks, infima = _union(s.tracks for s in asked), _union(s.infima for s in asked)
     getattr(problem.model, "forget", lambda: None)()
     try:
@@ -117,6 +145,33 @@ def trained(
 def _warnings(problem: Problem) -> tuple[str, ...]:
     """What a model has to say about its initial parameters."""
     return getattr(problem.start, "warnings", ())
+
+
+def _at_start(problem: Problem) -> dict[str, Measured]:
+    check_start(problem)
+    return quantities(problem.start)
+
+
+def check_start(problem: Problem) -> None:
+    """Raises OutOfRange where even the loss of the initial parameters is no float."""
+    _finite_at_start("loss", float(problem.start.measure("loss").value))
+
+
+def _finite_at_start(what: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise OutOfRange(f"the {what} is {value:g} at the initial parameters")
+
+
+def _out_of_range(case: Any, stop: OutOfRange, started: float) -> Report:
+    """Nothing is judged: a number that is lost may be behind any of the others."""
+    return Report(
+        **_labels(case),
+        quantities={},
+        verdicts=(),
+        status=stop.status,
+        notes=(str(stop),),
+        seconds=time.perf_counter() - started,
+    )
 
 
 def _no_equilibrium(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from deqcheck.models.problem import Params, Problem, gradient_norm
+from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.measured import EPS
 
 # Central differences balance truncation h^2 against rounding eps/h at h = eps^(1/3).
@@ -35,14 +37,21 @@ class Agreement:
         )
 
 
+@in_range()
 def gradcheck(problem: Problem) -> tuple[Agreement, ...]:
+    """Raises OutOfRange where a gradient is not finite: nothing can be compared there."""
     model, theta = problem.model, problem.theta0
     fast = model.objective(theta).gradient
     explicit = model.explicit_gradient(theta)
     whole = gradient_norm(fast) or 1.0
+    for size in (whole, gradient_norm(explicit)):
+        if not math.isfinite(size):
+            raise OutOfRange(f"the norm of the gradient is {size:g} at the initial parameters")
     out = []
     for name in theta:
         slopes, radius = differences(problem, theta, name)
+        if not np.isfinite(slopes).all():
+            raise OutOfRange(f"the loss is not finite near the initial {name}")
         bar = problem.start.measure(f"gradient.{name}").error
         out.append(
             Agreement(

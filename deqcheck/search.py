@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.claim import Decision
 from deqcheck.theorems.base import DESCENT, Search, Statement
 
@@ -31,7 +32,8 @@ def search(statement: Statement, wanted: Search, build: Builder) -> Found | None
     """The largest scale (or the smallest, if larger is easier) for which the hypotheses hold.
 
     `build` makes the problem with the named arrays scaled. Hypotheses are taken to be monotone in
-    the scale, and one that is undecided, or that has no equilibrium, counts as not holding.
+    the scale, and one that is undecided, that has no equilibrium or is out of range, counts as not
+    holding.
     """
 
     def at(scale: float) -> Problem:
@@ -39,8 +41,9 @@ def search(statement: Statement, wanted: Search, build: Builder) -> Found | None
 
     def holds(scale: float) -> bool:
         try:
-            judged = [h.judge() for h in statement.hypotheses(at(scale))]
-        except NoEquilibrium:
+            with in_range():
+                judged = [h.judge() for h in statement.hypotheses(at(scale))]
+        except (NoEquilibrium, OutOfRange):
             return False
         return all(j.decision is Decision.HOLDS for j in judged)
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from deqcheck import threads
 from deqcheck.environment import source
 from deqcheck.models.problem import Problem
@@ -75,6 +77,7 @@ def _computed(
         yield i, _batch(s, p, batches[i])
 
 
+@np.errstate(all="ignore")
 def _batch(s: Frequency, p: Problem, batch: range) -> Results:
     return [s.trial(p, seed) for seed in batch]
 

@@ -14,13 +14,14 @@ from deqcheck.case.read import Case
 from deqcheck.case.shapes import Sizes, Symbols
 from deqcheck.fields import Refusal, below, refuse, unknown
 from deqcheck.given import MOST_ENTRIES, Given
+from deqcheck.records.arithmetic import FAILURES, in_range
 
 if TYPE_CHECKING:
     from deqcheck.models.problem import Problem
 
 
 def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> Problem:
-    """The model on its data, with the parameters to start from. Raises CaseError.
+    """The model on its data, with the parameters to start from. Raises CaseError or OutOfRange.
 
     `scales` are further factors on the arrays, beside those of the case.
     """
@@ -28,11 +29,12 @@ def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> Prob
         both = {name: f * case.rescale.get(name, 1.0) for name, f in scales.items()}
         case = replace(case, rescale={**case.rescale, **both})
     try:
-        problem = _problem(case)
-        if case.compare is None:
-            return problem
-        with below("compare"):
-            return replace(problem, companion=_problem(_companion(case)))
+        with in_range():
+            problem = _problem(case)
+            if case.compare is None:
+                return problem
+            with below("compare"):
+                return replace(problem, companion=_problem(_companion(case)))
     except Refusal as refusal:
         raise located(case.name, case.lines, refusal.problems) from None
     except MemoryError:
@@ -67,20 +69,22 @@ def _problem(case: Case) -> Problem:
 def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
     sizes = Sizes()
     # Where a large scale overflows, the check that every entry is finite says so.
-    with below("data"), np.errstate(over="ignore", invalid="ignore"):
+    with below("data"):
         data = sizes.fit(case.data.arrays(case.model, case.seed), case.model.data_arrays)
     clashes = [
         sizes.bind(letter, size, f"the model has {letter} = {size}")
         for letter, size in case.model.sizes().items()
     ]
     refuse(("model", sentence) for sentence in clashes if sentence)
-    with below("init"), np.errstate(over="ignore", invalid="ignore"):
+    with below("init"):
         theta0 = _parameters(case, sizes)
     _rescale(case, data, theta0)
     # What is optional stands beside the parameters, but is not trained.
     optional = {name: theta0.pop(name) for name in _optional(case)}
     try:
         model = case.model.build({**data, **optional}, case.loss)
+    except FAILURES:
+        raise
     except ValueError as error:
         raise Refusal("model", str(error)) from None
     refuse(model.check(theta0) if hasattr(model, "check") else ())
@@ -97,6 +101,12 @@ def _rescale(case: Case, *groups: dict[str, np.ndarray]) -> None:
     for group in groups:
         for name in case.rescale.keys() & group.keys():
             group[name] = case.rescale[name] * group[name]
+    refuse(
+        (f"rescale.{name}", f"{case.rescale[name]:g} takes {name} out of the range of floats")
+        for group in groups
+        for name in case.rescale.keys() & group.keys()
+        if not np.isfinite(group[name]).all()
+    )
 
 
 def _optional(case: Case) -> Mapping[str, Symbols]:

@@ -15,6 +15,7 @@ from deqcheck.engine import UsageError
 from deqcheck.environment import environment as versions
 from deqcheck.environment import source
 from deqcheck.models.problem import NoEquilibrium
+from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.records.verdict import Report, Status
 from deqcheck.report.json import statement
 
@@ -30,8 +31,8 @@ def judge(path: str | Path, member: str = "") -> dict[str, Any]:
     case = next(c for c in read_cases(path) if member == (c.member.label if c.member else ""))
     try:
         report = engine.run(case, build_problem(case))
-    except NoEquilibrium as stop:
-        return _facts(case.digest, Status.NO_EQUILIBRIUM, [str(stop)], [])
+    except (NoEquilibrium, OutOfRange) as stop:
+        return _facts(case.digest, stop.status, [str(stop)], [])
     return _facts(case.digest, report.status, list(report.notes), _statements(report))
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import click
@@ -22,6 +25,32 @@ class Complaint(click.ClickException):
 
 class NumericalComplaint(Complaint):
     exit_code = NUMERICAL
+
+
+def tell_bug(bug: Exception, case: str = "") -> None:
+    """With its traceback, if that was asked for."""
+    if click.get_current_context().find_root().params["traceback"]:
+        traceback.print_exception(bug)
+    sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
+    where = f" in {case}" if case else ""
+    click.echo(f"deqcheck: internal error{where}: {sentence}; please report it", err=True)
+
+
+class Survivor:
+    """Runs case after case: a bug in one is told, and the others are not lost."""
+
+    def __init__(self) -> None:
+        self.codes: list[int] = []
+
+    @contextmanager
+    def case(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as bug:
+            tell_bug(bug, name)
+            self.codes.append(BUG)
 
 
 def hush_stdout() -> None:

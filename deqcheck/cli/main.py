@@ -6,7 +6,6 @@ import ast
 import importlib
 import importlib.util
 import sys
-import traceback
 from typing import Any, cast
 
 import click
@@ -14,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from deqcheck import __version__, threads
 from deqcheck.cli import citing
-from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout
+from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout, tell_bug
 from deqcheck.registry import modules
 
 COMMANDS = "deqcheck.cli.commands"
@@ -53,10 +52,7 @@ class LazyGroup(click.Group):
             hush_stdout()
             ctx.exit(0)
         except Exception as bug:
-            if ctx.params["traceback"]:
-                traceback.print_exc()
-            sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
-            click.echo(f"deqcheck: internal error: {sentence}; please report it", err=True)
+            tell_bug(bug)
             ctx.exit(BUG)
 
 

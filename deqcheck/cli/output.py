@@ -13,6 +13,7 @@ import click
 
 from deqcheck import atomic
 from deqcheck.cli.errors import Complaint, hush_stdout
+from deqcheck.records.verdict import Report
 from deqcheck.report.parts.look import Look
 
 NARROW, USUAL, WIDE = 60, 80, 100
@@ -52,6 +53,14 @@ class Destination:
             raise Complaint(
                 f"cannot write {self.path}: {error.strerror}; the result went to stdout instead"
             ) from None
+
+
+def ending(report: Report) -> str:
+    """How a run ended, in one line; the reason of one that never began."""
+    sentence = report.status.value
+    if report.track is not None or not report.notes:
+        return sentence
+    return f"{sentence.removesuffix('.')} ({'; '.join(report.notes)})."
 
 
 def save(path: Path, content: str | bytes) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from deqcheck import engine
 from deqcheck.case import Case, build_problem
 from deqcheck.case.write import ready_case
 from deqcheck.cli.options import Choice
 from deqcheck.cli.work import Task
+from deqcheck.models.problem import NoEquilibrium
+from deqcheck.records.arithmetic import in_range
 from deqcheck.search import LARGEST, SMALLEST, Found, search
-from deqcheck.theorems.base import DESCENT, Search
+from deqcheck.theorems.base import DESCENT, Search, Statement
 
 
 def searched(task: Task, choice: Choice) -> str:
@@ -28,12 +31,21 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
             found = search(statement, wanted, lambda scales: build_problem(case, scales))
             label = f"{statement.id} ({statement.edition}), {wanted.name}"
             if found is None:
+                _refuse_out_of_range(statement, task)
                 why = statement.obstacle(task.problem)
                 reach = f"none between {SMALLEST:g} and {LARGEST:g}"
                 yield f"# {label}: {reach}{f' ({why})' if why else ''}\n"
             else:
                 comment = f"# {label}: {found.scale:.6g}\n"
                 yield comment + ready_case(case, _changes(case, wanted, found))
+
+
+def _refuse_out_of_range(statement: Statement, task: Task) -> None:
+    """Where numbers are lost, that no scale was found says nothing."""
+    with suppress(NoEquilibrium), in_range():
+        engine.check_start(task.problem)
+        for hypothesis in statement.hypotheses(task.problem):
+            hypothesis.judge()
 
 
 def _changes(case: Case, wanted: Search, found: Found) -> dict[str, float]:

@@ -16,6 +16,7 @@ from deqcheck.cli.errors import Complaint, NumericalComplaint
 from deqcheck.cli.options import Changes
 from deqcheck.engine import UsageError
 from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.store import Store
 
 
@@ -89,6 +90,8 @@ def sentences() -> Iterator[None]:
         raise Complaint(f"deqcheck: {error}") from None
     except NoEquilibrium as error:
         raise NumericalComplaint(f"deqcheck: no equilibrium: {error}") from None
+    except OutOfRange as error:
+        raise NumericalComplaint(f"deqcheck: out of range: {error}") from None
 
 
 def _read(word: str, changes: Changes) -> list[Case]:

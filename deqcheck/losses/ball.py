@@ -39,6 +39,9 @@ def projected_newton(
             break
         step = np.zeros_like(w)
         block = hessian(w)[np.ix_(free, free)]
+        if not (np.isfinite(block).all() and np.isfinite(g).all()):
+            # LAPACK would complain on stdout.
+            raise FloatingPointError("the derivatives of the loss are not finite")
         step[free] = -np.linalg.lstsq(block, g[free], rcond=1e-14)[0]
         moved = _descend(value, w, g, step, R)
         if moved is None:

@@ -125,8 +125,14 @@ class LinearLogistic(LinearScalar):
         w = self.minimise(math.inf)
         total, error, gradient, radius = self.exactly(w)
         slope = float(np.linalg.norm(gradient)) + radius
-        modulus = 2 * self.tau * float(self.factored.smallest_positive.low) ** 2
-        width = slope**2 / (2 * modulus)
+        smallest = max(float(self.factored.smallest_positive.low), 0.0)
+        modulus = 2 * self.tau * smallest**2
+        if modulus == 0:
+            if smallest > 0:
+                raise FloatingPointError("the square of sigma_pos(Phi) underflows")
+            return Measured(total, math.inf, "the rank is not certain")
+        # The square of a slope may vanish.
+        width = slope * (slope / (2 * modulus))
         return Measured(total - width / 2, width / 2 + error, "gradient over strong convexity")
 
 

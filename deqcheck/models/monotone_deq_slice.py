@@ -7,6 +7,7 @@ the parameters, so that planes of different models can be compared.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq import MonotoneDeqModel
 from deqcheck.models.problem import NoEquilibrium, Params
+from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.seeds import rng
 
 # Sweeps of (3.1) in the weight-tied models that the thesis compares with.
@@ -63,7 +65,7 @@ def cut(
         for j, beta in enumerate(axis):
             here = {n: theta[n] + alpha * first[n] + beta * second[n] for n in theta}
             losses["deq"][i, j] = _loss(model, here)
-            with np.errstate(all="ignore"):
+            with suppress(OutOfRange), in_range():
                 for sweep, loss in unrolled_losses(model, here):
                     losses[f"unrolled_{sweep}"][i, j] = loss
     return Slice(axis, axis, losses)
@@ -71,6 +73,7 @@ def cut(
 
 def _loss(model: MonotoneDeqModel, theta: Params) -> float:
     try:
-        return float(model.at(theta).loss.value)
-    except NoEquilibrium:
+        with in_range():
+            return float(model.at(theta).loss.value)
+    except (NoEquilibrium, OutOfRange):
         return float("nan")

@@ -43,6 +43,11 @@ class Status(Enum):
         "At some step no equilibrium is known to be the only one: the notes tell what is known."
     )
 
+    OUT_OF_RANGE = (
+        "Numbers left the range of floating-point arithmetic, so nothing was judged: try other "
+        "scales of the data and the initial parameters, or a smaller step."
+    )
+
     @property
     def word(self) -> str:
         return self.name.lower().replace("_", "-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
@@ -110,7 +111,7 @@ class _Page:
         for verdict in report.verdicts:
             yield Text("")
             yield from self._statement(verdict)
-        if not report.verdicts:
+        if not report.verdicts and report.status is Status.COMPLETED:
             yield Text("no statement speaks of this model and dynamics", OPEN)
         yield Text("")
 
@@ -126,13 +127,13 @@ class _Page:
 
     def _plot(self, track: Track) -> Iterator[RenderableType]:
         start = float(track.gap.value[0])
-        if not start > 0:
+        if not 0 < start < math.inf:
             return
         clock = self.clock
         name = "loss - infimum, relative to its start"
         lines = [Line(name, track.t if clock.flow else track.k, track.gap.value / start)]
         other = self.report.companion
-        if other is not None and other.gap.value[0] > 0:
+        if other is not None and 0 < other.gap.value[0] < math.inf:
             x = other.t if clock.flow else other.k
             values = other.gap.value / other.gap.value[0]
             lines.append(Line(f"{self.report.companion_name}, for comparison", x, values))

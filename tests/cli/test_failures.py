@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from deqcheck import engine
 from deqcheck.cli.commands import run as run_command
 from deqcheck.engine import run as real_run
 from deqcheck.records.verdict import Status
@@ -116,22 +117,34 @@ def test_a_divergence_is_a_numerical_failure_with_a_result(deqcheck, case):
     assert json.loads(result.stdout)["status"]["word"] == "diverged"
 
 
-def test_a_bug_in_the_second_case_does_not_lose_the_first(deqcheck, case, monkeypatch):
-    reports = []
+@pytest.mark.parametrize("command", [("run",), ("bounds", "--init")])
+@pytest.mark.parametrize("bug", [KeyError("x"), TypeError("x"), ValueError("x"), IndexError("x")])
+def test_a_bug_names_its_case_and_the_others_are_run(
+    deqcheck, case, tmp_path, monkeypatch, command, bug
+):
+    second = tmp_path / "second.yaml"
+    second.write_text(Path(case).read_text())
+    real = engine.quantities
 
-    def once(*args, **more):
-        if reports:
-            raise ZeroDivisionError("a bug")
-        reports.append(real_run(*args, **more))
-        return reports[0]
+    def broken(state, *names):
+        if (state.theta["A"] == 7).all():
+            raise bug
+        return real(state, *names)
 
-    monkeypatch.setattr(run_command.engine, "run", once)
-    result = deqcheck("run", case, case, "--format", "json")
+    monkeypatch.setattr(engine, "quantities", broken)
+    init = "{kind: values, A: [[7, 7], [7, 7]], B: [[1, 0], [0, 1]]}"
+    second.write_text(Path(case).read_text().replace("{kind: gaussian, scale: 0.3}", init))
+    result = deqcheck(*command, case, str(second), case, "--format", "json")
     assert result.exit_code == 70
-    assert json.loads(result.stdout)["schema"] == "deqcheck-report/1"
-    assert result.stderr == (
-        "deqcheck: internal error: ZeroDivisionError: a bug; please report it\n"
-    )
+    assert len(json.loads(result.stdout)["reports"]) == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"deqcheck: internal error in {second}: {type(bug).__name__}: ")
+
+
+def test_a_bug_in_the_only_case_leaves_no_result(deqcheck, case, monkeypatch):
+    monkeypatch.setattr(run_command.engine, "run", no_run)
+    result = deqcheck("run", case)
+    assert (result.exit_code, result.stdout) == (70, "")
 
 
 @pytest.mark.parametrize("asked", [True, False])

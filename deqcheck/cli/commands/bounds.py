@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from deqcheck import engine
-from deqcheck.cli.exit_code import status_code
+from deqcheck.cli.errors import Survivor
+from deqcheck.cli.exit_code import gravest, status_code
 from deqcheck.cli.options import (
     Changes,
     Choice,
@@ -16,9 +17,11 @@ from deqcheck.cli.options import (
     output_options,
     quiet_option,
 )
-from deqcheck.cli.output import Destination
+from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.searching import searched
 from deqcheck.cli.work import prepare, sentences
+from deqcheck.records.arithmetic import in_range
+from deqcheck.records.verdict import Report, Status
 from deqcheck.report import renderer
 
 
@@ -56,14 +59,20 @@ def command(
         raise click.UsageError("bounds are known at the initialisation only: add --init")
     destination = Destination(output, quiet, cases)
     if searching:
-        with sentences():
+        with sentences(), in_range():
             found = [searched(task, choice) for task in prepare(cases, changes)]
         destination.write("".join(found))
         return
-    with sentences():
-        reports = [
-            engine.bounds(task.case, task.problem, editions=choice.editions, only=choice.only)
-            for task in prepare(cases, changes)
-        ]
-    destination.write(renderer(form)(reports, destination.look))
-    ctx.exit(status_code(reports))
+    reports: list[Report] = []
+    survivor = Survivor()
+    for task in prepare(cases, changes):
+        with survivor.case(task.case.full_name), sentences():
+            report = engine.bounds(
+                task.case, task.problem, editions=choice.editions, only=choice.only
+            )
+            reports.append(report)
+            if quiet and report.status is not Status.COMPLETED:
+                click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
+    if reports:
+        destination.write(renderer(form)(reports, destination.look))
+    ctx.exit(gravest([status_code(reports), *survivor.codes]))

@@ -12,6 +12,7 @@ from deqcheck.cli.options import Changes, case_options, format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.cli.work import sentences, task
 from deqcheck.gradcheck import Agreement, gradcheck
+from deqcheck.records.arithmetic import in_range
 from deqcheck.report.json import dumps, finite
 from deqcheck.report.parts.console import columns, heading, paper
 from deqcheck.report.parts.look import Look
@@ -27,7 +28,7 @@ def command(ctx: click.Context, case: str, changes: Changes, form: str) -> None:
 
     CASE is a file or an embedded case, as for `deqcheck run`. Exit code 1 if they disagree.
     """
-    with sentences():
+    with sentences(), in_range():
         problem = task(case, changes).problem
         agreements = gradcheck(problem)
         kinks = problem.start.kinks

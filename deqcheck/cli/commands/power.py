@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,11 +12,14 @@ from rich.text import Text
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
+from deqcheck.ci.records import Result
 from deqcheck.cli import embedded
+from deqcheck.cli.errors import NUMERICAL
 from deqcheck.cli.exit_code import gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
 from deqcheck.cli.running import Plan, plan_options
+from deqcheck.records.verdict import Status
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import ENDLESS, paper
 from deqcheck.report.parts.look import Look
@@ -49,9 +52,21 @@ def command(
     lost = [result for result in results if result.reply.facts is None]
     for result in lost:
         click.echo(f"{result.path}: {result.reply.end.value}: {result.reply.sentence}", err=True)
+    failed = list(_failed(results))
+    for sentence in failed:
+        click.echo(sentence, err=True)
     found = powers(results)
     destination.write(_json(found) if form == "json" else _table(found, destination.look))
-    ctx.exit(gravest(CODES[result.reply.end] for result in lost))
+    ctx.exit(gravest([*(CODES[result.reply.end] for result in lost), *(NUMERICAL for _ in failed)]))
+
+
+def _failed(results: Iterable[Result]) -> Iterator[str]:
+    """The cases whose run broke off without being expected to."""
+    for result in results:
+        facts = result.reply.facts
+        expected = (result.expect or {}).get("status")
+        if facts is not None and facts["status"] not in (Status.COMPLETED.word, expected):
+            yield f"{result.path}: {facts['status']}: {'; '.join(facts['notes'])}"
 
 
 def _embedded() -> list[Found]:

@@ -9,7 +9,8 @@ import click
 
 from deqcheck import engine
 from deqcheck.cli.embedded import QUICKSTART
-from deqcheck.cli.exit_code import exit_code
+from deqcheck.cli.errors import Survivor
+from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.keepsakes import Keepsakes, keepsake_options
 from deqcheck.cli.options import (
     Changes,
@@ -19,7 +20,7 @@ from deqcheck.cli.options import (
     output_options,
     quiet_option,
 )
-from deqcheck.cli.output import Destination
+from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
 from deqcheck.records.verdict import Report, Status
@@ -62,25 +63,27 @@ def command(
     store = open_store(folder)
     keepsakes.check(tasks, output)
     reports: list[Report] = []
+    survivor = Survivor()
     try:
         for task in tasks:
-            with sentences(), ProgressLine(quiet) as progress:
-                report = engine.run(
-                    task.case,
-                    task.problem,
-                    editions=choice.editions,
-                    only=choice.only,
-                    progress=progress if progress.shown else None,
-                    store=store,
-                )
-            reports.append(replace(report, replay=report.replay or task.replay))
-            if quiet and report.status is not Status.COMPLETED:
-                click.echo(f"deqcheck: {report.name}: {report.status.value}", err=True)
-            if report.status is Status.INTERRUPTED:
-                break
+            with survivor.case(task.case.full_name):
+                with sentences(), ProgressLine(quiet) as progress:
+                    report = engine.run(
+                        task.case,
+                        task.problem,
+                        editions=choice.editions,
+                        only=choice.only,
+                        progress=progress if progress.shown else None,
+                        store=store,
+                    )
+                reports.append(replace(report, replay=report.replay or task.replay))
+                if quiet and report.status is not Status.COMPLETED:
+                    click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
+                if report.status is Status.INTERRUPTED:
+                    break
     finally:
         # Whatever stops a later case, the finished ones are not lost.
         if reports:
             destination.write(renderer(form)(reports, destination.look))
             keepsakes.write(reports)
-    ctx.exit(exit_code(reports))
+    ctx.exit(gravest([exit_code(reports), *survivor.codes]))

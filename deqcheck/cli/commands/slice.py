@@ -17,6 +17,7 @@ from deqcheck.cli.work import Task, sentences, task
 from deqcheck.engine import UsageError, trained
 from deqcheck.models.monotone_deq import MonotoneDeq
 from deqcheck.models.monotone_deq_slice import Slice, cut
+from deqcheck.records.arithmetic import in_range
 from deqcheck.report.json import dumps, finite
 from deqcheck.report.parts import contour
 from deqcheck.report.parts.console import columns, heading, paper
@@ -73,7 +74,7 @@ def command(
     if points % 2 == 0:
         raise Complaint(f"deqcheck: --points {points}: expected an odd number")
     _check(output, picture)
-    with sentences(), ProgressLine(quiet) as progress:
+    with sentences(), in_range(), ProgressLine(quiet) as progress:
         found = _cut(task(case, changes), points, reach, progress)
     if output is not None:
         save(output, _npz(found))

@@ -14,6 +14,7 @@ from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     Pointwise,
+    Worst,
     cite,
     gap_noise,
     nonexpansive,
@@ -94,16 +95,14 @@ class Lemma10(Pointwise):
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         T = p.start.network.T
         drawn = points(p, "xie2021/lem10.points", 2 * DRAWS)
-        worst, noise = -np.inf, 0.0
+        worst = Worst()
         for a, b in zip(drawn[::2], drawn[1::2], strict=True):
             d = a - b
             moved = d - (T(a) - T(b))
             size = float(np.linalg.norm(d))
             allowed = size * 2 * _work(p, a, b) + gap_noise(size, size) + 1e-11 * size**2
-            shortfall = -float(np.vdot(moved, d))
-            if shortfall - allowed > worst - noise:
-                worst, noise = shortfall, allowed
-        yield self.monotone(shortfall=Measured(worst), noise=Measured(noise))
+            worst.see(-float(np.vdot(moved, d)), allowed)
+        yield self.monotone(shortfall=worst.value, noise=Measured(worst.noise))
         resting = RestingSet.of(p)
         if resting is not None and resting.bounded:
             yield self._convex(p, resting)
@@ -114,7 +113,7 @@ class Lemma10(Pointwise):
         for i, a in enumerate(vertices):
             b = vertices[i - 1]
             Z = np.repeat(((a + b) / 2)[:, None], p.model.N, axis=1)
-            worst = max(worst, float(np.linalg.norm(p.start.network.T(Z) - Z)))
+            worst = float(np.maximum(worst, np.linalg.norm(p.start.network.T(Z) - Z)))
         size = max(float(np.linalg.norm(v)) for v in vertices)
         # Vertices come from linear programs, accurate to about 1e-9.
         return self.convex(
@@ -156,13 +155,12 @@ class Lemma13(Pointwise):
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         zeta, T = self.zeta(p), p.start.network.T
         drawn = points(p, "xie2021/lem13.points", 2 * DRAWS)
-        worst, noise = -np.inf, 0.0
+        worst = Worst()
         for a, b in zip(drawn[::2], drawn[1::2], strict=True):
             d = a - b
             size = float(np.linalg.norm(d))
             moved = (T(a) - T(b) - (1 - zeta) * d) / zeta
             stretch = float(np.linalg.norm(moved)) / size
             allowed = 2 * _work(p, a, b) / (zeta * size) + 1e-11 / zeta
-            if stretch - allowed > worst - noise:
-                worst, noise = stretch, allowed
-        yield self.averaged(stretch=Measured(worst), noise=Measured(noise))
+            worst.see(stretch, allowed)
+        yield self.averaged(stretch=worst.value, noise=Measured(worst.noise))

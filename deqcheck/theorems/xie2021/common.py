@@ -15,6 +15,8 @@ from deqcheck.theorems.base import STATIC, Check, Cite, Statement
 PAPER = "Xie et al. 2021"
 # What a random search draws.
 DRAWS = 64
+# Draws are at least this large, relative to the state around which they lie.
+LEAST_SHARE = 1e-3
 INFINITY = Measured(np.inf)
 UNKNOWN = Measured(np.nan, np.inf)
 
@@ -76,8 +78,33 @@ def points(p: Problem, name: str, count: int = DRAWS) -> np.ndarray:
     Z = p.start.map(p.model.Z0)
     draw = rng(p.seed, name)
     sizes = 10.0 ** draw.uniform(-1, 1, size=(count, 1, 1))
+    # Beside a huge state what is drawn would be lost in its rounding.
+    sizes *= max(1.0, LEAST_SHARE * float(np.abs(Z).max(initial=0.0)))
     moved: np.ndarray = Z + sizes * draw.standard_normal((count, *Z.shape))
     return moved
+
+
+class Worst:
+    """Of several values, the one that exceeds its noise most; what is no number is the worst."""
+
+    def __init__(self) -> None:
+        self._value, self._noise = -np.inf, 0.0
+
+    def see(self, value: float, noise: float) -> None:
+        if not np.isnan(self._excess) and not value - noise <= self._excess:
+            self._value, self._noise = value, noise
+
+    @property
+    def _excess(self) -> float:
+        return float(self._value - self._noise)
+
+    @property
+    def value(self) -> Measured:
+        return Measured(self._value if np.isfinite(self._excess) else np.nan)
+
+    @property
+    def noise(self) -> float:
+        return self._noise
 
 
 def gap_noise(*sizes: float) -> float:

@@ -57,7 +57,7 @@ class Skip(Pointwise):
                 # Gradient of factor M^(1-a)(y) + |y - z|^2/2 at y = a f(z) + (1 - a) z.
                 off = float(np.linalg.norm(factor * (Y - inner) / (1 - a) + Y - Z))
                 size = max(size, float(np.linalg.norm(Z)))
-                worst = max(worst, off)
+                worst = float(np.maximum(worst, off))
                 noise = max(noise, error / (1 - a))
             yield self.proximal(
                 f"layer {i}", gradient=Measured(worst), noise=tolerance(noise, size)

@@ -14,6 +14,7 @@ from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     Pointwise,
+    Worst,
     cite,
     gap_noise,
     matrix_norm,
@@ -87,7 +88,7 @@ class Theorem1(Pointwise):
         yield self.nonexpansive(note, largest=Measured(float(high)), noise=noise)
 
     def _firm(self, hidden: Hidden, drawn: np.ndarray, note: str) -> Claim:
-        worst, noise = -np.inf, 0.0
+        worst = Worst()
         for a, b in zip(drawn[::2], drawn[1::2], strict=True):
             fa, fb = hidden.f(a), hidden.f(b)
             df, d = fa - fb, a - b
@@ -95,28 +96,22 @@ class Theorem1(Pointwise):
             size = float(np.linalg.norm(d))
             error = 2 * work(hidden.layer, float(np.linalg.norm(a) + np.linalg.norm(b)))
             allowed = 3 * size * error / hidden.mu + gap_noise(size, size) + 2e-12 * size**2
-            if excess - allowed > worst - noise:
-                worst, noise = excess, allowed
-        return self.firm(note, excess=Measured(worst), noise=Measured(noise))
+            worst.see(excess, allowed)
+        return self.firm(note, excess=worst.value, noise=Measured(worst.noise))
 
     def _prox(self, hidden: Hidden, drawn: np.ndarray, note: str) -> Iterable[Claim]:
-        deviation = shortfall = -np.inf
-        allowed = room = 0.0
+        deviation, shortfall = Worst(), Worst()
         first = drawn[0]
         target = hidden.envelope(first)
         for Z in drawn[:DRAWS]:
             image = hidden.f(Z)
             value = hidden.phi_conjugate(Z) + float(np.vdot(image - Z, image - Z)) / 2
-            off, noise = abs(value - hidden.envelope(Z)), hidden.noise(Z)
-            if off - noise > deviation - allowed:
-                deviation, allowed = off, noise
+            deviation.see(abs(value - hidden.envelope(Z)), hidden.noise(Z))
             away = hidden.phi_at_image(Z) + float(np.vdot(image - first, image - first)) / 2
-            short, noise = target - away, hidden.noise(Z) + hidden.noise(first)
-            if short - noise > shortfall - room:
-                shortfall, room = short, noise
+            shortfall.see(target - away, hidden.noise(Z) + hidden.noise(first))
         size = hidden.scale(first)
-        yield self.envelope(note, deviation=Measured(deviation), noise=tolerance(allowed, size))
-        yield self.proximal(note, shortfall=Measured(shortfall), noise=tolerance(room, size))
+        yield self.envelope(note, deviation=deviation.value, noise=tolerance(deviation.noise, size))
+        yield self.proximal(note, shortfall=shortfall.value, noise=tolerance(shortfall.noise, size))
 
     def _equilibrium(self, p: Problem) -> Iterable[Claim]:
         solved = p.start.solved

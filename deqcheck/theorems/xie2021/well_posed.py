@@ -90,7 +90,7 @@ class WellPosed(Pointwise):
             drawn = points(p, "xie2021/well-posed.points", 2 * DRAWS)
             pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
             f = Hidden(layer).f
-            worst = max(np.linalg.norm(f(a) - f(b)) / np.linalg.norm(a - b) for a, b in pairs)
+            worst = np.max([np.linalg.norm(f(a) - f(b)) / np.linalg.norm(a - b) for a, b in pairs])
             yield self.factor(
                 ratio=Measured(float(worst)),
                 slope=layer.s.slopes[1],
