@@ -46,9 +46,14 @@ MARKS = {
 
 def render(reports: Sequence[Report], look: Look) -> str:
     if look.quiet:
-        lines = (_headline(v, r.name) for r in reports for v in r.verdicts)
+        lines = (_headline(v, _marked(r)) for r in reports for v in r.verdicts)
         return paper(lines, Look(ENDLESS, look.color, look.unicode))
     return paper(_parts(reports, look), look)
+
+
+def _marked(report: Report) -> str:
+    """The case, and whether its run was cut short."""
+    return f"{report.name} [partial]" if report.status is Status.INTERRUPTED else report.name
 
 
 def _parts(reports: Sequence[Report], look: Look) -> Iterator[RenderableType]:

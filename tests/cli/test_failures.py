@@ -107,6 +107,10 @@ def test_an_interrupted_run_is_written_and_the_rest_left_out(deqcheck, case, tmp
     report = json.loads(out.read_text())
     assert report["partial"] is True
     assert report["status"]["word"] == "interrupted"
+    assert result.stderr.splitlines()[-1] == f"deqcheck: {case}: not run"
+    assert Status.INTERRUPTED.value in result.stderr
+    quiet = deqcheck("run", case, "--quiet")
+    assert all("[partial]" in line for line in quiet.stdout.splitlines())
 
 
 def test_a_divergence_is_a_numerical_failure_with_a_result(deqcheck, case):

@@ -65,7 +65,7 @@ def command(
     reports: list[Report] = []
     survivor = Survivor()
     try:
-        for task in tasks:
+        for i, task in enumerate(tasks, start=1):
             with survivor.case(task.case.full_name):
                 with sentences(), ProgressLine(quiet) as progress:
                     report = engine.run(
@@ -77,9 +77,11 @@ def command(
                         store=store,
                     )
                 reports.append(replace(report, replay=report.replay or task.replay))
-                if quiet and report.status is not Status.COMPLETED:
+                if (quiet or output) and report.status is not Status.COMPLETED:
                     click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
                 if report.status is Status.INTERRUPTED:
+                    for left in tasks[i:]:
+                        click.echo(f"deqcheck: {left.case.full_name}: not run", err=True)
                     break
     finally:
         # Whatever stops a later case, the finished ones are not lost.
