@@ -7,6 +7,8 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -81,7 +83,10 @@ def _run(
     shown = silent if progress is None else _with_bound(progress, problem, asked)
     trajectory = trained(problem, asked, shown) if problem.train else None
     tried = _Tried(case, problem, store, progress or silent)
-    verdicts = tuple(_judge(s, case, problem, trajectory, tried) for s in asked)
+    verdicts = tuple(
+        _unless_lost(s, case, problem, partial(_judge, s, case, problem, trajectory, tried))
+        for s in asked
+    )
     other = problem.companion
     return Report(
         **_labels(case),
@@ -114,7 +119,7 @@ def _bounds(case: Any, problem: Problem, asked: Sequence[Statement], started: fl
         measured = _at_start(problem)
     except NoEquilibrium as stop:
         return _no_equilibrium(case, problem, asked, stop, started)
-    verdicts = [_verdict(s, case, problem, tuple(_before_training(s, problem))) for s in asked]
+    verdicts = [_unless_lost(s, case, problem, partial(_foreseen, s, case, problem)) for s in asked]
     return Report(
         **_labels(case),
         quantities=measured,
@@ -200,6 +205,21 @@ def _until_equilibrium(s: Statement, p: Problem) -> tuple[Judged, ...]:
         for claim in chain(s.setting(p), s.hypotheses(p)):
             judged.append(claim.judge())
     return tuple(judged)
+
+
+def _unless_lost(s: Statement, case: Any, p: Problem, verdict: Callable[[], Verdict]) -> Verdict:
+    """A statement may look at other parameters than the initial ones, where there need not be an
+    equilibrium: that one is left open."""
+    try:
+        return verdict()
+    except NoEquilibrium as stop:
+        known = _until_equilibrium(s, p)
+        left = _verdict(s, case, p, known, outcome=outcome_of(known, (), complete=False))
+        return replace(left, notes=(*left.notes, f"no equilibrium where it is needed: {stop}"))
+
+
+def _foreseen(s: Statement, case: Any, p: Problem) -> Verdict:
+    return _verdict(s, case, p, tuple(_before_training(s, p)))
 
 
 def _before_training(s: Statement, p: Problem) -> list[Judged]:

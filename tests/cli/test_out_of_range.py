@@ -264,3 +264,13 @@ def test_the_worst_of_several_is_the_lost_one(lost, place):
         worst.see(value, 0.5)
     assert worst.value.error == np.inf
     assert Worst().value.error == np.inf
+
+
+def test_a_statement_that_looks_where_there_is_no_equilibrium_is_left_open(deqcheck):
+    """The others are judged all the same."""
+    words = ("run", "gao2022/lemmas", "--set", "rescale.b=1e120", "--format", "json")
+    found = {s["id"]: s for s in json.loads(deqcheck(*words).stdout)["statements"]}
+    assert found["gao2022/lem3.1"]["outcome"] == "confirmed"
+    assert found["gao2022/lem4.1"]["outcome"] == "undecided"
+    (note,) = found["gao2022/lem4.1"]["notes"]
+    assert note.startswith("no equilibrium where it is needed: gamma |A|")
