@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,9 +17,19 @@ from deqcheck.case.read import Case
 def ready_case(case: Case, changes: Mapping[str, float]) -> str:
     """YAML of the case as written, with the changed fields (dotted keys) set.
 
-    What the old case expected is left out: it was said of other numbers.
+    What the old case expected is left out: it was said of other numbers. Files are named from the
+    root: the new case may lie anywhere.
     """
     tree: dict[str, Any] = copy.deepcopy(dict(case.written))
     tree.pop("expect", None)
+    tree |= {key: _rooted(tree[key], case.folder) for key in ("data", "init") if key in tree}
     override(tree, {}, [f"{key}={value!r}" for key, value in changes.items()])
     return yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=100)
+
+
+def _rooted(value: Any, folder: Path) -> Any:
+    if isinstance(value, dict):
+        return {key: _rooted(item, folder) for key, item in value.items()}
+    if isinstance(value, str) and os.path.isfile(folder / value):
+        return str((folder / value).absolute())
+    return value

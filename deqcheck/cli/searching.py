@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -17,7 +18,7 @@ from deqcheck.theorems.base import DESCENT, Search, Statement
 
 
 def searched(task: Task, choice: Choice) -> str:
-    """YAML documents, each preceded by a comment that says what was found."""
+    """YAML documents, each preceded by comments that say what was found, and what runs it."""
     documents = list(_documents(task, choice))
     if not documents:
         raise engine.UsageError("no statement of this case has a scale to search for")
@@ -36,8 +37,10 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
                 reach = f"none between {SMALLEST:g} and {LARGEST:g}"
                 yield f"# {label}: {reach}{f' ({why})' if why else ''}\n"
             else:
-                comment = f"# {label}: {found.scale:.6g}\n"
-                yield comment + ready_case(case, _changes(case, wanted, found))
+                changes = _changes(case, wanted, found)
+                settings = [f"--set={key}={value!r}" for key, value in changes.items()]
+                comment = f"# {label}: {found.scale:.6g}\n# {task.replay} {shlex.join(settings)}\n"
+                yield comment + ready_case(case, changes)
 
 
 def _refuse_out_of_range(statement: Statement, task: Task) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,18 @@ def test_the_search_finds_both_repairs_and_their_cases_are_confirmed(deqcheck, s
         ready.write_text(text)
         run = deqcheck("run", str(ready), "--quiet")
         assert run.stdout.startswith("CONFIRMED ling2022/thm1")
+        (_, command) = text.splitlines()[:2]
+        assert command.startswith(f"# deqcheck run {small} --set=rescale.")
+        again = deqcheck(*shlex.split(command)[2:], "--quiet")
+        assert again.stdout.startswith("CONFIRMED ling2022/thm1")
+
+
+def test_a_case_that_was_found_runs_anywhere(deqcheck, tmp_path, monkeypatch):
+    words = ("bounds", "--init", "--search", "ling2022/f2", "--only", "ling2022/thm1")
+    text = deqcheck(*words).stdout.split("---\n")[0]
+    (tmp_path / "ready.yaml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert deqcheck("validate", "ready.yaml").exit_code == 0
 
 
 def test_the_search_names_the_output_weights_as_the_obstacle(deqcheck, small):
