@@ -77,9 +77,11 @@ def _table(found: Sequence[Power], look: Look) -> str:
 
 
 def slack(power: Power) -> str:
-    """`1.002x`; an identity is told by its accuracy."""
+    """`1.002x`; an identity is told by its accuracy, unless rounding is all that it grants."""
     if power.violated:
         return "violated by"
+    if power.rounding:
+        return "up to rounding"
     if power.caught is None:
         return "a sign"
     if power.relation == "==":
