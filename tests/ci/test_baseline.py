@@ -169,6 +169,13 @@ def test_a_second_run_agrees_and_a_second_update_changes_no_byte(deqcheck, agree
     assert list(document["cases"]) == ["a", "b"]
 
 
+def test_an_update_says_what_it_wrote(deqcheck, agreed):
+    words, path = agreed
+    done = deqcheck(*words, "--update-baseline")
+    assert done.stderr == f"baseline {path} was written; cases in it: 2\n"
+    assert deqcheck(*words).stderr == ""
+
+
 def test_a_looser_bound_fails_and_an_update_accepts_it(deqcheck, agreed):
     words, path = agreed
     document = json.loads(path.read_text())
