@@ -46,6 +46,9 @@ def _statement(statement: Entry) -> dict[str, Any]:
 
 def _check(judged: Entry, measure: str) -> dict[str, Any]:
     kept = {"decision": judged["decision"]}
+    if judged["rounding"]:
+        # How far below the noise a zero lies differs from machine to machine.
+        return kept | {"rounding": True}
     kept |= _number(measure, judged["ratio"], ratio_error(judged))
     if judged.get("rate_tightness") is not None:
         kept |= _number("rate_tightness", judged["rate_tightness"], judged["rate_error"])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from deqcheck.ci.records import GateError
+from deqcheck.ci.records import GateError, NoCase
 
 SUFFIXES = (".yaml", ".yml")
 # At the beginning of a line: an indented key belongs to something else.
@@ -33,7 +33,8 @@ class Discovery(NamedTuple):
 
 
 def discover(paths: Iterable[str | Path], every: bool = False) -> Discovery:
-    """All cases, sorted by id; with `every`, each YAML file must be one. Raises GateError.
+    """All cases, sorted by id; with `every`, each YAML file must be one. Raises GateError, and
+    NoCase where there is none.
 
     A file that is named is a case; below a folder, a YAML file with a key `deqcheck`. Hidden
     folders are left out and links to folders are not followed.
@@ -51,7 +52,7 @@ def discover(paths: Iterable[str | Path], every: bool = False) -> Discovery:
     _refuse_twins(cases.values())
     if not cases:
         where = " ".join(map(str, places))
-        raise GateError(f"deqcheck: no case found below {where}: a gate that checks nothing fails")
+        raise NoCase(f"deqcheck: no case found below {where}")
     return Discovery(sorted(cases.values()), sorted(skipped))
 
 
@@ -74,15 +75,21 @@ def _below(path: Path) -> Iterator[Path]:
     # Not Path.is_file: it raises for a name that is too long.
     if os.path.isfile(path):
         yield path
-    elif not os.path.isdir(path):
+        return
+    if not os.path.isdir(path):
         what = "not a file or folder" if os.path.exists(path) else "no such file or folder"
         raise GateError(f"{path}: {what}")
-    for folder, folders, files in os.walk(path):
+    for folder, folders, files in os.walk(path, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             file = Path(folder, name)
             if file.suffix in SUFFIXES and not name.startswith(".") and file.is_file():
                 yield file
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be looked into may hold cases."""
+    raise GateError(f"{error.filename}: cannot be read: {error.strerror}")
 
 
 def _name(path: Path, root: str) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deqcheck.case import Case, CaseError, read_cases
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import updated
 from deqcheck.ci.discover import Discovery, Found
-from deqcheck.ci.judge import FAILED, Rule, judge
-from deqcheck.ci.records import End, Gate, GateError, Reply, Result, Row
+from deqcheck.ci.judge import FAILED, INTERRUPTED, Rule, judge
+from deqcheck.ci.records import End, Gate, GateError, Interrupted, Reply, Result
 from deqcheck.ci.single import environment, key, reply
 from deqcheck.ci.workers import Pool
 from deqcheck.store import Store
@@ -31,7 +31,8 @@ class Runner:
     warn: Callable[[str], None] = lambda sentence: None
 
     def results(self, found: Sequence[Found], strict: bool = False) -> list[Result]:
-        """One result for each case. Raises GateError under `strict`, before anything is run."""
+        """One result for each case. Raises Interrupted with those that are there, and GateError
+        under `strict`, before anything is run."""
         stated = [pair for each in found for pair in stated_in(each)]
         if strict:
             _refuse_silent(case for _, case in stated if isinstance(case, Case))
@@ -40,8 +41,13 @@ class Runner:
             known = self._kept(case) if isinstance(case, Case) else case
             if known is not None:
                 replies[each] = known
-        self._run([each for each, _ in stated if each not in replies], replies, len(stated))
-        return [_result(each, case, replies[each]) for each, case in stated]
+        try:
+            self._run([each for each, _ in stated if each not in replies], replies, len(stated))
+        except KeyboardInterrupt:
+            unfinished = tuple(each.id for each, _ in stated if each not in replies)
+            if unfinished:
+                raise Interrupted(_results(stated, replies), unfinished) from None
+        return _results(stated, replies)
 
     def _run(self, found: list[Found], replies: dict[Found, Reply], total: int) -> None:
         def done(each: Found, reply: Reply) -> None:
@@ -96,6 +102,10 @@ def _refuse_silent(cases: Iterable[Case]) -> None:
         raise GateError("\n".join(sentences))
 
 
+def _results(stated: Iterable[Stated], replies: Mapping[Found, Reply]) -> list[Result]:
+    return [_result(each, case, replies[each]) for each, case in stated if each in replies]
+
+
 def _result(found: Found, case: Case | Reply, answer: Reply) -> Result:
     path = found.path.as_posix()
     if isinstance(case, Reply):
@@ -119,12 +129,17 @@ def hold(
     baseline: base.Baseline | None = None,
     strict: bool = False,
 ) -> Gate:
-    """Run every case and judge it."""
+    """Run every case and judge it; interrupted, those that were finished."""
     started = time.perf_counter()
-    results = runner.results(discovery.cases, strict)
+    unfinished: tuple[str, ...] = ()
+    try:
+        results = runner.results(discovery.cases, strict)
+    except Interrupted as stop:
+        results, unfinished = stop.results, stop.unfinished
     rows = tuple(judge(result, rule, baseline) for result in results)
-    missing = _missing(baseline, rows)
+    missing = _missing(baseline, {*unfinished, *(row.result.id for row in rows)})
     codes = [row.exit_code for row in rows] + [FAILED for _ in missing]
+    codes += [INTERRUPTED for _ in unfinished]
     return Gate(
         rows=rows,
         environment=environment(),
@@ -132,11 +147,11 @@ def hold(
         skipped=tuple(discovery.skipped),
         missing=missing,
         seconds=time.perf_counter() - started,
+        unfinished=unfinished,
     )
 
 
-def _missing(baseline: base.Baseline | None, rows: Sequence[Row]) -> tuple[str, ...]:
-    here = {row.result.id for row in rows}
+def _missing(baseline: base.Baseline | None, here: set[str]) -> tuple[str, ...]:
     return tuple(sorted(set(baseline.cases) - here)) if baseline else ()
 
 

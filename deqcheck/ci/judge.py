@@ -13,7 +13,7 @@ from deqcheck.records.verdict import Outcome, Report, Status, Verdict
 
 # Turns reports into an exit code; the command line owns the codes.
 Rule = Callable[[Sequence[Report]], int]
-FAILED, NOTHING_DECIDED = 1, 3
+FAILED, NOTHING_DECIDED, INTERRUPTED = 1, 3, 130
 CODES = {End.BAD_CASE: 2, End.TIMED_OUT: 4, End.KILLED: 4, End.CRASHED: 70}
 WORDS = {0: "ok", FAILED: "failed", NOTHING_DECIDED: "nothing decided", 4: "numerical failure"}
 SURPRISING = {Outcome.REFUTED, Outcome.INCONSISTENT}

@@ -28,6 +28,8 @@ class Power:
     # How many cases judged it, and which of them violate it.
     cases: int
     violated: tuple[str, ...]
+    # Whether all that it grants is rounding.
+    rounding: bool = False
 
 
 def powers(results: Iterable[Result]) -> list[Power]:
@@ -62,4 +64,5 @@ def _power(id_: str, edition: str, check: str, group: list[tuple[str, Mapping[st
         case=case,
         cases=len({name for name, _ in group}),
         violated=tuple(sorted(violated)),
+        rounding=group[0][1]["rounding"],
     )

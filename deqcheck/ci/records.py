@@ -12,6 +12,10 @@ class GateError(Exception):
     """The gate cannot be held as asked; the text is one sentence for each reason."""
 
 
+class NoCase(GateError):
+    """There is nothing to run."""
+
+
 class End(Enum):
     """How the process of a case ended."""
 
@@ -50,6 +54,16 @@ class Result:
     expect: Mapping[str, Any] | None = None
     # What makes this case of a file that states several.
     settings: tuple[str, ...] = ()
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while the cases ran; what was known until then."""
+
+    def __init__(self, results: list[Result], unfinished: tuple[str, ...]):
+        super().__init__()
+        self.results = results
+        # The ids of the cases without a result.
+        self.unfinished = unfinished
 
 
 @dataclass(frozen=True)
@@ -116,6 +130,12 @@ class Gate:
     # Cases of the baseline that were not found.
     missing: tuple[str, ...] = ()
     seconds: float = 0.0
+    # Cases that were still to be run when the gate was interrupted.
+    unfinished: tuple[str, ...] = ()
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.unfinished)
 
     def count(self) -> dict[str, int]:
         """How many cases by word, ok first."""

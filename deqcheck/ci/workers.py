@@ -128,6 +128,13 @@ class Pool:
 
     def judge_all(self, cases: Iterable[Found], done: Callable[[Found, Reply], None]) -> None:
         """Call `done` in this thread with the reply for each case, as they come."""
+        try:
+            self._judge_all(cases, done)
+        finally:
+            for worker in self._all:
+                worker.close()
+
+    def _judge_all(self, cases: Iterable[Found], done: Callable[[Found, Reply], None]) -> None:
         with ThreadPoolExecutor(self.jobs) as threads:
             open_: dict[Future[Reply], Found] = {}
             try:
@@ -143,8 +150,6 @@ class Pool:
                     self._closed = True
                     for worker in self._all:
                         worker.kill()
-        for worker in self._all:
-            worker.close()
 
     def _judge(self, case: Found) -> Reply:
         worker = self._slots.get()

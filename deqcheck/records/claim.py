@@ -78,6 +78,8 @@ class Judged:
     curve: CurveFacts | None = None
     # A claim that is stronger by more than this factor is refuted by the same numbers.
     caught: float | None = None
+    # The right side is what rounding may make of 0: the decision counts, the ratio does not.
+    rounding: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class Claim:
     equation: str = ""
     formula: str = ""
     note: str = ""
+    rounding: bool = False
 
     def judge(self) -> Judged:
         holds, violated = compare(self.left, self.relation, self.right)
@@ -139,6 +142,7 @@ class Claim:
             _ratio(self.left.value, self.relation, self.right.value),
             self.note,
             caught=_caught(caught_beyond(self.left, self.relation, self.right, Form.VALUE)),
+            rounding=self.rounding,
         )
 
     def stronger(self, factor: float) -> Claim:
@@ -164,6 +168,7 @@ class Curve:
     note: str = ""
     decays: bool = False
     contracts: bool = False
+    rounding: bool = False
 
     def judge(self) -> Judged:
         holds, violated = compare(self.left, self.relation, self.right)
@@ -192,6 +197,7 @@ class Curve:
             self.note,
             facts,
             _caught(caught_beyond(self.left, self.relation, self.right, self._form)[first:]),
+            self.rounding,
         )
 
     def stronger(self, factor: float) -> Curve:

@@ -19,6 +19,8 @@ from deqcheck.records import measured as ms
 from deqcheck.records.measured import EPS, Measured, measured
 
 RELATIONS = ("<=", ">=", "==", "<", ">")
+# What rounding, and the tolerance of a solver, may make of a zero.
+NOISE = "noise"
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -72,6 +74,15 @@ class Formula:
         nodes = [n for side in self._trees for n in ast.walk(side)]
         called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
         return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
+
+    @cached_property
+    def rounding(self) -> bool:
+        """Whether the right side is nothing but `noise`: then the left side is 0, or has a sign, up
+        to rounding, and how far below the noise it lies depends on the machine."""
+        right = self._trees[1]
+        if isinstance(right, ast.UnaryOp):
+            right = right.operand
+        return isinstance(right, ast.Name) and right.id == NOISE
 
     @cached_property
     def _trees(self) -> tuple[ast.expr, ast.expr]:

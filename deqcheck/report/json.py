@@ -108,6 +108,7 @@ def _judged(judged: Judged) -> dict[str, Any]:
         "ratio": finite(judged.ratio),
         "decision": judged.decision.value,
         "caught": finite(judged.caught),
+        "rounding": judged.rounding,
         "note": judged.note,
     }
     return entry if judged.curve is None else entry | _facts(judged.curve)

@@ -50,7 +50,16 @@ class Check:
     def __call__(self, note: str = "", /, **values: Any) -> Claim:
         left, right = self.formula.sides(values)
         relation = self.formula.relation
-        return Claim(self.name, left, relation, right, self.equation, self.formula.text, note)
+        return Claim(
+            name=self.name,
+            left=left,
+            relation=relation,
+            right=right,
+            equation=self.equation,
+            formula=self.formula.text,
+            note=note,
+            rounding=self.formula.rounding,
+        )
 
     def along(self, run: Trajectory, note: str = "", /, **values: Any) -> Curve:
         """The formula at every recorded step of a run; `k` and `t` are given by the run."""
@@ -72,6 +81,7 @@ class Check:
             note=note,
             decays=self.decays,
             contracts=self.contracts,
+            rounding=self.formula.rounding,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from deqcheck.ci.compare import changes, updated
 
 pytestmark = pytest.mark.usefixtures("inline")
 
+CASES = Path(__file__).parents[2] / "cases"
 CHECK = {"decision": "holds", "slack": 2.0, "slack_error": 1e-9}
 RATE = {"rate_tightness": 0.5, "rate_tightness_error": 1e-9}
 ENTRY = {
@@ -102,6 +104,37 @@ def test_a_number_that_becomes_unknown_is_a_change():
     assert change.sentence.endswith("slack changed: 2 -> unknown")
 
 
+ROUNDING = {"decision": "holds", "rounding": True}
+
+
+def test_where_both_sides_are_rounding_only_the_decision_is_compared():
+    entries = {"relation": "<=", "left": {"value": 1e-16, "error": None}, "rounding": True}
+    entries |= {"decision": "holds", "right": {"value": 1e-12, "error": None}, "ratio": 1e4}
+    assert base._check(entries, "slack") == ROUNDING
+    entries["rounding"] = False
+    assert base._check(entries, "slack")["slack"] == 1e4
+    # Written before the baseline knew of rounding.
+    after = other(conclusions={"bound": ROUNDING})
+    assert changes(ENTRY, after, 1e-4) == ()
+    assert changes(after, after, 1e-4) == ()
+    violated = other(conclusions={"bound": ROUNDING | {"decision": "violated"}})
+    (change,) = changes(after, violated, 1e-4)
+    assert change.sentence == "a/thm1 (corrected): bound: decision changed: holds -> violated"
+    assert updated(ENTRY, after, 1e-4) == after
+
+
+def test_two_computations_of_one_number_are_known_by_their_formula(deqcheck, tmp_path):
+    """Another machine rounds otherwise; the slack of such a check is not kept."""
+    path = tmp_path / "baseline.json"
+    case = CASES / "kawaguchi2021" / "lemmas.yaml"
+    assert deqcheck("ci", case, "--baseline", path, "--update-baseline").exit_code == 0
+    statements = json.loads(path.read_text())["cases"]["lemmas"]["statements"]
+    gradient = statements["kawaguchi2021/gradient (corrected)"]["conclusions"]
+    assert gradient["against central differences [2]"] == ROUNDING
+    assert gradient["against the Kronecker form"] == ROUNDING
+    assert "slack" in statements["kawaguchi2021/D (corrected)"]["conclusions"]["sharper floor"]
+
+
 def test_an_update_writes_only_real_changes():
     noise = other("conclusions", "bound", slack=2.00001)
     assert updated(ENTRY, noise, 1e-4) == ENTRY
@@ -134,6 +167,13 @@ def test_a_second_run_agrees_and_a_second_update_changes_no_byte(deqcheck, agree
     document = json.loads(text)
     assert list(document) == sorted(document)
     assert list(document["cases"]) == ["a", "b"]
+
+
+def test_an_update_says_what_it_wrote(deqcheck, agreed):
+    words, path = agreed
+    done = deqcheck(*words, "--update-baseline")
+    assert done.stderr == f"baseline {path} was written; cases in it: 2\n"
+    assert deqcheck(*words).stderr == ""
 
 
 def test_a_looser_bound_fails_and_an_update_accepts_it(deqcheck, agreed):

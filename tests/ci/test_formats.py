@@ -9,6 +9,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from deqcheck.ci.formats import formats, renderer
+from deqcheck.ci.parts.words import summary
 from deqcheck.ci.records import Change, End, Gate, Reply, Result, Row
 from deqcheck.report.parts.look import Look
 
@@ -102,6 +103,13 @@ def test_markdown_escapes_and_folds(gate):
     assert "<b>" not in text and "\\`x\\`" in text and " \\| " in text
     assert text.index("**worse**") < text.index("<details>") < text.index("deep/down/good")
     assert "- replay: `deqcheck run cases/worse.yaml`" in text
+
+
+def test_the_summary_counts_in_good_grammar(gate):
+    rows = [row("a", 2, "bad case"), row("b", 2, "bad case"), row("c", 4, "numerical failure")]
+    rows += [row("d", 1, "failed"), row("e", 1, "failed")]
+    odd = replace(gate, rows=tuple(rows), missing=())
+    assert summary(odd) == "5 cases: 2 bad cases, 2 failed, 1 numerical failure"
 
 
 def test_a_good_gate_is_short_in_markdown(gate):

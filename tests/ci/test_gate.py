@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +150,30 @@ SENTENCES = {
     ],
     "are both called 'twin': rename one": ["{cases}/z"],
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["ci", "power"])
+@pytest.mark.parametrize("named", [".", "locked"])
+def test_a_folder_that_may_not_be_read_is_named(deqcheck, write, monkeypatch, command, named):
+    cases = write("good")
+    write("locked/hidden")
+    real = os.scandir
+
+    def scandir(path):
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(gate_module, "Pool", None)
+    monkeypatch.setattr(os, "scandir", scandir)
+    done = deqcheck(command, cases / named)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"{cases / 'locked'}: cannot be read: Permission denied\n"
+
+
+def test_power_is_no_gate(deqcheck, tmp_path):
+    done = deqcheck("power", tmp_path)
+    assert (done.exit_code, done.stderr) == (2, f"deqcheck: no case found below {tmp_path}\n")
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)

@@ -11,8 +11,11 @@ from deqcheck.ci.records import End, Reply, Result
 from deqcheck.cli.commands.power import slack
 
 
-def result(name: str, outcome: str, caught: float | None, decision: str = "holds") -> Result:
+def result(
+    name: str, outcome: str, caught: float | None, decision: str = "holds", rounding: bool = False
+) -> Result:
     judged = {"name": "bound", "relation": "<=", "caught": caught, "decision": decision}
+    judged["rounding"] = rounding
     statement = {"id": "a/thm1", "edition": "corrected", "outcome": outcome}
     statement["conclusions"] = [judged]
     return Result(name, name, Reply(End.RAN, facts={"statements": [statement]}))
@@ -37,6 +40,11 @@ def test_a_refuted_check_and_a_sign_have_no_slack():
     assert (power.violated, slack(power)) == (("wrong",), "violated by")
     (power,) = powers([result("sign", "confirmed", None)])
     assert slack(power) == "a sign"
+
+
+def test_what_agrees_up_to_rounding_has_no_slack():
+    (power,) = powers([result("twins", "confirmed", 3303.8, rounding=True)])
+    assert (power.rounding, slack(power)) == (True, "up to rounding")
 
 
 @pytest.mark.usefixtures("inline")

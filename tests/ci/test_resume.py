@@ -15,6 +15,7 @@ import pytest
 
 from deqcheck.ci import gate as gate_module
 from deqcheck.store import Store
+from tests.ci.conftest import Inline
 
 CI = [sys.executable, "-m", "deqcheck", "ci"]
 
@@ -38,11 +39,15 @@ def gone(pid: int) -> bool:
 
 @pytest.fixture
 def start():
-    """Starts the gate; whatever becomes of the test, it is killed."""
+    """Starts the gate; whatever becomes of the test, it is killed.
+
+    It hears an interrupt even if whoever started the tests ignores it (nohup).
+    """
     running: list[subprocess.Popen] = []
 
     def start(*words: object, **more: object) -> subprocess.Popen:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+        pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         running.append(subprocess.Popen([*CI, *map(str, words)], **pipes))
         return running[-1]
 
@@ -155,6 +160,17 @@ def test_a_worker_killed_from_outside_is_the_result_of_its_case(write, start):
     assert gate.returncode == 4
 
 
+@pytest.fixture(params=["heard", "ignored"])
+def interrupts(request):
+    """Whether the tests themselves were started with interrupts ignored."""
+    before = signal.getsignal(signal.SIGINT)
+    if request.param == "ignored":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_it_with_130_and_no_worker(write, start):
     gate = start(write("long", steps=10**6), start_new_session=True)
     until(lambda: children(gate.pid))
@@ -162,5 +178,95 @@ def test_an_interrupt_ends_it_with_130_and_no_worker(write, start):
     time.sleep(1)
     os.killpg(gate.pid, signal.SIGINT)
     out, err = gate.communicate(timeout=30)
-    assert (gate.returncode, out, err) == (130, b"", b"deqcheck: interrupted\n")
+    assert (gate.returncode, err) == (130, b"deqcheck: interrupted\n")
+    assert b"-- long: not finished when the run was interrupted\n" in out
+    assert b"\npartial, interrupted: 1 case: 1 not finished, " in out
     until(lambda: all(gone(pid) for pid in workers))
+
+
+def test_an_interrupt_leaves_what_was_finished(write, tmp_path, start):
+    write("a")
+    cases = write("long", steps=10**6)
+    store, report, baseline = (tmp_path / name for name in ("store", "ci.json", "baseline.json"))
+    words = [cases, "--jobs", "1", "--store", store, "--format", "json", "--output", report]
+    words += ["--baseline", baseline, "--update-baseline"]
+    gate = start(*words, start_new_session=True)
+    until(lambda: store.is_dir() and any(p.suffix == ".json" for p in store.iterdir()))
+    time.sleep(0.5)
+    os.killpg(gate.pid, signal.SIGINT)
+    out, err = gate.communicate(timeout=30)
+    told = f"deqcheck: interrupted\nbaseline {baseline} was not written: the run is partial\n"
+    assert (gate.returncode, out, err.decode()) == (130, b"", told)
+    assert not baseline.exists()
+    document = json.loads(report.read_text())
+    assert {c["id"]: c["result"] for c in document["cases"]} == {"a": "ok"}
+    assert (document["partial"], document["unfinished"]) == (True, ["long"])
+    assert document["exit_code"] == 130
+
+
+class Stopped:
+    """In place of the workers: Ctrl-C after the first case."""
+
+    def __init__(self, jobs: int, timeout: float | None = None):
+        self.inner = Inline(jobs, timeout)
+
+    def judge_all(self, cases, done):
+        self.inner.judge_all(cases[:1], done)
+        raise KeyboardInterrupt
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    monkeypatch.setattr(gate_module, "Pool", Stopped)
+
+
+@pytest.mark.parametrize("form", ["table", "junit", "markdown"])
+def test_every_format_tells_what_is_missing_from_a_partial_run(
+    deqcheck, write, tmp_path, stopped, form
+):
+    write("a")
+    done = deqcheck("ci", write("b", seed=1), "--format", form)
+    assert (done.exit_code, done.stderr) == (130, "deqcheck: interrupted\n")
+    assert "b: not finished when the run was interrupted" in done.stdout
+    marks = {
+        "table": "partial, interrupted: 2 cases: 1 ok, 1 not finished",
+        "junit": 'name="partial" value="true"',
+        "markdown": "### ⚠️ deqcheck: partial, interrupted: 2 cases: 1 ok, 1 not finished",
+    }
+    assert marks[form] in done.stdout
+    if form == "junit":
+        assert 'tests="2" failures="0" errors="0" skipped="1"' in done.stdout
+
+
+def test_an_unfinished_case_is_not_missing_from_the_baseline(
+    deqcheck, write, tmp_path, monkeypatch
+):
+    write("a")
+    words = ("ci", write("b", seed=1), "--baseline", tmp_path / "baseline.json")
+    monkeypatch.setattr(gate_module, "Pool", Inline)
+    assert deqcheck(*words, "--update-baseline").exit_code == 0
+    before = (tmp_path / "baseline.json").read_text()
+    monkeypatch.setattr(gate_module, "Pool", Stopped)
+    done = deqcheck(*words, "--format", "json")
+    assert done.exit_code == 130
+    assert json.loads(done.stdout)["missing"] == []
+    assert deqcheck(*words, "--update-baseline").exit_code == 130
+    assert (tmp_path / "baseline.json").read_text() == before
+
+
+def test_an_interrupt_after_the_last_case_loses_nothing(deqcheck, write, stopped):
+    done = deqcheck("ci", write("a"))
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "1 case: 1 ok" in done.stdout
+
+
+def test_an_interrupted_power_table_is_marked(deqcheck, write, stopped):
+    write("a")
+    cases = write("b", seed=1)
+    table = deqcheck("power", cases)
+    assert (table.exit_code, table.stderr) == (130, "deqcheck: interrupted\n")
+    assert "each step contracts the gap" in table.stdout
+    assert table.stdout.endswith("partial, interrupted; not finished: b\n")
+    document = json.loads(deqcheck("power", cases, "--format", "json").stdout)
+    assert (document["partial"], document["unfinished"]) == (True, ["b"])
+    assert document["checks"]

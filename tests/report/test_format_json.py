@@ -56,6 +56,7 @@ def test_a_statement_has_both_parts_and_a_curve_its_facts():
         "ratio",
         "decision",
         "caught",
+        "rounding",
         "note",
     }
     assert set(hypothesis) == claim

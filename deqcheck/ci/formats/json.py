@@ -20,10 +20,17 @@ def render(gate: Gate, look: Look) -> str:
             "schema": SCHEMA,
             "environment": dict(gate.environment),
             "exit_code": gate.exit_code,
-            "summary": {"cases": len(gate.rows), **gate.count(), "missing": len(gate.missing)},
+            "partial": gate.partial,
+            "summary": {
+                "cases": len(gate.rows),
+                **gate.count(),
+                "missing": len(gate.missing),
+                "unfinished": len(gate.unfinished),
+            },
             "baseline": gate.baseline,
             "missing": list(gate.missing),
             "skipped": list(gate.skipped),
+            "unfinished": list(gate.unfinished),
             "seconds": round(gate.seconds, 3),
             "cases": [_case(row) for row in gate.rows],
         }

@@ -1,11 +1,12 @@
-"""JUnit XML: one suite, one test case for each case; YAML files that are no cases are skipped."""
+"""JUnit XML: one suite, one test case for each case. YAML files that are no cases are skipped, and
+so are cases that an interrupt left unfinished."""
 
 from __future__ import annotations
 
 import re
 from xml.etree import ElementTree as Xml
 
-from deqcheck.ci.parts.words import missing, outcomes, replay
+from deqcheck.ci.parts.words import missing, outcomes, replay, unfinished
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.parts.look import Look
 
@@ -19,12 +20,13 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def render(gate: Gate, look: Look) -> str:
     failures = sum(row.exit_code in FAILURES for row in gate.rows) + len(gate.missing)
     errors = sum(not row.ok and row.exit_code not in FAILURES for row in gate.rows)
+    skipped = len(gate.skipped) + len(gate.unfinished)
     counts = {
         "name": SUITE,
-        "tests": str(len(gate.rows) + len(gate.missing) + len(gate.skipped)),
+        "tests": str(len(gate.rows) + len(gate.missing) + skipped),
         "failures": str(failures),
         "errors": str(errors),
-        "skipped": str(len(gate.skipped)),
+        "skipped": str(skipped),
         "time": f"{gate.seconds:.3f}",
     }
     root = Xml.Element("testsuites", counts)
@@ -32,10 +34,14 @@ def render(gate: Gate, look: Look) -> str:
     properties = Xml.SubElement(suite, "properties")
     for name, value in sorted(gate.environment.items()):
         Xml.SubElement(properties, "property", name=name, value=_clean(str(value)))
+    if gate.partial:
+        Xml.SubElement(properties, "property", name="partial", value="true")
     for row in gate.rows:
         _row(suite, row)
     for name in gate.missing:
         _outcome(_case(suite, name), "failure", "missing", missing(name))
+    for name in gate.unfinished:
+        _outcome(_case(suite, name), "skipped", "", unfinished(name))
     for path in gate.skipped:
         _outcome(_case(suite, path), "skipped", "", "no key `deqcheck`")
     Xml.indent(root, " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
-from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary
+from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary, unfinished
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.parts.look import Look
 
@@ -27,9 +27,11 @@ def render(gate: Gate, look: Look) -> str:
 
 
 def _above(gate: Gate) -> Iterator[str]:
-    mark = "❌" if gate.exit_code else "✅"
-    yield f"### {mark} deqcheck: {summary(gate)}"
     bad = [row for row in gate.rows if not row.ok]
+    mark = "❌" if gate.exit_code else "✅"
+    if gate.partial and not bad and not gate.missing:
+        mark = "⚠️"
+    yield f"### {mark} deqcheck: {summary(gate)}"
     if bad:
         yield ""
         yield from _table(bad)
@@ -41,6 +43,9 @@ def _above(gate: Gate) -> Iterator[str]:
     if gate.missing:
         yield ""
         yield from (f"- {_escaped(missing(name))}" for name in gate.missing)
+    if gate.unfinished:
+        yield ""
+        yield from (f"- {_escaped(unfinished(name))}" for name in gate.unfinished)
     if gate.skipped:
         yield ""
         yield _escaped(skipped(gate))

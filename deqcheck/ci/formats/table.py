@@ -8,12 +8,12 @@ from dataclasses import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary
+from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary, unfinished
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.parts.console import ENDLESS, paper
 from deqcheck.report.parts.look import Look
 
-GOOD, BAD = "green", "bold red"
+GOOD, BAD, OPEN = "green", "bold red", "yellow"
 
 
 def render(gate: Gate, look: Look) -> str:
@@ -25,6 +25,8 @@ def _lines(gate: Gate) -> Iterator[RenderableType]:
         yield from _row(row)
     for name in gate.missing:
         yield Text.assemble(("MISSING", BAD), f" {missing(name)}")
+    for name in gate.unfinished:
+        yield Text.assemble(("--", OPEN), f" {unfinished(name)}")
     yield Text("")
     yield Text.assemble((summary(gate), BAD if gate.exit_code else GOOD), f", {gate.seconds:.1f} s")
     if gate.skipped:

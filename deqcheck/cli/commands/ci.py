@@ -14,7 +14,7 @@ from deqcheck.ci import baseline as base
 from deqcheck.ci.discover import discover
 from deqcheck.ci.formats import formats, renderer
 from deqcheck.ci.gate import agreed, hold
-from deqcheck.ci.records import Gate, GateError
+from deqcheck.ci.records import Gate, GateError, NoCase
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import output_options
@@ -57,16 +57,21 @@ def command(
     A PATH is a case file, or a folder: every YAML file below it with a key `deqcheck` is a case.
     A crash, a time-out or a bad file is the result of its case and does not stop the others.
     Exit codes: those of `deqcheck run`, the gravest of all cases; a deviation from the baseline
-    counts as 1, a time-out as 4.
+    counts as 1, a time-out as 4. Interrupted (130), it reports the cases that were finished.
     """
     destination = Destination(output, inputs=paths)
     with plan.runner() as runner:
         old = _baseline(file, update)
         known = None if update else old
-        discovery = discover(paths, every=strict)
+        try:
+            discovery = discover(paths, every=strict)
+        except NoCase as none:
+            raise GateError(f"{none}: a gate that checks nothing fails") from None
         gate = hold(runner, discovery, exit_code, gravest, known, strict)
     gate = replace(gate, baseline=None if file is None else file.as_posix())
     destination.write(renderer(form)(gate, destination.look))
+    if gate.partial:
+        click.echo("deqcheck: interrupted", err=True)
     if update and file is not None and old is not None:
         _write(file, gate, old)
     ctx.exit(gate.exit_code)
@@ -91,7 +96,12 @@ def _baseline(file: Path | None, update: bool) -> base.Baseline | None:
 
 
 def _write(file: Path, gate: Gate, old: base.Baseline) -> None:
+    if gate.partial:
+        click.echo(f"baseline {file} was not written: the run is partial", err=True)
+        return
+    new = agreed(gate, old)
     try:
-        atomic.replace(Path(os.path.realpath(file)), base.text(agreed(gate, old)))
+        atomic.replace(Path(os.path.realpath(file)), base.text(new))
     except OSError as error:
         raise Complaint(f"cannot write {file}: {error.strerror}; it is as it was") from None
+    click.echo(f"baseline {file} was written; cases in it: {len(new.cases)}", err=True)

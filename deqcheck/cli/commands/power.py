@@ -12,9 +12,9 @@ from rich.text import Text
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
-from deqcheck.ci.records import Result
+from deqcheck.ci.records import Interrupted, Result
 from deqcheck.cli import embedded
-from deqcheck.cli.errors import NUMERICAL
+from deqcheck.cli.errors import INTERRUPTED, NUMERICAL
 from deqcheck.cli.exit_code import gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
@@ -47,8 +47,12 @@ def command(
     those in a folder `slow` left out.
     """
     destination = Destination(output, inputs=paths)
+    unfinished: tuple[str, ...] = ()
     with plan.runner() as runner:
-        results = runner.results(discover(paths).cases if paths else _embedded())
+        try:
+            results = runner.results(discover(paths).cases if paths else _embedded())
+        except Interrupted as stop:
+            results, unfinished = stop.results, stop.unfinished
     lost = [result for result in results if result.reply.facts is None]
     for result in lost:
         click.echo(f"{result.path}: {result.reply.end.value}: {result.reply.sentence}", err=True)
@@ -56,7 +60,11 @@ def command(
     for sentence in failed:
         click.echo(sentence, err=True)
     found = powers(results)
-    destination.write(_json(found) if form == "json" else _table(found, destination.look))
+    render = _json if form == "json" else _table
+    destination.write(render(found, unfinished, destination.look))
+    if unfinished:
+        click.echo("deqcheck: interrupted", err=True)
+        ctx.exit(INTERRUPTED)
     ctx.exit(gravest([*(CODES[result.reply.end] for result in lost), *(NUMERICAL for _ in failed)]))
 
 
@@ -73,11 +81,18 @@ def _embedded() -> list[Found]:
     return [case for case in discover([embedded.folder()]).cases if not embedded.slow(case.id)]
 
 
-def _json(found: Sequence[Power]) -> str:
-    return dumps({"schema": SCHEMA, "checks": [asdict(power) for power in found]})
+def _json(found: Sequence[Power], unfinished: Sequence[str], look: Look) -> str:
+    return dumps(
+        {
+            "schema": SCHEMA,
+            "partial": bool(unfinished),
+            "unfinished": list(unfinished),
+            "checks": [asdict(power) for power in found],
+        }
+    )
 
 
-def _table(found: Sequence[Power], look: Look) -> str:
+def _table(found: Sequence[Power], unfinished: Sequence[str], look: Look) -> str:
     """A heading for each statement; every check is one line, however long."""
     wide = max((len(power.check) for power in found), default=0)
     lines: list[Text] = []
@@ -88,13 +103,17 @@ def _table(found: Sequence[Power], look: Look) -> str:
             lines.append(Text(title, "bold"))
         case = ", ".join(power.violated) or power.case or ""
         lines.append(Text(f"  {slack(power):>15}  {power.check:<{wide}}  {case}"))
+    if unfinished:
+        lines.append(Text(f"partial, interrupted; not finished: {', '.join(unfinished)}"))
     return paper(lines, replace(look, width=ENDLESS))
 
 
 def slack(power: Power) -> str:
-    """`1.002x`; an identity is told by its accuracy."""
+    """`1.002x`; an identity is told by its accuracy, unless rounding is all that it grants."""
     if power.violated:
         return "violated by"
+    if power.rounding:
+        return "up to rounding"
     if power.caught is None:
         return "a sign"
     if power.relation == "==":

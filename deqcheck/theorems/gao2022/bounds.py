@@ -134,7 +134,7 @@ class StaysClose(TrainedNetwork):
     bounded_a = Check("|A| stays bounded", "norm_A <= lambda2", "(i)")
     bounded_b = Check("|b| stays bounded", "norm_b <= lambda3", "(i)")
     regular = Check("the features stay independent", "sigma_min_Z >= alpha0/2", "(ii)")
-    optimal = Check("the loss stays zero (up to underflow)", "gap <= 1e-300", "(iii)")
+    optimal = Check("the loss stays zero (up to underflow)", "gap <= noise", "(iii)")
     rate: ClassVar[Check]
 
     def notes(self, p: Problem) -> Iterable[str]:
@@ -144,7 +144,7 @@ class StaysClose(TrainedNetwork):
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         yield from self.stays_close(p, run)
         if p.start.residual.high == 0:
-            yield self.optimal.along(run, gap=run.gap)
+            yield self.optimal.along(run, gap=run.gap, noise=1e-300)
             return
         known = {"alpha0": p.start.sigma_min_Z, "step": p.step, "gap": run.gap}
         asked = {name: known[name] for name in self.rate.formula.names & known.keys()}

@@ -34,7 +34,7 @@ class Lemma41(OffKinks):
     moves = Check(
         f"d yhat/dt = -H r, projected (worst of {PROJECTIONS})", "minus_uHr == u_dyhat", "(10)"
     )
-    dense = Check("H by Hadamard products and densely", "distance_H <= radius_H", "(11)-(13)")
+    dense = Check("H by Hadamard products and densely", "distance_H <= noise", "(11)-(13)")
     semidefinite = Check("H is positive semi-definite", "lambda_min_H >= 0", "Lemma 4.1")
     speed = Check("the loss falls with r^T H r", "gradient^2 == rHr", "Lemma 4.1")
     remark = Check("the remark, twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "Lemma 4.1")
@@ -46,7 +46,7 @@ class Lemma41(OffKinks):
         if oracle.affordable(state):
             distance = float(np.linalg.norm(oracle.dense(state).H - H))
             condition = ((1 + state.gamma0.high) / (1 - state.gamma0.high)) ** 2
-            yield self.dense(distance_H=distance, radius_H=radius * (1 + condition))
+            yield self.dense(distance_H=distance, noise=radius * (1 + condition))
         yield self.semidefinite(lambda_min_H=state.lambda_min_H)
         r = state.r
         spread = 2 * float(np.linalg.norm(H)) * float(np.linalg.norm(r)) * state.r_radius

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.dynamics.trajectory import Trajectory
-from deqcheck.linalg.minimax import Optimum, minimise_largest
+from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
@@ -32,6 +32,8 @@ RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in 
 BOX = (-35.0, 35.0)
 # Stands for log 0 where a right side vanishes.
 NOTHING = -700.0
+# The radii are chosen among all whose worst ratio is so near to the smallest (as a logarithm).
+ROOM = 1e-4
 
 
 def row(name: str, right: str, equation: str, power: int = 2) -> Check:
@@ -94,7 +96,8 @@ class WithRadii(Independent):
         return {"worst_ratio": Measured(self.worst_ratio(p), 0.0)}
 
     def worst_ratio(self, p: Problem) -> float:
-        """The largest right/left of the rows: at most 1 where the condition holds."""
+        """The largest right/left of the rows: at most 1 where the condition holds. With the radii
+        of the search it is the smallest possible one, times 1 + ROOM at most."""
         values = numbers(self.values(p))
         return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.room_for_skew))))
 
@@ -134,7 +137,11 @@ class WithRadii(Independent):
         here = float(ratios(start).max())
         if not len(start) or here <= NOTHING:
             return Optimum(start, here)
-        return minimise_largest(ratios, start, BOX)
+        best = minimise_largest(ratios, start, BOX)
+        # Far below |U(0)| and the like a radius changes nothing, and where A(0) = 0 that of A
+        # cancels in its own row: many radii are as good as the best. What holds goes on holding.
+        room = ROOM if best.value > 0 else min(ROOM, -best.value / 2)
+        return nearest(ratios, best, start, BOX, room)
 
 
 class Within(WithRadii):

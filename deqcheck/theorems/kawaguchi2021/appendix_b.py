@@ -40,7 +40,7 @@ class AppendixB(Statement):
     )
 
     one_output = Check("one output", "my == 1", "Appendix B")
-    step = Check("the step is -r^T U^-1", "deviation <= allowed", "(37)")
+    step = Check("the step is -r^T U^-1", "deviation <= noise", "(37)")
     rest = Check("the rest stays bounded as gamma -> 1", "rest_nearer <= 2*rest", "Appendix B")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
@@ -55,7 +55,7 @@ class AppendixB(Statement):
         relative = 64 * EPS * p.model.m * state.measure("cond1_U").value
         yield self.step(
             deviation=float(np.linalg.norm(off)),
-            allowed=relative * float(np.linalg.norm(region.v)),
+            noise=relative * float(np.linalg.norm(region.v)),
         )
         r = r / float(np.linalg.norm(r))
         far, near = (_rest(state.S, r, g, self.printed) for g in GAMMAS)

@@ -34,8 +34,8 @@ class Gradient(Statement):
         "vec of the matrix), and A.1.4 writes n x n for a matrix that is m x m."
     )
 
-    explicit = Check("against the Kronecker form", "deviation <= allowed", "(17), (21), (22)")
-    differences = Check("against central differences", "deviation <= allowed", "(21), (22)")
+    explicit = Check("against the Kronecker form", "deviation <= noise", "(17), (21), (22)")
+    differences = Check("against central differences", "deviation <= noise", "(21), (22)")
     energy = Check("squared norm of the gradient", "gradient^2 == q_D_q", "(24)")
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
@@ -44,10 +44,10 @@ class Gradient(Statement):
         for agreement in gradcheck(p):
             name = agreement.parameter
             yield self.explicit(
-                name, deviation=agreement.explicit, allowed=agreement.tolerance_explicit
+                name, deviation=agreement.explicit, noise=agreement.tolerance_explicit
             )
             yield self.differences(
-                name, deviation=agreement.differences, allowed=agreement.tolerance_differences
+                name, deviation=agreement.differences, noise=agreement.tolerance_differences
             )
         q = vec(state.Q)
         form = float(q @ dense_D(state) @ q)

@@ -33,7 +33,7 @@ class Metric(Statement):
     models = ("delm",)
     dynamics = (STATIC,)
 
-    velocity = Check("velocity of Z along the flow", "deviation <= allowed", "(26)")
+    velocity = Check("velocity of Z along the flow", "deviation <= noise", "(26)")
     dense = Check("factorised against dense", "lambda_min_D == lambda_min_dense", "(8)")
     printed_floor = Check("printed floor", "lambda_min_D >= 1/(m*(1+gamma)^2)", "(33)")
     sharp_floor = Check(
@@ -54,7 +54,7 @@ class Metric(Statement):
             moved, radius = velocity(p, state)
             yield self.velocity(
                 deviation=float(np.linalg.norm(moved - claimed)),
-                allowed=radius + oracle / float(spectrum[-1]) * float(np.linalg.norm(claimed)),
+                noise=radius + oracle / float(spectrum[-1]) * float(np.linalg.norm(claimed)),
             )
             yield self.dense(lambda_min_D=smallest, lambda_min_dense=dense)
         yield self.printed_floor(lambda_min_D=smallest, m=m, gamma=g)

@@ -80,11 +80,11 @@ class Theorem2(Statement):
     one_output = Check("one output", "my == 1", "Theorem 2")
     smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
     metric = Check("G is positive definite", "lambda_min_G > 0", "Theorem 2")
-    stationary = Check("stationary with multiplier 1/(2 delta)", "residual <= allowed", "Theorem 2")
+    stationary = Check("stationary with multiplier 1/(2 delta)", "residual <= noise", "Theorem 2")
     minimal = Check(
         f"not worse than {DRAWS} feasible points", "best_drawn >= attained", "Theorem 2"
     )
-    outputs = Check("velocity of the outputs", "deviation <= allowed", "Theorem 2")
+    outputs = Check("velocity of the outputs", "deviation <= noise", "Theorem 2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.one_output(my=p.model.my)
@@ -100,7 +100,7 @@ class Theorem2(Statement):
         size = float(np.linalg.norm(region.G))
         yield self.metric(lambda_min_G=symmetric_eigenvalues(region.G, relative * size)[0])
         residual, scale = region.stationarity()
-        yield self.stationary(residual=residual, allowed=relative * scale)
+        yield self.stationary(residual=residual, noise=relative * scale)
         attained, best = region.value(region.v), _best_drawn(region, p.seed)
         yield self.minimal(
             best_drawn=Measured(best, relative * abs(best)),
@@ -111,7 +111,7 @@ class Theorem2(Statement):
         moved, radius = velocity(p, state)
         yield self.outputs(
             deviation=float(np.linalg.norm(moved[0] @ Phi - claimed)),
-            allowed=radius * float(np.linalg.norm(Phi)) + relative * float(np.linalg.norm(claimed)),
+            noise=radius * float(np.linalg.norm(Phi)) + relative * float(np.linalg.norm(claimed)),
         )
 
 

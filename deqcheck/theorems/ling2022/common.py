@@ -19,7 +19,7 @@ CONTRACTIVE = Check("the equilibrium map contracts", "norm_W < 1", "section 2.2"
 NO_KINK = Check("no pre-activation is zero", "kink_margin > 0", "section 2.2")
 GIVEN = Check("the case gives sigma_w2", "given == 1", "Assumption 1")
 BELOW = Check("sigma_w^2 below 1/8", "sigma_w2 < 1/8", "Assumption 1")
-RADIUS = Check("the samples have norm sqrt(d)", "deviation <= 1e-12", "Assumption 2")
+RADIUS = Check("the samples have norm sqrt(d)", "deviation <= noise", "Assumption 2")
 DISTINCT = Check("no two samples agree", "distance > 0", "Assumption 2")
 
 
@@ -39,7 +39,7 @@ def population(p: Problem, below: bool = True) -> Iterable[Claim]:
         return
     if below:
         yield BELOW(sigma_w2=kernel.s2)
-    yield RADIUS(deviation=kernel.deviation)
+    yield RADIUS(deviation=kernel.deviation, noise=1e-12)
     distance, i, j = kernel.closest
     yield DISTINCT(f"samples {i + 1} and {j + 1} are closest", distance=distance)
 
