@@ -84,6 +84,7 @@ def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
     try:
         model = case.model.build({**data, **optional}, case.loss)
     except FAILURES:
+        # A LinAlgError is a ValueError, too.
         raise
     except ValueError as error:
         raise Refusal("model", str(error)) from None

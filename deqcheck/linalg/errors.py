@@ -21,9 +21,12 @@ SMALL, UNTOUCHED = float(np.sqrt(np.finfo(float).tiny)), 1e-100
 def length(a: np.ndarray) -> float:
     """Frobenius norm, and no less than that where squares underflow."""
     norm = math.sqrt(np.vdot(a, a))
-    if norm > UNTOUCHED or not a.any():
-        return norm
-    return norm + SMALL * math.sqrt(a.size)
+    return norm + _hidden(norm, a)
+
+
+def _hidden(norm: float, a: np.ndarray) -> float:
+    """How much larger the norm may be because squares underflowed."""
+    return 0.0 if norm > UNTOUCHED or not a.any() else SMALL * math.sqrt(a.size)
 
 
 def rounding(length: int, scale: float, factor: float = 4.0) -> float:
@@ -40,7 +43,7 @@ def sum_of_squares(a: np.ndarray, radius: float = 0.0) -> Measured:
 
 def frobenius(a: np.ndarray, radius: float = 0.0) -> Measured:
     value = float(np.linalg.norm(a))
-    return Measured(value, radius + rounding(1, value) + (length(a) - value))
+    return Measured(value, radius + rounding(1, value) + _hidden(value, a))
 
 
 def lapack(shape: tuple[int, ...], size: float) -> float:

@@ -99,6 +99,7 @@ def nearest(
             options={"maxiter": 500, "ftol": 1e-15},
         )
         value = float(np.max(f(found.x)))
+    # SLSQP keeps to constraints up to a small part of their unit, which is the room.
     return Optimum(found.x, value) if value <= best.value + 1.01 * room else best
 
 

@@ -110,7 +110,7 @@ class LinearResNetState:
 
     @cached_property
     def _outer(self) -> Evaluation:
-        return self.model.outer.evaluate(self.P, float(np.linalg.norm(self.P)), self.P_radius)
+        return self.model.outer.evaluate(self.P, errors.length(self.P), self.P_radius)
 
     @cached_property
     def objective(self) -> Objective:

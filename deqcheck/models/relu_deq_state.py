@@ -41,10 +41,8 @@ class ReluDeqState(ReluState):
 
     def _solved(self, C: np.ndarray) -> Equilibrium:
         W = self.theta["W"]
-        if not np.isfinite(W).all():
-            raise NotCertified("W is not finite")
         q = self.model.memory.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
-        found: Certificate | None = Contraction(q) if q < 1 else well_posed.certificate(W)
+        found: Certificate | None = Contraction(q) if q < 1 else _without_contraction(W)
         if found is None:
             raise _unknown(W, C, self.q.value)
         if isinstance(found, Monotone):
@@ -145,6 +143,12 @@ _MEASURES: dict[str, Callable[[Any], Measured]] = {
 
 def _at_best_delta(name: str) -> Callable[[Any], Measured]:
     return lambda s: s.condition.at(s.condition.best)[name]
+
+
+def _without_contraction(W: np.ndarray) -> Certificate | None:
+    if not np.isfinite(W).all():
+        raise NotCertified("W is not finite")
+    return well_posed.certificate(W)
 
 
 def _unknown(W: np.ndarray, C: np.ndarray, q: float) -> NoEquilibrium:

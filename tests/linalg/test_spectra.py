@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from deqcheck.linalg.errors import norm2
+from deqcheck.linalg.errors import frobenius, norm2
 from deqcheck.linalg.spectra import Factored, exact_rank
 from deqcheck.losses.square import Square
 
@@ -56,3 +56,11 @@ def test_the_norm_of_small_matrices_lies_inside_its_bar() -> None:
             truth = max(mp.svd_r(mp.matrix(a.tolist()), compute_uv=False))
             found = norm2(a)
             assert abs(found.value - truth) <= found.error
+
+
+def test_a_norm_that_overflows_or_underflows_has_a_bar_for_it() -> None:
+    with np.errstate(over="ignore"):
+        large, small = frobenius(np.full(3, 1e200)), frobenius(np.full(3, 1e-200))
+    assert large.value == large.error == np.inf
+    assert small.value == 0 and small.high >= 1e-200 * 3**0.5
+    assert frobenius(np.zeros(3)).error == 0
