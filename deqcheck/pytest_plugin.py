@@ -74,12 +74,10 @@ class CaseItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if not isinstance(excinfo.value, CaseFailed):
             return super().repr_failure(excinfo, style)
-        from deqcheck.ci.parts.words import replay
-
         row = excinfo.value.row
         remarks = (f"note: {remark}" for remark in row.remarks)
         title = f"{row.word}: {row.result.title or row.result.path}"
-        return "\n".join((title, *row.troubles, *remarks, f"replay: {replay(row)}"))
+        return "\n".join((title, *row.troubles, *remarks, f"replay: {row.result.replay}"))
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"case {self.name}"

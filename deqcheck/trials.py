@@ -31,11 +31,13 @@ Done = Callable[[int, int], None]
 def tally(
     s: Frequency,
     p: Problem,
-    resolved: Mapping[str, Any],
     store: Store | None = None,
     done: Done = lambda finished, total: None,
 ) -> Results:
-    """The result of every seed, in order."""
+    """The result of every seed, in order. What cannot be told from other problems is not kept."""
+    if p.origin is None:
+        store = None
+    resolved = {} if store is None or p.origin is None else p.origin.resolved
     batches = [range(i, min(i + BATCH, s.seeds)) for i in range(0, s.seeds, BATCH)]
     keys = [_key(s, resolved, batch) for batch in batches]
     found: dict[int, Results] = {}
@@ -91,10 +93,11 @@ def _in_processes(
     from multiprocessing import get_context
 
     workers = min(os.cpu_count() or 1, len(missing))
+    # A copy of the problem: what was computed lazily stays here.
+    task = (s, replace(p, origin=None))
     with (
         threads.one_in_children(),
-        # A copy of the problem: what was computed lazily stays here.
-        ProcessPoolExecutor(workers, get_context("spawn"), _remember, (s, replace(p))) as pool,
+        ProcessPoolExecutor(workers, get_context("spawn"), _remember, task) as pool,
     ):
         futures = {pool.submit(_remembered, batches[i]): i for i in missing}
         try:

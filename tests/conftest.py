@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -84,22 +83,6 @@ def monotone_problem(
     return Problem(model, drawn, train)
 
 
-def bare_case(**more: Any) -> SimpleNamespace:
-    """A case without a file, for problems built in a test."""
-    fields = {
-        "full_title": "",
-        "full_name": "test",
-        "member": None,
-        "digest": "",
-        "resolved": {},
-        "expect": {},
-        "theorems": None,
-        "constants": {},
-        "editions": ("corrected",),
-    }
-    return SimpleNamespace(**{**fields, **more})
-
-
 @pytest.fixture
 def delm() -> Callable[..., Problem]:
     return delm_problem
@@ -113,11 +96,6 @@ def implicit() -> Callable[..., Problem]:
 @pytest.fixture
 def monotone() -> Callable[..., Problem]:
     return monotone_problem
-
-
-@pytest.fixture
-def case() -> Callable[..., SimpleNamespace]:
-    return bare_case
 
 
 @pytest.fixture(scope="session")

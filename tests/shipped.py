@@ -9,11 +9,10 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-from deqcheck.case import Case
+from deqcheck.case import Case, embedded
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.gate import Runner, stated_in
 from deqcheck.ci.records import Result
-from deqcheck.cli import embedded
 from deqcheck.cli.running import cores
 from deqcheck.environment import source
 from deqcheck.store import Store

@@ -15,9 +15,8 @@ from .shipped import stated
 def test_a_case_comes_out_as_expected(name: str, shipped: dict[str, Result]) -> None:
     row = judge(shipped[name], exit_code, None)
     assert row.ok, row.troubles
-    expect = row.result.expect or {}
+    expect = row.result.expect
     # Without an equilibrium there is nothing to judge, and the case must say so.
     assert row.statements or "status" in expect
     for statement in row.statements:
-        expected = expect[statement["id"]]
-        assert isinstance(expected, str) or statement["edition"] in expected
+        assert expect.of(statement["id"], statement["edition"]) is not None

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deqcheck import engine
-from deqcheck.case import build_problem
 from deqcheck.ci.power import Power, powers
 from deqcheck.ci.records import Result
+from deqcheck.dynamics.recorder import silent
+from deqcheck.judging import catalogue, choose, train
+from deqcheck.judging.verdicts import Drawing, verdict
 from deqcheck.records.claim import Claim, Curve, Decision, Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, outcome_of
@@ -25,7 +26,7 @@ from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Cite, Stat
 
 from .shipped import stated
 
-STATEMENTS = engine.statements()
+STATEMENTS = list(catalogue().values())
 STATUSES = {"sound", "typo", "unproven", "false", "vacuous"}
 WRONG = {"false", "vacuous"}
 # How a case says that a statement is wrong as printed.
@@ -119,8 +120,7 @@ def test_a_wrong_statement_has_a_counterexample(s: type[Statement], shipped: Shi
         return
     saying = []
     for result, statement in verdicts(shipped, s.id):
-        expected = (result.expect or {}).get(s.id)
-        said = expected.get(PRINTED) if isinstance(expected, Mapping) else expected
+        said = result.expect.of(s.id, PRINTED)
         if statement["edition"] == PRINTED and said == statement["outcome"] in SAID:
             saying.append(result.id)
     assert saying
@@ -164,18 +164,13 @@ class Claims:
 
     def _run(self, name: str) -> Made:
         found: Made = {}
-        real = engine._judge
-
-        def judge(s: Statement, *rest: Any) -> Any:
+        p = stated()[name].problem()
+        asked = choose(stated()[name].question, p)
+        run = train(p, asked, silent) if p.train else None
+        for s in asked:
             self._current.clear()
-            verdict = real(s, *rest)
+            verdict(s, p, run, Drawing())
             found[s.id, s.edition] = list(self._current)
-            return verdict
-
-        case = stated()[name]
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(engine, "_judge", judge)
-            engine.run(case, build_problem(case))
         return found
 
 

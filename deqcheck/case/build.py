@@ -11,6 +11,7 @@ import numpy as np
 
 from deqcheck.case.errors import located
 from deqcheck.case.read import Case
+from deqcheck.case.schema import CaseFile
 from deqcheck.case.shapes import Sizes, Symbols
 from deqcheck.fields import Refusal, below, refuse, unknown
 from deqcheck.given import MOST_ENTRIES, Given
@@ -25,26 +26,28 @@ def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> Prob
 
     `scales` are further factors on the arrays, beside those of the case.
     """
+    stated, source = case.stated, case.source
     if scales:
-        both = {name: f * case.rescale.get(name, 1.0) for name, f in scales.items()}
-        case = replace(case, rescale={**case.rescale, **both})
+        both = {name: f * stated.rescale.get(name, 1.0) for name, f in scales.items()}
+        stated = replace(stated, rescale={**stated.rescale, **both})
     try:
         with in_range():
-            problem = _problem(case)
-            if case.compare is None:
+            problem = replace(_problem(stated), origin=case)
+            if stated.compare is None:
                 return problem
             with below("compare"):
-                return replace(problem, companion=_problem(_companion(case)))
+                return replace(problem, companion=_problem(_companion(stated)))
     except Refusal as refusal:
-        raise located(case.name, case.lines, refusal.problems) from None
+        raise located(source.name, source.lines, refusal.problems) from None
     except MemoryError:
         sentence = "the arrays of this case do not fit into memory"
-        raise located(case.name, case.lines, [("data", sentence)]) from None
+        raise located(source.name, source.lines, [("data", sentence)]) from None
 
 
-def _companion(case: Case) -> Case:
+def _companion(case: CaseFile) -> CaseFile:
     """The model of `compare` on the same data."""
     other = case.compare
+    assert other is not None
     loss = case.loss
     if loss.kind not in other.model.losses:
         raise Refusal("model", f"{other.model.kind!r} has no theory for the loss {loss.kind!r}")
@@ -52,7 +55,7 @@ def _companion(case: Case) -> Case:
     return replace(case, model=other.model, init=other.init, train=other.train, rescale=shared)
 
 
-def _problem(case: Case) -> Problem:
+def _problem(case: CaseFile) -> Problem:
     from deqcheck.models.problem import Problem
 
     model, theta0 = _build(case)
@@ -60,13 +63,12 @@ def _problem(case: Case) -> Problem:
         model=model,
         theta0=theta0,
         train=case.train,
-        constants=case.constants,
         seed=case.seed,
-        record_points=case.record_points,
+        record_points=case.record.points,
     )
 
 
-def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
+def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray]]:
     sizes = Sizes()
     # Where a large scale overflows, the check that every entry is finite says so.
     with below("data"):
@@ -92,7 +94,7 @@ def _build(case: Case) -> tuple[Any, dict[str, np.ndarray]]:
     return model, theta0
 
 
-def _rescale(case: Case, *groups: dict[str, np.ndarray]) -> None:
+def _rescale(case: CaseFile, *groups: dict[str, np.ndarray]) -> None:
     known = [name for group in groups for name in group]
     refuse(
         (f"rescale.{name}", unknown("the model has no array", name, known))
@@ -110,12 +112,12 @@ def _rescale(case: Case, *groups: dict[str, np.ndarray]) -> None:
     )
 
 
-def _optional(case: Case) -> Mapping[str, Symbols]:
+def _optional(case: CaseFile) -> Mapping[str, Symbols]:
     """Arrays that an initialisation may bring; zero where it does not."""
     return getattr(case.model, "optional", {})
 
 
-def _parameters(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
+def _parameters(case: CaseFile, sizes: Sizes) -> dict[str, np.ndarray]:
     symbols = {**case.model.parameters, **_optional(case)}
     parameters: dict[str, Given] = case.init.given(case.model.parameters, symbols)
     # First what the user brings: it may decide sizes that the rest needs.

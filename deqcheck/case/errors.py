@@ -26,11 +26,13 @@ class CaseProblem:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         # A key is the user's text: it may hold line breaks or control characters.
         key = self.key if self.key.isprintable() and len(self.key) <= 100 else show(self.key)
-        return f"{place}: {key}: {self.sentence}" if key else f"{place}: {self.sentence}"
+        return ": ".join(part for part in (place, key, self.sentence) if part)
 
 
 class CaseError(Exception):
     """A case that cannot be used, with all its problems in the order of the file."""
+
+    __module__ = "deqcheck"
 
     def __init__(self, problems: Iterable[CaseProblem]) -> None:
         self.problems = sorted(problems, key=lambda problem: problem.line or 0)
@@ -44,7 +46,8 @@ def located(name: str, lines: Mapping[str, int], problems: Iterable[tuple[str, s
     """
 
     def place(key: str, sentence: str) -> CaseProblem:
-        line = _line(key, lines)
+        # Without lines there is no file.
+        line = _line(key, lines) if lines else None
         return CaseProblem("--set" if line == SET else name, line or None, key, sentence)
 
     return CaseError(place(key, sentence) for key, sentence in problems)

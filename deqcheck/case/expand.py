@@ -26,15 +26,19 @@ def expand(tree: dict[str, Any], lines: dict[str, int], folder: Path) -> list[St
         return [Stated(tree, lines)]
     with below(KEY):
         members = specs(CaseFile)[KEY].read(tree[KEY], folder)
-    return [_member(tree, lines, member) for member in members]
+    # A member says where its settings are from; the lists themselves are no part of it.
+    fixed = {key: line for key, line in lines.items() if not key.startswith(f"{KEY}.")}
+    return [_member(tree, lines, fixed, member) for member in members]
 
 
 def without_sweep(tree: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in tree.items() if key != KEY}
 
 
-def _member(tree: dict[str, Any], lines: dict[str, int], member: Member) -> Stated:
-    own, places = copy.deepcopy(without_sweep(tree)), dict(lines)
+def _member(
+    tree: dict[str, Any], lines: dict[str, int], fixed: dict[str, int], member: Member
+) -> Stated:
+    own, places = copy.deepcopy(without_sweep(tree)), dict(fixed)
     problems = []
     for key, value in member.settings.items():
         said = f"{KEY}.{member.sweep}.{key}"

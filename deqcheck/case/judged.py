@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from deqcheck.records.words import dynamics
+
 if TYPE_CHECKING:
     from deqcheck.case.schema import CaseFile
 
@@ -19,18 +21,16 @@ def unjudged(case: CaseFile, known: Mapping[str, Any]) -> Iterator[tuple[str, st
         misfit = known[name].misfit(model, loss)
         if misfit:
             yield f"theorems[{i}]", misfit
-    for name, entry in case.expect.items():
-        if name != "status":
-            why = _silence(case, known[name]) or _edition(case, known[name], entry)
-            if why:
-                yield f"expect.{name}", f"not judged in this case: {why}"
+    for name, entry in case.expect.outcomes.items():
+        why = _silence(case, known[name]) or _edition(case, known[name], entry)
+        if why:
+            yield f"expect.{name}", f"not judged in this case: {why}"
 
 
 def _silence(case: CaseFile, statement: Any) -> str:
     if case.theorems:
         return "" if statement.id in case.theorems else "it is not among its theorems"
-    dynamics = "static" if case.train is None else case.train.kind
-    found: str = statement.silence(case.model.kind, case.loss.kind, dynamics)
+    found: str = statement.silence(case.model.kind, case.loss.kind, dynamics(case.train))
     return found
 
 

@@ -4,61 +4,87 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deqcheck.case.digest import digest
 from deqcheck.case.errors import SET, CaseError, CaseProblem, located
 from deqcheck.case.expand import Stated, expand, without_sweep
 from deqcheck.case.overrides import override
-from deqcheck.case.schema import read_tree
-from deqcheck.case.sweep import KEY, Member
+from deqcheck.case.schema import CaseFile, read_tree
+from deqcheck.case.source import Changes, Source
+from deqcheck.case.sweep import KEY
 from deqcheck.case.yaml_reader import Unreadable, parse
 from deqcheck.fields import Refusal, plain_record, show
+from deqcheck.records.report import Place
+
+if TYPE_CHECKING:
+    from deqcheck.judging.question import Question
+    from deqcheck.models.problem import Problem
 
 MOST_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Case:
-    """A checked case. `data`, `model`, `loss`, `init` and `train` are instances of their kinds."""
+    """A checked case: what it states, and where it comes from."""
 
-    title: str
-    seed: int
-    data: Any
-    model: Any
-    loss: Any
-    init: Any
-    train: Any
-    compare: Any
-    theorems: tuple[str, ...] | None
-    expect: Mapping[str, str | Mapping[str, str]]
-    constants: Mapping[str, Mapping[str, float]]
-    editions: tuple[str, ...]
-    record_points: int
-    rescale: Mapping[str, float]
-    # The file as the user named it, and where its relative paths start.
-    name: str
-    folder: Path
-    # The whole case as JSON can hold it, defaults filled in.
-    resolved: Mapping[str, Any]
-    digest: str
-    # The case as it was written, overrides included.
-    written: Mapping[str, Any]
-    # Dotted key -> line, 0 for what `--set` set.
-    lines: Mapping[str, int]
-    # Which case of a sweep it is.
-    member: Member | None = None
+    stated: CaseFile
+    source: Source
+    # Whether it is no longer what its source states.
+    altered: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Case {self.full_name or 'without a file'}: {self.stated.title or 'no title'}>"
+
+    @property
+    def question(self) -> Question:
+        """Which statements are judged, how, and what is expected."""
+        from deqcheck.judging.question import Question
+
+        stated = self.stated
+        return Question(stated.theorems, stated.editions, stated.constants, stated.expect)
+
+    def problem(self, scales: Mapping[str, float] | None = None) -> Problem:
+        """What it states, built; `scales` are further factors on its arrays. Raises CaseError or
+        OutOfRange."""
+        from deqcheck.case.build import build_problem
+
+        return build_problem(self, scales)
+
+    @cached_property
+    def resolved(self) -> Mapping[str, Any]:
+        """The whole case as JSON can hold it, defaults filled in."""
+        return without_sweep(plain_record(self.stated))
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.resolved)
 
     @property
     def full_name(self) -> str:
-        """What tells it from every other case of the file."""
-        return self.name if self.member is None else f"{self.name}[{self.member.label}]"
+        return self.source.full_name
 
     @property
     def full_title(self) -> str:
-        return f"{self.title}, {self.member.label}" if self.title and self.member else self.title
+        title, member = self.stated.title, self.source.member
+        return f"{title}, {member.label}" if title and member else title
+
+    @property
+    def place(self) -> Place | None:
+        member = self.source.member
+        words = member and (member.sweep, member.words)
+        return Place(self.source.name, self.stated.title, *words) if words else None
+
+    @property
+    def replay(self) -> str:
+        """The command that runs it again; empty where none does."""
+        return "" if self.altered else self.source.replay
+
+    def with_train(self, train: Any) -> Case:
+        return Case(replace(self.stated, train=train), self.source, altered=True)
 
 
 def read_case(path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Case:
@@ -81,7 +107,7 @@ def only(cases: Sequence[Case]) -> Case:
     """The case of a file that states no more than one. Raises CaseError."""
     if len(cases) == 1:
         return cases[0]
-    first = cases[0]
+    first = cases[0].source
     assert first.member is not None
     choice = " ".join(f"--set {shlex.quote(setting)}" for setting in first.member.overrides())
     sentence = f"states {len(cases)} cases; expected one: choose it, such as by {choice}"
@@ -131,20 +157,29 @@ def read_texts(
         found = "the file is empty" if tree is None else f"found {show(tree)}"
         raise _failed(name, 1, f"{found}; expected a mapping that begins with 'deqcheck: 1'")
     problems = [CaseProblem(name, *fault) for fault in faults]
-    refused = override(tree, lines, overrides)
+    source = Source(name, folder, lines, tree, Changes(tuple(overrides), seed))
+    return _stated_in(source, problems)
+
+
+def _stated_in(source: Source, problems: list[CaseProblem]) -> list[Case]:
+    """Every case of a tree, once the changes are made in it."""
+    name, lines, changes = source.name, dict(source.lines), source.changes
+    tree = dict(source.written)
+    refused = override(tree, lines, changes.settings)
     problems += [CaseProblem("--set", None, key, sentence) for key, sentence in refused]
-    if seed is not None:
-        tree["seed"], lines["seed"] = seed, SET
+    if changes.seed is not None:
+        tree["seed"], lines["seed"] = changes.seed, SET
     try:
-        every = expand(tree, lines, folder)
+        every = expand(tree, lines, source.folder)
     except Refusal as refusal:
         problems += located(name, lines, refusal.problems).problems
         every = [Stated(without_sweep(tree), lines)]
     cases = []
-    for stated in every:
+    for own, places, member in every:
+        here = replace(source, written=own, lines=places, member=member)
         try:
             # Settings from outside may leave something unjudged that the file expects.
-            cases.append(_checked(stated, name, folder, as_written=not overrides))
+            cases.append(checked(here, as_written=not changes.settings))
         except CaseError as error:
             problems += error.problems
     if problems:
@@ -153,36 +188,13 @@ def read_texts(
     return cases
 
 
-def _checked(stated: Stated, name: str, folder: Path, as_written: bool) -> Case:
-    tree, lines, member = stated
+def checked(source: Source, as_written: bool = True) -> Case:
+    """The case that a tree without a sweep states. Raises CaseError."""
     try:
-        case = read_tree(tree, folder, as_written=as_written)
+        stated = read_tree(source.written, source.folder, as_written=as_written)
     except Refusal as refusal:
-        raise located(name, lines, refusal.problems) from None
-    resolved = without_sweep(plain_record(case))
-    return Case(
-        title=case.title,
-        seed=case.seed,
-        data=case.data,
-        model=case.model,
-        loss=case.loss,
-        init=case.init,
-        train=case.train,
-        compare=case.compare,
-        theorems=case.theorems,
-        expect=case.expect,
-        constants=case.constants,
-        editions=case.editions,
-        record_points=case.record.points,
-        rescale=case.rescale,
-        name=name,
-        folder=folder,
-        resolved=resolved,
-        digest=digest(resolved),
-        written=tree,
-        lines=lines,
-        member=member,
-    )
+        raise located(source.name, source.lines, refusal.problems) from None
+    return Case(stated, source)
 
 
 def _too_large(name: str) -> CaseError:

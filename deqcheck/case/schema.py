@@ -32,10 +32,11 @@ from deqcheck.fields import (
     text,
     unknown,
 )
+from deqcheck.records.expectations import Expectations
 from deqcheck.records.verdict import Outcome, Status
+from deqcheck.records.words import BOTH, CORRECTED, EDITIONS, editions
 
 VERSION = 1
-EDITIONS = ("printed", "corrected")
 OUTCOMES = tuple(outcome.value for outcome in Outcome)
 STATUSES = tuple(status.word for status in Status if status is not Status.INTERRUPTED)
 
@@ -100,10 +101,11 @@ class _Expect(Spec):
     def expected(self) -> str:
         return "a mapping from theorem ids to outcomes"
 
-    def read(self, value: Any, folder: Path) -> dict[str, str | dict[str, str]]:
+    def read(self, value: Any, folder: Path) -> Expectations:
         if not isinstance(value, dict):
             raise self.wrong(value)
-        return read_each(((key, _judge(key, item), item) for key, item in value.items()), folder)
+        words = ((key, _judge(key, item), item) for key, item in value.items())
+        return Expectations(read_each(words, folder))
 
 
 _OUTCOME = Choice(options=OUTCOMES)
@@ -112,7 +114,7 @@ _EDITIONS = _Editions()
 
 
 def _judge(key: str, item: Any) -> Spec:
-    if key == "status":
+    if key == Expectations.STATUS:
         return _STATUS
     return _EDITIONS if isinstance(item, dict) else _OUTCOME
 
@@ -151,13 +153,11 @@ class CaseFile:
     theorems: tuple[str, ...] | None = declare(
         _Ids(default=None, doc="what to judge; default: every statement that speaks of the case")
     )
-    expect: Mapping[str, str | Mapping[str, str]] = declare(
-        _Expect(default={}, doc="the outcomes that are expected")
-    )
+    expect: Expectations = declare(_Expect(default={}, doc="the outcomes that are expected"))
     constants: Mapping[str, Mapping[str, float]] = mapping(
         mapping(number()), default={}, doc="free constants of a statement, fixed"
     )
-    edition: str = choice(*EDITIONS, "both", default="corrected", doc="which edition is judged")
+    edition: str = choice(*EDITIONS, BOTH, default=CORRECTED, doc="which edition is judged")
     rescale: Mapping[str, float] = mapping(
         number(), default={}, doc="factors on arrays of the data or on parameters, by name"
     )
@@ -168,7 +168,7 @@ class CaseFile:
 
     @property
     def editions(self) -> tuple[str, ...]:
-        return EDITIONS if self.edition == "both" else (self.edition,)
+        return editions(self.edition)
 
     def check(self) -> Iterator[tuple[str, str]]:
         if self.loss is not None and self.loss.kind not in self.model.losses:
@@ -216,7 +216,7 @@ def _unknown_statements(
     if isinstance(theorems, list):
         named += [(f"theorems[{i}]", name) for i, name in enumerate(theorems)]
     if isinstance(expect, dict):
-        named += [(f"expect.{name}", name) for name in expect if name != "status"]
+        named += [(f"expect.{name}", name) for name in expect if name != Expectations.STATUS]
     if isinstance(constants, dict):
         named += [(f"constants.{name}", name) for name in constants]
     if not named:

@@ -20,9 +20,9 @@ def ready_case(case: Case, changes: Mapping[str, float]) -> str:
     What the old case expected is left out: it was said of other numbers. Files are named from the
     root: the new case may lie anywhere.
     """
-    tree: dict[str, Any] = copy.deepcopy(dict(case.written))
+    tree: dict[str, Any] = copy.deepcopy(dict(case.source.written))
     tree.pop("expect", None)
-    tree |= {key: _rooted(tree[key], case.folder) for key in ("data", "init") if key in tree}
+    tree |= {key: _rooted(tree[key], case.source.folder) for key in ("data", "init") if key in tree}
     override(tree, {}, [f"{key}={value!r}" for key, value in changes.items()])
     return yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=100)
 

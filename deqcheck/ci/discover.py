@@ -22,8 +22,6 @@ class Found(NamedTuple):
 
     id: str
     path: Path
-    # Which case of the file's sweeps.
-    member: str = ""
 
 
 class Discovery(NamedTuple):

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from deqcheck.records.expectations import Expectations
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Outcome, Report, Status, Verdict
+from deqcheck.records.report import Ending
+from deqcheck.records.verdict import Outcome, Status
 
 Entry = Mapping[str, Any]
 STATUSES = {status.word: status for status in Status}
@@ -38,30 +40,12 @@ def named(judged: list[Entry]) -> Iterator[tuple[str, Entry]]:
         yield (name if seen[name] == 1 else f"{name} [{seen[name]}]"), entry
 
 
-def report(facts: Entry, expect: Mapping[str, Any], name: str, title: str) -> Report:
-    """As much of the report as an exit code needs, with the expectations of the case."""
-    return Report(
-        title=title,
-        name=name,
-        digest=facts["digest"],
-        resolved={},
-        environment={},
-        quantities={},
-        verdicts=tuple(_verdict(entry, expect) for entry in facts["statements"]),
-        status=STATUSES[facts["status"]],
-        expected_status=expect.get("status"),
-        notes=tuple(facts["notes"]),
-    )
+def outcomes(facts: Entry, expect: Expectations) -> Iterator[tuple[Entry, Outcome, str | None]]:
+    """Each statement with what came out and what was expected."""
+    for entry in facts["statements"]:
+        yield entry, Outcome(entry["outcome"]), expect.of(entry["id"], entry["edition"])
 
 
-def _verdict(entry: Entry, expect: Mapping[str, Any]) -> Verdict:
-    expected = expect.get(entry["id"])
-    return Verdict(
-        id=entry["id"],
-        title=entry["title"],
-        edition=entry["edition"],
-        outcome=Outcome(entry["outcome"]),
-        hypotheses=(),
-        number=entry["number"],
-        expected=expected.get(entry["edition"]) if isinstance(expected, Mapping) else expected,
-    )
+def ending(facts: Entry, expect: Expectations) -> Ending:
+    pairs = tuple((outcome, expected) for _, outcome, expected in outcomes(facts, expect))
+    return Ending(STATUSES[facts["status"]], expect.status, pairs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deqcheck.case import Case, CaseError, read_cases
+from deqcheck.case.source import Source
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import updated
 from deqcheck.ci.discover import Discovery, Found
@@ -42,22 +43,23 @@ class Runner:
             if known is not None:
                 replies[each] = known
         try:
-            self._run([each for each, _ in stated if each not in replies], replies, len(stated))
+            cases = {f: c for f, c in stated if isinstance(c, Case) and f not in replies}
+            self._run(cases, replies, len(stated))
         except KeyboardInterrupt:
             unfinished = tuple(each.id for each, _ in stated if each not in replies)
             if unfinished:
                 raise Interrupted(_results(stated, replies), unfinished) from None
         return _results(stated, replies)
 
-    def _run(self, found: list[Found], replies: dict[Found, Reply], total: int) -> None:
+    def _run(self, cases: dict[Found, Case], replies: dict[Found, Reply], total: int) -> None:
         def done(each: Found, reply: Reply) -> None:
             replies[each] = reply
             self._keep(reply)
             self.tell(len(replies), total)
 
         self.tell(len(replies), total)
-        if found:
-            Pool(min(self.jobs, len(found)), self.timeout).judge_all(found, done)
+        if cases:
+            Pool(min(self.jobs, len(cases)), self.timeout).judge_all(cases, done)
 
     def _kept(self, case: Case) -> Reply | None:
         entry = None if self.store is None else self.store.get(key(case.digest))
@@ -86,17 +88,15 @@ def stated_in(found: Found) -> list[Stated]:
 
 
 def _named(found: Found, case: Case) -> Found:
-    if case.member is None:
-        return found
-    label = case.member.label
-    return found._replace(id=f"{found.id}[{label}]", member=label)
+    member = case.source.member
+    return found if member is None else found._replace(id=f"{found.id}[{member.label}]")
 
 
 def _refuse_silent(cases: Iterable[Case]) -> None:
     sentences = [
         f"{case.full_name}: no `expect:`; under --strict every case says what it expects"
         for case in cases
-        if not case.expect
+        if not case.stated.expect
     ]
     if sentences:
         raise GateError("\n".join(sentences))
@@ -109,15 +109,14 @@ def _results(stated: Iterable[Stated], replies: Mapping[Found, Reply]) -> list[R
 def _result(found: Found, case: Case | Reply, answer: Reply) -> Result:
     path = found.path.as_posix()
     if isinstance(case, Reply):
-        return Result(found.id, path, answer)
-    settings = () if case.member is None else tuple(case.member.overrides())
-    return Result(found.id, path, answer, case.full_title, case.expect, settings)
+        return Result(found.id, path, answer, replay=Source(path).replay)
+    return Result(found.id, path, answer, case.full_title, case.stated.expect, case.replay)
 
 
 def alone(stated: Stated) -> Result:
     """One case in this very process."""
     found, case = stated
-    answer = reply(found.path, found.member) if isinstance(case, Case) else case
+    answer = reply(case) if isinstance(case, Case) else case
     return _result(found, case, answer)
 
 

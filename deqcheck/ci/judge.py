@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import changes
-from deqcheck.ci.facts import report
+from deqcheck.ci.facts import Entry, ending, outcomes
 from deqcheck.ci.records import Change, End, Result, Row, label
-from deqcheck.records.verdict import Outcome, Report, Status, Verdict
+from deqcheck.records.expectations import Expectations
+from deqcheck.records.report import Ending
+from deqcheck.records.verdict import Outcome, Status
 
-# Turns reports into an exit code; the command line owns the codes.
-Rule = Callable[[Sequence[Report]], int]
+# Turns endings into an exit code; the command line owns the codes.
+Rule = Callable[[Iterable[Ending]], int]
 FAILED, NOTHING_DECIDED, INTERRUPTED = 1, 3, 130
 CODES = {End.BAD_CASE: 2, End.TIMED_OUT: 4, End.KILLED: 4, End.CRASHED: 70}
 WORDS = {0: "ok", FAILED: "failed", NOTHING_DECIDED: "nothing decided", 4: "numerical failure"}
@@ -33,29 +35,25 @@ def judge(result: Result, rule: Rule, known: base.Baseline | None) -> Row:
         deviations = changes(before, entry, known.allowance)
         if before["digest"] != entry["digest"]:
             notes.append("the case itself was changed since the baseline")
-    told = report(reply.facts, result.expect or {}, result.path, result.title)
-    code = rule([told])
+    code = rule([ending(reply.facts, result.expect)])
     if code in (0, NOTHING_DECIDED) and any(change.fails for change in deviations):
         code = FAILED
-    sentences = tuple(_sentences(told, reply.facts["statements"]))
+    sentences = tuple(_sentences(reply.facts, result.expect))
     if code == NOTHING_DECIDED:
         sentences = (*sentences, "nothing was decided, and the case did not expect that")
     return Row(result, code, WORDS.get(code, "failed"), sentences, deviations, tuple(notes))
 
 
-def _sentences(told: Report, statements: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    expected = told.expected_status or Status.COMPLETED.word
-    if told.status.word != expected:
-        yield f"the run ended as {told.status.word}, expected {expected}"
-    for verdict, entry in zip(told.verdicts, statements, strict=True):
-        if verdict.met is False:
-            yield f"{_outcome(verdict, entry)}, expected {verdict.expected}{_reason(entry)}"
-        elif verdict.met is None and verdict.outcome in SURPRISING:
-            yield f"{_outcome(verdict, entry)}{_reason(entry)}"
-
-
-def _outcome(verdict: Verdict, entry: Mapping[str, Any]) -> str:
-    return f"{label(entry)}: {verdict.outcome.value if verdict.outcome else 'not judged'}"
+def _sentences(facts: Entry, expect: Expectations) -> Iterator[str]:
+    wanted = expect.status or Status.COMPLETED.word
+    if facts["status"] != wanted:
+        yield f"the run ended as {facts['status']}, expected {wanted}"
+    for entry, outcome, expected in outcomes(facts, expect):
+        said = f"{label(entry)}: {outcome.value}"
+        if expected is None and outcome in SURPRISING:
+            yield f"{said}{_reason(entry)}"
+        elif expected not in (None, outcome.value):
+            yield f"{said}, expected {expected}{_reason(entry)}"
 
 
 def _reason(entry: Mapping[str, Any]) -> str:

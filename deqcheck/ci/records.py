@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+from deqcheck.records.expectations import Expectations
 
 
 class GateError(Exception):
@@ -51,9 +53,9 @@ class Result:
     path: str
     reply: Reply
     title: str = ""
-    expect: Mapping[str, Any] | None = None
-    # What makes this case of a file that states several.
-    settings: tuple[str, ...] = ()
+    expect: Expectations = field(default_factory=Expectations)
+    # The command that does it again.
+    replay: str = ""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -8,48 +8,47 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from deqcheck import engine
-from deqcheck.case import CaseError, build_problem, read_cases
+from deqcheck import judging
+from deqcheck.case import Case, CaseError
 from deqcheck.ci.records import End, Reply
-from deqcheck.engine import UsageError
 from deqcheck.environment import environment as versions
 from deqcheck.environment import source
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange
-from deqcheck.records.verdict import Report, Status
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Status
 from deqcheck.report.json import statement
 
 # What depends on the expectations, or is told elsewhere.
 LEFT_OUT = ("expected", "met", "erratum", "quantities")
 
 
-def judge(path: str | Path, member: str = "") -> dict[str, Any]:
+def judge(case: Case) -> dict[str, Any]:
     """The facts of a case: nothing in them depends on its name, title or expectations.
 
-    `member` is its label, where the file states several. Raises CaseError or UsageError.
+    Raises CaseError or UsageError.
     """
-    case = next(c for c in read_cases(path) if member == (c.member.label if c.member else ""))
     try:
-        report = engine.run(case, build_problem(case))
+        report = judging.run(case.problem(), case.question)
     except (NoEquilibrium, OutOfRange) as stop:
         return _facts(case.digest, stop.status, [str(stop)], [])
     return _facts(case.digest, report.status, list(report.notes), _statements(report))
 
 
-def reply(path: str | Path, member: str = "") -> Reply:
+def reply(case: Case) -> Reply:
     """The facts of a case, or why there are none."""
     started = time.perf_counter()
-    end, sentence, facts = _answer(path, member)
+    end, sentence, facts = _answer(case)
     return Reply(end, sentence, facts, round(time.perf_counter() - started, 3))
 
 
-def _answer(path: str | Path, member: str) -> tuple[End, str, dict[str, Any] | None]:
+def _answer(case: Case) -> tuple[End, str, dict[str, Any] | None]:
     try:
-        return End.RAN, "", judge(path, member)
+        return End.RAN, "", judge(case)
     except CaseError as error:
         return End.BAD_CASE, str(error), None
-    except UsageError as error:
-        return End.BAD_CASE, f"{path}: {error}", None
+    except judging.UsageError as error:
+        return End.BAD_CASE, f"{case.source.name}: {error}", None
     except MemoryError:
         return End.KILLED, "ran out of memory", None
     except Exception as bug:

@@ -1,5 +1,4 @@
-"""The process that judges cases: one for each line in, its path and its label in a sweep, and one
-reply for each line out."""
+"""The process that judges cases: one for each line in, and one reply for each line out."""
 
 from __future__ import annotations
 
@@ -12,8 +11,10 @@ import sys
 import threading
 from typing import Any
 
+from deqcheck.case.read import checked
+from deqcheck.case.source import Source
 from deqcheck.ci.single import reply
-from deqcheck.engine import statements
+from deqcheck.judging import catalogue
 from deqcheck.registry import kinds
 
 
@@ -23,24 +24,26 @@ def main() -> None:
     # Whatever a library prints must not get between the replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    asked: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+    asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     _warm_up()
     _send(replies, {"ready": True})
     while True:
-        _send(replies, reply(*asked.get()).plain())
+        # What a sweep sets was checked against what it expects where the file was read.
+        case = checked(Source.received(asked.get()), as_written=False)
+        _send(replies, reply(case).plain())
 
 
 def _warm_up() -> None:
     """Import now what the first case would import on its own time."""
-    statements()
+    list(catalogue())
     for package in ("data", "models", "losses", "inits", "dynamics"):
         list(kinds(f"deqcheck.{package}"))
     # Brings most other parts along.
     importlib.import_module("scipy.integrate")
 
 
-def _listen(asked: queue.SimpleQueue[list[str]]) -> None:
+def _listen(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
     """When the parent is gone, however it went, nobody wants the answer any more."""
     for line in sys.stdin:
         asked.put(json.loads(line))

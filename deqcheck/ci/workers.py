@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import Any
 
 from deqcheck import threads
+from deqcheck.case import Case
 from deqcheck.ci.discover import Found
 from deqcheck.ci.records import End, Reply
 
@@ -47,7 +48,7 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def judge(self, case: Found, timeout: float | None) -> Reply:
+    def judge(self, case: Case, timeout: float | None) -> Reply:
         # The time for importing numpy and scipy is not the case's.
         if not self._ready and self._receive() is None:
             return self._death()
@@ -89,10 +90,10 @@ class Worker:
         late.set()
         self.kill()
 
-    def _send(self, case: Found) -> None:
+    def _send(self, case: Case) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps([str(case.path), case.member]) + "\n")
+            self._process.stdin.write(json.dumps(case.source.message()) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             # It is dead; that there is no answer will tell.
@@ -126,7 +127,7 @@ class Pool:
         for _ in range(jobs):
             self._slots.put(None)
 
-    def judge_all(self, cases: Iterable[Found], done: Callable[[Found, Reply], None]) -> None:
+    def judge_all(self, cases: Mapping[Found, Case], done: Callable[[Found, Reply], None]) -> None:
         """Call `done` in this thread with the reply for each case, as they come."""
         try:
             self._judge_all(cases, done)
@@ -134,11 +135,11 @@ class Pool:
             for worker in self._all:
                 worker.close()
 
-    def _judge_all(self, cases: Iterable[Found], done: Callable[[Found, Reply], None]) -> None:
+    def _judge_all(self, cases: Mapping[Found, Case], done: Callable[[Found, Reply], None]) -> None:
         with ThreadPoolExecutor(self.jobs) as threads:
             open_: dict[Future[Reply], Found] = {}
             try:
-                open_ = {threads.submit(self._judge, case): case for case in cases}
+                open_ = {threads.submit(self._judge, case): found for found, case in cases.items()}
                 while open_:
                     finished, _ = wait(open_, return_when=FIRST_COMPLETED)
                     for future in finished:
@@ -151,7 +152,7 @@ class Pool:
                     for worker in self._all:
                         worker.kill()
 
-    def _judge(self, case: Found) -> Reply:
+    def _judge(self, case: Case) -> Reply:
         worker = self._slots.get()
         try:
             with self._lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from deqcheck.cli.errors import (
     BUG,
@@ -13,7 +13,8 @@ from deqcheck.cli.errors import (
     OK,
     USAGE,
 )
-from deqcheck.records.verdict import Outcome, Report, Status, Verdict
+from deqcheck.records.report import Ending
+from deqcheck.records.verdict import Outcome, Status
 
 PRECEDENCE = (INTERRUPTED, BUG, USAGE, NUMERICAL, FAILED, NOTHING_DECIDED, OK)
 BROKEN = set(Status) - {Status.COMPLETED, Status.INTERRUPTED}
@@ -21,46 +22,51 @@ NEGATIVE = {Outcome.REFUTED, Outcome.INCONSISTENT}
 OPEN = {Outcome.NOT_APPLICABLE, Outcome.UNDECIDED, None}
 
 
-def exit_code(reports: Sequence[Report]) -> int:
-    """The gravest code of the reports."""
-    return gravest(_judged(report) for report in reports)
+def exit_code(endings: Iterable[Ending]) -> int:
+    """The gravest code of these endings."""
+    return gravest(_judged(ending) for ending in endings)
 
 
-def status_code(reports: Sequence[Report]) -> int:
+def status_code(endings: Iterable[Ending]) -> int:
     """For what judges nothing: how the numerics fared."""
-    return gravest(_status(report) for report in reports)
+    return gravest(_status(ending) for ending in endings)
 
 
 def gravest(codes: Iterable[int]) -> int:
     return min(codes, key=PRECEDENCE.index, default=OK)
 
 
-def _judged(report: Report) -> int:
-    codes = [_status(report), *(_verdict(verdict) for verdict in report.verdicts)]
-    if _nothing_decided(report):
+def _judged(ending: Ending) -> int:
+    codes = [_status(ending), *(_outcome(*pair) for pair in ending.outcomes)]
+    if _nothing_decided(ending):
         codes.append(NOTHING_DECIDED)
     return gravest(codes)
 
 
-def _status(report: Report) -> int:
-    if report.status is Status.INTERRUPTED:
+def _status(ending: Ending) -> int:
+    if ending.status is Status.INTERRUPTED:
         return INTERRUPTED
-    if report.expected_status == report.status.word:
+    if ending.expected_status == ending.status.word:
         return OK
-    if report.status in BROKEN:
+    if ending.status in BROKEN:
         return NUMERICAL
-    return OK if report.expected_status is None else FAILED
+    return OK if ending.expected_status is None else FAILED
 
 
-def _verdict(verdict: Verdict) -> int:
-    refuted = verdict.outcome in NEGATIVE and verdict.met is None
-    return FAILED if refuted or verdict.met is False else OK
+def _outcome(outcome: Outcome | None, expected: str | None) -> int:
+    if outcome is None or outcome == expected:
+        return OK
+    return FAILED if expected is not None or outcome in NEGATIVE else OK
 
 
-def _nothing_decided(report: Report) -> bool:
+def _nothing_decided(ending: Ending) -> bool:
     """Nothing decided, unless the case expected just that, or the run to break off."""
-    if any(verdict.outcome not in OPEN for verdict in report.verdicts):
+    if any(outcome not in OPEN for outcome, _ in ending.outcomes):
         return False
-    if report.status in BROKEN and report.expected_status == report.status.word:
+    if ending.status in BROKEN and ending.expected_status == ending.status.word:
         return False
-    return not report.verdicts or not all(verdict.met for verdict in report.verdicts)
+    return not ending.outcomes or not all(_met(*pair) for pair in ending.outcomes)
+
+
+def _met(outcome: Outcome | None, expected: str | None) -> bool:
+    return outcome is not None and outcome == expected

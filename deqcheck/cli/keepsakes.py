@@ -18,7 +18,7 @@ from deqcheck.report.parts.look import Look
 
 if TYPE_CHECKING:
     from deqcheck.cli.work import Task
-    from deqcheck.records.verdict import Report
+    from deqcheck.records.report import Report
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,13 @@ class Keepsakes:
                 raise Complaint(f"{output} is to hold two things")
         if self.plot is None:
             return
-        files = {task.case.name for task in tasks}
-        if len(tasks) > 1 and (len(files) > 1 or tasks[0].case.member is None):
+        files = {task.case.source.name for task in tasks}
+        if len(tasks) > 1 and (len(files) > 1 or tasks[0].case.source.member is None):
             raise Complaint(f"--plot draws one case; {len(tasks)} were given")
-        if tasks[0].case.train is None:
-            raise Complaint(f"{tasks[0].case.name}: nothing to draw: the case has no 'train'")
+        if tasks[0].case.stated.train is None:
+            raise Complaint(
+                f"{tasks[0].case.source.name}: nothing to draw: the case has no 'train'"
+            )
 
     def write(self, reports: Sequence[Report]) -> None:
         if self.html is not None:

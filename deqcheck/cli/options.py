@@ -10,24 +10,12 @@ from typing import Any, TypeVar
 
 import click
 
+from deqcheck.case.source import Changes
+from deqcheck.judging import Question
+from deqcheck.records.words import BOTH, EDITIONS, editions
 from deqcheck.report import formats
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-EDITIONS = {"printed": ("printed",), "corrected": ("corrected",), "both": ("printed", "corrected")}
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What the command line changes in a case."""
-
-    settings: tuple[str, ...] = ()
-    seed: int | None = None
-
-    def arguments(self) -> list[str]:
-        """The options that make these changes again."""
-        words = [word for setting in self.settings for word in ("--set", setting)]
-        return words if self.seed is None else [*words, "--seed", str(self.seed)]
 
 
 @dataclass(frozen=True)
@@ -36,6 +24,9 @@ class Choice:
 
     editions: tuple[str, ...] | None = None
     only: tuple[str, ...] = ()
+
+    def of(self, question: Question) -> Question:
+        return question.narrowed(self.only, self.editions)
 
 
 def case_options(function: F) -> F:
@@ -61,7 +52,7 @@ def choice_options(function: F) -> F:
 
     @click.option(
         "--edition",
-        type=click.Choice(list(EDITIONS)),
+        type=click.Choice([*EDITIONS, BOTH]),
         help="Judge the statements as printed, as corrected, or both. Default: what the case says, "
         "else corrected.",
     )
@@ -73,8 +64,8 @@ def choice_options(function: F) -> F:
     )
     @wraps(function)
     def wrapped(*args: Any, edition: str | None, only: tuple[str, ...], **more: Any) -> Any:
-        editions = None if edition is None else EDITIONS[edition]
-        return function(*args, choice=Choice(editions, only), **more)
+        chosen = None if edition is None else editions(edition)
+        return function(*args, choice=Choice(chosen, only), **more)
 
     return wrapped  # type: ignore[return-value]
 
@@ -107,4 +98,11 @@ def format_option(*names: str) -> Callable[[F], F]:
 
 quiet_option = click.option(
     "--quiet", is_flag=True, help="No progress; in the table only one line for each statement."
+)
+schema_option = click.option(
+    "--schema",
+    type=click.IntRange(1, 2),
+    default=2,
+    show_default=True,
+    help="Version of the JSON report; 1 is that of deqcheck 0.1.",
 )

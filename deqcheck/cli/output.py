@@ -13,7 +13,7 @@ import click
 
 from deqcheck import atomic
 from deqcheck.cli.errors import Complaint, hush_stdout
-from deqcheck.records.verdict import Report
+from deqcheck.records.report import Report
 from deqcheck.report.parts.look import Look
 
 NARROW, USUAL, WIDE = 60, 80, 100
@@ -58,7 +58,7 @@ class Destination:
 def ending(report: Report) -> str:
     """How a run ended, in one line; the reason of one that never began."""
     sentence = report.status.value
-    if report.track is not None or not report.notes:
+    if report.trajectory is not None or not report.notes:
         return sentence
     return f"{sentence.removesuffix('.')} ({'; '.join(report.notes)})."
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TextIO
 
-from deqcheck.engine import Progress
+from deqcheck.dynamics.recorder import Progress
 
 PAUSE = 0.1
 

@@ -16,7 +16,7 @@ from deqcheck.ci.gate import Runner
 from deqcheck.ci.records import GateError
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.progress import ProgressLine
-from deqcheck.store import Store
+from deqcheck.cli.work import open_store
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,7 +37,7 @@ class Plan:
                 yield Runner(
                     self.jobs,
                     self.timeout,
-                    _open(self.store),
+                    open_store(self.store),
                     tell=lambda done, total: line.say(f"{done} of {total} cases"),
                     warn=lambda sentence: click.echo(sentence, err=True),
                 )
@@ -74,13 +74,6 @@ def plan_options(function: F) -> F:
         return function(*args, plan=Plan(jobs, timeout, store), **more)
 
     return wrapped  # type: ignore[return-value]
-
-
-def _open(folder: Path | None) -> Store | None:
-    try:
-        return None if folder is None else Store(folder)
-    except OSError as error:
-        raise GateError(f"cannot keep results in {folder}: {error.strerror}") from None
 
 
 def cores() -> int:

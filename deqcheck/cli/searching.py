@@ -6,30 +6,31 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
-from deqcheck import engine
-from deqcheck.case import Case, build_problem
+from deqcheck import judging
+from deqcheck.case import Case
 from deqcheck.case.write import ready_case
 from deqcheck.cli.options import Choice
 from deqcheck.cli.work import Task
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import in_range
+from deqcheck.records.words import DESCENT, dynamics
 from deqcheck.search import LARGEST, SMALLEST, Found, search
-from deqcheck.theorems.base import DESCENT, Search, Statement
+from deqcheck.theorems.base import Search, Statement
 
 
 def searched(task: Task, choice: Choice) -> str:
     """YAML documents, each preceded by comments that say what was found, and what runs it."""
     documents = list(_documents(task, choice))
     if not documents:
-        raise engine.UsageError("no statement of this case has a scale to search for")
+        raise judging.UsageError("no statement of this case has a scale to search for")
     return "---\n".join(documents)
 
 
 def _documents(task: Task, choice: Choice) -> Iterator[str]:
     case = task.case
-    for statement in engine.chosen(case, task.problem, choice.editions, choice.only):
+    for statement in judging.choose(choice.of(case.question), task.problem):
         for wanted in statement.searches:
-            found = search(statement, wanted, lambda scales: build_problem(case, scales))
+            found = search(statement, wanted, case.problem)
             label = f"{statement.id} ({statement.edition}), {wanted.name}"
             if found is None:
                 _refuse_out_of_range(statement, task)
@@ -39,21 +40,21 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
             else:
                 changes = _changes(case, wanted, found)
                 settings = [f"--set={key}={value!r}" for key, value in changes.items()]
-                comment = f"# {label}: {found.scale:.6g}\n# {task.replay} {shlex.join(settings)}\n"
+                comment = f"# {label}: {found.scale:.6g}\n# {case.replay} {shlex.join(settings)}\n"
                 yield comment + ready_case(case, changes)
 
 
 def _refuse_out_of_range(statement: Statement, task: Task) -> None:
     """Where numbers are lost, that no scale was found says nothing."""
     with suppress(NoEquilibrium), in_range():
-        engine.check_start(task.problem)
+        judging.check_start(task.problem)
         for hypothesis in statement.hypotheses(task.problem):
             hypothesis.judge()
 
 
 def _changes(case: Case, wanted: Search, found: Found) -> dict[str, float]:
     """What to set, by dotted key; the step only where the case trains by gradient descent."""
-    changes = {f"rescale.{n}": found.scale * case.rescale.get(n, 1.0) for n in wanted.arrays}
-    if found.step is not None and getattr(case.train, "kind", "") == DESCENT:
+    changes = {f"rescale.{n}": found.scale * case.stated.rescale.get(n, 1.0) for n in wanted.arrays}
+    if found.step is not None and dynamics(case.stated.train) == DESCENT:
         changes["train.step"] = found.step
     return changes

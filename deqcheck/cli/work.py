@@ -1,20 +1,17 @@
-"""From CASE arguments to problems and reports."""
+"""From CASE arguments to problems."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from deqcheck.case import Case, CaseError, build_problem, only, read_cases, read_texts
-from deqcheck.cli import embedded
+from deqcheck.case import Case, CaseError, only
+from deqcheck.case.embedded import read_named
+from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Complaint, NumericalComplaint
-from deqcheck.cli.options import Changes
-from deqcheck.engine import UsageError
+from deqcheck.judging import UsageError
 from deqcheck.models.problem import NoEquilibrium, Problem
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.store import Store
@@ -23,8 +20,6 @@ from deqcheck.store import Store
 class Task(NamedTuple):
     case: Case
     problem: Problem
-    # The command that does it again.
-    replay: str
 
 
 def prepare(words: Sequence[str], changes: Changes) -> list[Task]:
@@ -43,12 +38,12 @@ def prepare(words: Sequence[str], changes: Changes) -> list[Task]:
 def tasks_of(word: str, changes: Changes) -> list[Task]:
     """Every case that the file states."""
     with sentences():
-        cases = _read(word, changes)
+        cases = read_named(word, changes)
     tasks, wrong = [], []
     for case in cases:
         try:
             with sentences():
-                tasks.append(_task(word, changes, case))
+                tasks.append(Task(case, case.problem()))
         except Complaint as complaint:
             wrong.append(complaint)
     if wrong:
@@ -61,14 +56,8 @@ def tasks_of(word: str, changes: Changes) -> list[Task]:
 def task(word: str, changes: Changes) -> Task:
     """The only case of a file."""
     with sentences():
-        return _task(word, changes, only(_read(word, changes)))
-
-
-def _task(word: str, changes: Changes, case: Case) -> Task:
-    settings = () if case.member is None else case.member.overrides()
-    again = Changes((*changes.settings, *settings), changes.seed)
-    replay = shlex.join(["deqcheck", "run", word, *again.arguments()])
-    return Task(case, build_problem(case), replay)
+        case = only(read_named(word, changes))
+        return Task(case, case.problem())
 
 
 def open_store(folder: Path | None) -> Store | None:
@@ -76,7 +65,7 @@ def open_store(folder: Path | None) -> Store | None:
     try:
         return None if folder is None else Store(folder)
     except OSError as error:
-        raise Complaint(f"deqcheck: {folder}: cannot keep results: {error.strerror}") from None
+        raise Complaint(f"cannot keep results in {folder}: {error.strerror}") from None
 
 
 @contextmanager
@@ -92,17 +81,3 @@ def sentences() -> Iterator[None]:
         raise NumericalComplaint(f"deqcheck: no equilibrium: {error}") from None
     except OutOfRange as error:
         raise NumericalComplaint(f"deqcheck: out of range: {error}") from None
-
-
-def _read(word: str, changes: Changes) -> list[Case]:
-    """A file, or else an embedded case of that name."""
-    # Not Path.exists: it raises for a name that is too long.
-    if os.path.exists(word):
-        return read_cases(Path(word), changes.settings, changes.seed)
-    found = embedded.find(word)
-    if found is None:
-        near = difflib.get_close_matches(word, embedded.names(), 1)
-        hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck cases` lists them"
-        raise Complaint(f"{word}: neither a file nor an embedded case{hint}")
-    text = found.read_text(encoding="utf-8")
-    return read_texts(text, word, found.parent, changes.settings, changes.seed)

@@ -75,7 +75,7 @@ def _card(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
         yield ""
     if s.erratum:
         yield f"Erratum: {s.erratum}\n"
-    expecting = [name for name, case in cases.items() if s.id in case.expect]
+    expecting = [name for name, case in cases.items() if s.id in case.stated.expect]
     if expecting:
         yield f"Cases: {', '.join(expecting)}.\n"
 
@@ -98,7 +98,7 @@ def _entry(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
         yield "```console"
         yield f"$ deqcheck run {example} --only {s.id} --edition both --quiet"
         for edition in s.editions:
-            outcome = _expected(cases[example], s.id, edition)
+            outcome = cases[example].stated.expect.of(s.id, edition)
             yield f"{outcome.upper()} {s.id} ({edition}) {example}" if outcome else "..."
         yield "```\n"
 
@@ -108,15 +108,11 @@ def _counterexample(s: type[Statement], cases: Mapping[str, Case]) -> str | None
 
     Of several, the one that speaks of the fewest statements.
     """
-    specific = sorted(cases, key=lambda name: len(cases[name].expect))
+    expect = {name: case.stated.expect for name, case in cases.items()}
+    specific = sorted(expect, key=lambda name: len(expect[name]))
     for outcome in TELLING:
         for name in specific:
-            printed, corrected = (_expected(cases[name], s.id, e) for e in (PRINTED, CORRECTED))
+            printed, corrected = (expect[name].of(s.id, e) for e in (PRINTED, CORRECTED))
             if printed == outcome and (printed != corrected or s.status == "vacuous"):
                 return name
     return None
-
-
-def _expected(case: Case, ident: str, edition: str) -> str | None:
-    entry = case.expect.get(ident)
-    return entry if entry is None or isinstance(entry, str) else entry.get(edition)

@@ -1,1 +1,18 @@
 """Training any model by gradient descent or gradient flow, and recording it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from deqcheck.fields import Part, below
+
+
+def read_train(train: Mapping[str, Any] | Any) -> Any:
+    """Dynamics from a mapping such as `{"kind": "gd", "step": 1e-3, "steps": 200}`; an instance of
+    a kind is that already. Raises Refusal."""
+    if not isinstance(train, Mapping | str):
+        return train
+    with below("train"):
+        return Part(package=__name__).read(train if isinstance(train, str) else dict(train), Path())

@@ -11,7 +11,6 @@ import scipy
 
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
 from deqcheck.dynamics.sliding import Sliding, Watch
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.models.problem import (
     NoEquilibrium,
@@ -22,7 +21,9 @@ from deqcheck.models.problem import (
     pack,
     unpack,
 )
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
+from deqcheck.records.words import FLOW
 
 EXPLICIT = ("DOP853", "RK45", "RK23")
 STIFF = ("Radau", "BDF", "LSODA")
@@ -47,7 +48,7 @@ REFINEMENTS = 12
 class GradientFlow:
     """d theta/dt = -gradient, by scipy.integrate.solve_ivp."""
 
-    kind: ClassVar[str] = "flow"
+    kind: ClassVar[str] = FLOW
     horizon: float = number(above=0, doc="final time T")
     method: str = choice(*EXPLICIT, *STIFF, default="DOP853", doc="solver of solve_ivp")
     rtol: float = number(
@@ -73,7 +74,7 @@ class GradientFlow:
         loose = Integration(problem, self, times, coarser)
         tight = Integration(problem, self, times, TIGHTER)
         safety = MULTISTEP_SAFETY if self.method in MULTISTEP else ONE_STEP_SAFETY
-        recorder = Recorder(problem, tracks, safety)
+        recorder = Recorder(problem, self, tracks, safety)
         pieces = Pieces(problem)
         theta, interrupted = problem.theta0, False
         try:
@@ -90,7 +91,7 @@ class GradientFlow:
                 blur = tolerance / slope if slope > 0 and i else 0.0
                 recorder.dear(i, t, state, other, blur)
                 pieces.visit(t, state)
-                report(Progress("flow", i, t, t / self.horizon, here.gap))
+                report(Progress(self.kind, i, t, t / self.horizon, here.gap))
             if loose.status is tight.status is Status.COMPLETED:
                 for name in infima:
                     _refine(recorder, tight, name)

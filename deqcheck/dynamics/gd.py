@@ -9,7 +9,6 @@ from typing import ClassVar
 
 from deqcheck.dynamics.companion import Companion
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.fields import integer, number
 from deqcheck.models.problem import (
     NoEquilibrium,
@@ -19,7 +18,9 @@ from deqcheck.models.problem import (
     pack,
     unpack,
 )
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
+from deqcheck.records.words import DESCENT
 
 PROGRESS_EVERY = 256
 
@@ -32,7 +33,7 @@ class GradientDescent:
     they are no longer small, nothing is known of the rest.
     """
 
-    kind: ClassVar[str] = "gd"
+    kind: ClassVar[str] = DESCENT
     step: float = number(above=0, doc="step size")
     steps: int = integer(at_least=1, at_most=100_000_000, doc="how many steps")
 
@@ -43,7 +44,7 @@ class GradientDescent:
         infima: Sequence[str] = (),
         report: Report = silent,
     ) -> Trajectory:
-        recorder = Recorder(problem, tracks)
+        recorder = Recorder(problem, self, tracks)
         dear = set(schedule(self.steps, problem.record_points).tolist())
         companion = Companion(problem, self.step)
         x, shapes = pack(problem.theta0), problem.shapes

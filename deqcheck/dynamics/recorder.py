@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.dynamics.series import Series
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Params, Problem, State, quantities
 from deqcheck.records.measured import EPS, Measured, stack
+from deqcheck.records.series import Series
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 
 # The difference of two runs estimates the error of the better one; the factor covers the chance
@@ -52,6 +52,8 @@ class Recorder:
     """Collects a run: cheap numbers at every step, the asked-for quantities on a schedule."""
 
     problem: Problem
+    # The dynamics that are recorded.
+    train: Any
     tracks: Sequence[str]
     # How many times the difference of the two runs may be the error of the better one.
     safety: float = SAFETY
@@ -157,6 +159,8 @@ class Recorder:
             local_error=np.array(self.error),
             step_error=np.array(self.step_error),
             crossings=tuple(crossings),
+            infimum=self.problem.model.infimum,
+            train=self.train,
         )
 
     def _drift(self, gap: np.ndarray) -> np.ndarray:

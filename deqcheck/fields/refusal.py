@@ -61,6 +61,8 @@ def show(value: Any) -> str:
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, (list, tuple)):
         return "a list" if value else "an empty list"
+    if hasattr(value, "shape"):
+        return f"an array of shape {value.shape}"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

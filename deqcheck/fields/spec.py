@@ -203,9 +203,13 @@ class Array(Spec):
         return "a list of numbers or of equally long lists of numbers"
 
     def read(self, value: Any, folder: Path) -> np.ndarray:
-        if not isinstance(value, list):
+        if isinstance(value, np.ndarray):
+            if value.dtype.kind not in "iuf":
+                raise Refusal("", f"has dtype {value.dtype}; expected real numbers")
+        elif isinstance(value, list):
+            self._shape(value)
+        else:
             raise self.wrong(value)
-        self._shape(value)
         array = np.array(value, dtype=np.float64)
         if not np.isfinite(array).all():
             raise Refusal("", "holds inf or nan; expected finite numbers")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from deqcheck.records.measured import Measured
+from deqcheck.records.report import Origin
 from deqcheck.records.verdict import Status
+from deqcheck.records.words import dynamics
 
 Params = dict[str, np.ndarray]
 
@@ -79,19 +81,34 @@ class NotCertified(NoEquilibrium):
     status = Status.NOT_CERTIFIED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Problem:
+    """A model with its data, where it starts and how it is trained, if at all."""
+
     model: Any
     theta0: Params
     train: Any = None
-    constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     seed: int = 0
     record_points: int = 200
     # Another model on the same data, trained for comparison only.
     companion: Problem | None = None
+    # Where it comes from, for reports.
+    origin: Origin | None = None
+
+    def trained_by(self, train: Any) -> Problem:
+        """The same problem with other dynamics."""
+        if train is self.train:
+            return self
+        origin = None if self.origin is None else self.origin.with_train(train)
+        return replace(self, train=train, origin=origin)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{n} {'x'.join(map(str, s))}" for n, s in self.shapes.items())
+        return f"<Problem {self.model.kind}, {self.dynamics}: {sizes}>"
 
     @cached_property
     def start(self) -> Any:
+        """The model at its initial parameters."""
         return self.model.at(self.theta0)
 
     @property
@@ -106,7 +123,7 @@ class Problem:
     @property
     def dynamics(self) -> str:
         """flow, gd or static."""
-        return "static" if self.train is None else str(self.train.kind)
+        return dynamics(self.train)
 
     @property
     def step(self) -> float:

@@ -16,6 +16,8 @@ class Decision(str, Enum):
     VIOLATED = "violated"
     UNDECIDED = "undecided"
 
+    __str__ = str.__str__
+
 
 # Two sides of an identity whose radii are wider than this, relative to their size, say nothing.
 IDENTITY_RESOLUTION = 1e-6
@@ -62,7 +64,7 @@ def _ratio(left: float, relation: str, right: float) -> float | None:
     return ratio if np.isfinite(ratio) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Judged:
     """One decided claim or curve, ready to be reported."""
 
@@ -80,6 +82,10 @@ class Judged:
     caught: float | None = None
     # The right side is what rounding may make of 0: the decision counts, the ratio does not.
     rounding: bool = False
+
+    def __repr__(self) -> str:
+        sides = f"{self.left.value!s} {self.relation} {self.right.value!s}"
+        return f"<{self.decision}: {self.name} {self.equation}: {sides}>"
 
 
 @dataclass(frozen=True)

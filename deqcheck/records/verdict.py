@@ -1,4 +1,4 @@
-"""Outcomes of statements and the report of one case."""
+"""How a statement fares on a problem, and how a run ends."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import numpy as np
-
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured
 
 
 class Outcome(str, Enum):
+    """One of a few words; compares equal to its word."""
+
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
     NOT_APPLICABLE = "not applicable"
     UNDECIDED = "undecided"
     CONSISTENT = "consistent"
     INCONSISTENT = "inconsistent"
+
+    __str__ = str.__str__
 
 
 class Status(Enum):
@@ -70,7 +72,7 @@ def outcome_of(
     return Outcome.CONFIRMED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """One statement, judged in one edition. `outcome` is None before training."""
 
@@ -93,6 +95,26 @@ class Verdict:
     status: str = ""
     # The spectral quantities whose infimum along the run drives the rate.
     drivers: tuple[str, ...] = ()
+    # Whether it was judged on a flow, where time counts, not steps.
+    flow: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Verdict {self.id} ({self.edition}): {self.word}>"
+
+    @property
+    def failing(self) -> tuple[Judged, ...]:
+        """The hypotheses that fail."""
+        return tuple(h for h in self.hypotheses if h.decision is Decision.VIOLATED)
+
+    @property
+    def word(self) -> str:
+        """The outcome, or what is known of it before training."""
+        if self.outcome is not None:
+            return self.outcome.value
+        if self.failing:
+            return Outcome.NOT_APPLICABLE.value
+        holds = all(h.decision is Decision.HOLDS for h in self.hypotheses)
+        return "hypotheses hold" if holds else "hypotheses open"
 
     @property
     def met(self) -> bool | None:
@@ -101,47 +123,13 @@ class Verdict:
             return None
         return self.expected == self.outcome.value
 
+    def to_dict(self) -> dict[str, Any]:
+        """As the JSON report writes it."""
+        from deqcheck.report.json import statement
 
-@dataclass(frozen=True)
-class Track:
-    """The measured trajectory as it is reported."""
+        return statement(self)
 
-    k: np.ndarray
-    t: np.ndarray
-    loss: Measured
-    gap: Measured
-    gradient: np.ndarray
-    series: Mapping[str, tuple[np.ndarray, np.ndarray, Measured]] = field(default_factory=dict)
+    def _repr_html_(self) -> str:
+        from deqcheck.report.html import fragment
 
-
-@dataclass(frozen=True)
-class Place:
-    """Where in which sweep a case stands: the file, its title, and what is set, in words."""
-
-    file: str
-    title: str
-    sweep: str
-    settings: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Report:
-    """Everything that a report format may tell about one case."""
-
-    title: str
-    name: str
-    digest: str
-    resolved: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    quantities: Mapping[str, Measured]
-    verdicts: tuple[Verdict, ...]
-    status: Status = Status.COMPLETED
-    expected_status: str | None = None
-    track: Track | None = None
-    # The run of the model that was trained for comparison, and its kind.
-    companion: Track | None = None
-    companion_name: str = ""
-    notes: tuple[str, ...] = ()
-    replay: str = ""
-    seconds: float = 0.0
-    place: Place | None = None
+        return fragment([self])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from deqcheck.registry import modules
 
 if TYPE_CHECKING:
-    from deqcheck.records.verdict import Report
+    from deqcheck.records.report import Report
     from deqcheck.report.parts.look import Look
 
     Renderer = Callable[[Sequence[Report], Look], str]

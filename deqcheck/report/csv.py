@@ -11,7 +11,8 @@ import numpy as np
 
 from deqcheck.records.claim import Judged
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Report, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Verdict
 from deqcheck.report.parts.look import Look
 
 COLUMNS = (
@@ -49,7 +50,7 @@ def render(reports: Sequence[Report], look: Look) -> str:
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:
     case = {"case": report.name, "status": report.status.word}
-    if report.track is None:
+    if report.trajectory is None:
         yield from (case | row for row in _quantities(report.quantities))
     for verdict in report.verdicts:
         yield from (case | row for row in _statement(verdict))

@@ -8,7 +8,8 @@ from typing import Any
 
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Report, Status, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Status, Verdict
 from deqcheck.report.json import plain
 from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.markup import Markup, join, tag
@@ -16,13 +17,12 @@ from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import panels
 from deqcheck.report.parts.sentences import (
     Clock,
-    failing,
     full_title,
     numbered,
+    reason,
     run_length,
     tell,
     vector,
-    word,
 )
 from deqcheck.report.parts.style import SHEET
 from deqcheck.report.parts.svg import bar, figure
@@ -62,6 +62,24 @@ def render(reports: Sequence[Report], look: Look) -> str:
         tag("footer", tag("p", _made_by(reports))),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def fragment(verdicts: Sequence[Verdict], title: str = "") -> str:
+    """For a notebook: a table without a style of its own."""
+    names = ("outcome", "statement", "", "reason")
+    head = tag("tr", *(tag("th", name, scope="col") for name in names))
+    rows = [
+        tag(
+            "tr",
+            tag("td", verdict.word),
+            tag("td", f"{verdict.id} ({verdict.edition})"),
+            tag("td", full_title(verdict)),
+            tag("td", reason(verdict, Look())),
+        )
+        for verdict in verdicts
+    ]
+    caption = tag("caption", title) if title else None
+    return str(tag("table", caption, tag("thead", head), tag("tbody", *rows)))
 
 
 def _made_by(reports: Sequence[Report]) -> str:
@@ -112,12 +130,12 @@ def _tally(reports: Sequence[Report]) -> str:
     counts: dict[str, int] = {}
     for report in reports:
         for verdict in report.verdicts:
-            counts[word(verdict)] = counts.get(word(verdict), 0) + 1
+            counts[verdict.word] = counts.get(verdict.word, 0) + 1
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing was judged"
 
 
 def _outcome(verdict: Verdict) -> Markup:
-    name = word(verdict)
+    name = verdict.word
     look = "good" if name in GOOD else "bad" if name in BAD else "open"
     missed = tag("span", f" (expected {verdict.expected})", class_="word bad")
     return join(tag("span", name, class_=f"word {look}"), missed if verdict.met is False else None)
@@ -169,8 +187,8 @@ class _Case:
             yield tag("p", f"{report.status.word}: {report.status.value}", class_="word bad")
         if report.expected_status not in (None, report.status.word):
             yield tag("p", f"expected to end as {report.expected_status}", class_="word bad")
-        if report.track is not None and len(report.track.k):
-            yield tag("p", run_length(report.track, self.clock, self.look))
+        if report.trajectory is not None and len(report.trajectory.k):
+            yield tag("p", run_length(report.trajectory, self.clock, self.look))
         if report.companion is not None and len(report.companion.k):
             length = run_length(report.companion, self.clock, self.look)
             yield tag("p", f"{report.companion_name}: {length}")
@@ -184,7 +202,7 @@ class _Case:
 
     def _statement(self, verdict: Verdict, number_: int) -> Markup:
         ident = _anchor(self.position, number_)
-        applies = not any(failing(verdict))
+        applies = not verdict.failing
         return tag(
             "article",
             tag("h3", _outcome(verdict), " ", verdict.id, f" ({verdict.edition})", id=ident),
@@ -192,7 +210,7 @@ class _Case:
             tag("p", verdict.citation, class_="soft") if verdict.citation else None,
             *(
                 tag("p", f"because {numbered(h)} {tell(h, self.clock, self.look)}")
-                for h in failing(verdict)
+                for h in verdict.failing
             ),
             self._says(verdict),
             self._judged("Hypotheses", verdict.hypotheses),

@@ -1,4 +1,4 @@
-"""JSON, schema `deqcheck-report/1`: sorted, finite, and named.
+"""JSON, schema `deqcheck-report/2` (schema/deqcheck-report-2.json): sorted, finite, and named.
 
 A measured number is `{"value": v, "error": e}`. `error` is an absolute radius, null where the value
 is exact, and the string "inf" where no radius could be had. A value that is not finite is null and
@@ -17,18 +17,25 @@ import numpy as np
 
 from deqcheck.records.claim import CurveFacts, Judged, Point
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Report, Status, Track, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.series import Series
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Status, Verdict
 from deqcheck.report.parts.curves import bounds
 from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.thin import thin
 
-ONE, SEVERAL = "deqcheck-report/1", "deqcheck-reports/1"
+SCHEMA = "deqcheck-report/2"
+# Of deqcheck 0.1: one report as it is, several in a list.
+OLD, OLD_SEVERAL = "deqcheck-report/1", "deqcheck-reports/1"
 
 
 def render(reports: Sequence[Report], look: Look) -> str:
-    entries = [_report(report) for report in reports]
-    document = entries[0] if len(entries) == 1 else {"schema": SEVERAL, "reports": entries}
-    return dumps(document)
+    entries = [entry(report) for report in reports]
+    if look.schema > 1:
+        return dumps({"schema": SCHEMA, "reports": entries})
+    old = [{"schema": OLD, **each} for each in entries]
+    return dumps(old[0] if len(old) == 1 else {"schema": OLD_SEVERAL, "reports": old})
 
 
 def dumps(document: Any) -> str:
@@ -40,9 +47,9 @@ def finite(x: float | None) -> float | None:
     return x if x is not None and math.isfinite(x) else None
 
 
-def _report(report: Report) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "schema": ONE,
+def entry(report: Report) -> dict[str, Any]:
+    """One element of `reports`."""
+    found: dict[str, Any] = {
         "case": _case(report),
         "environment": plain(report.environment),
         "status": {
@@ -57,11 +64,11 @@ def _report(report: Report) -> dict[str, Any]:
         "quantities": _quantities(report.quantities),
         "statements": [statement(verdict) for verdict in report.verdicts],
     }
-    if report.track is not None:
-        entry["trajectory"] = _trajectory(report.track) | {"bounds": _bounds(report)}
+    if report.trajectory is not None:
+        found["trajectory"] = _trajectory(report.trajectory) | {"bounds": _bounds(report)}
     if report.companion is not None:
-        entry["companion"] = _trajectory(report.companion) | {"model": report.companion_name}
-    return entry
+        found["companion"] = _trajectory(report.companion) | {"model": report.companion_name}
+    return found
 
 
 def _case(report: Report) -> dict[str, Any]:
@@ -133,28 +140,28 @@ def _point(point: Point | None) -> dict[str, Any] | None:
     return {"k": point.k, "t": finite(point.t), "slack": finite(point.slack)}
 
 
-def _trajectory(track: Track) -> dict[str, Any]:
-    at = thin(len(track.k))
+def _trajectory(track: Trajectory) -> dict[str, Any]:
+    at, loss = thin(len(track.k)), track.loss
     return {
         "steps": int(track.k[-1]) if len(track.k) else 0,
         "k": _array(track.k[at]),
         "t": _array(track.t[at]),
-        "loss": _array(track.loss.value[at]),
-        "loss_error": _array(track.loss.error[at]),
+        "loss": _array(loss.value[at]),
+        "loss_error": _array(loss.error[at]),
         "gap": _array(track.gap.value[at]),
         "gap_error": _array(track.gap.error[at]),
         "gradient": _array(track.gradient[at]),
-        "series": {name: _series(*series) for name, series in track.series.items()},
+        "series": {name: _series(series) for name, series in track.series.items()},
     }
 
 
-def _series(k: np.ndarray, t: np.ndarray, values: Measured) -> dict[str, Any]:
-    at = thin(len(k))
+def _series(series: Series) -> dict[str, Any]:
+    at = thin(len(series.k))
     return {
-        "k": _array(k[at]),
-        "t": _array(t[at]),
-        "value": _array(values.value[at]),
-        "error": _array(values.error[at]),
+        "k": _array(series.k[at]),
+        "t": _array(series.t[at]),
+        "value": _array(series.value.value[at]),
+        "error": _array(series.value.error[at]),
     }
 
 

@@ -10,7 +10,10 @@ from rich.text import Text
 
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Outcome, Report, Status, Track, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Outcome, Status, Verdict
+from deqcheck.records.words import PRINTED
 from deqcheck.report.parts.console import ENDLESS, columns, heading, indented, paper
 from deqcheck.report.parts.curves import bounds, relative_bound
 from deqcheck.report.parts.look import Look
@@ -18,13 +21,11 @@ from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.plot import Line, plot
 from deqcheck.report.parts.sentences import (
     Clock,
-    failing,
     full_title,
     numbered,
     run_length,
     tell,
     vector,
-    word,
 )
 from deqcheck.report.parts.sweeps import sweeps
 
@@ -49,6 +50,13 @@ def render(reports: Sequence[Report], look: Look) -> str:
         lines = (_headline(v, _marked(r)) for r in reports for v in r.verdicts)
         return paper(lines, Look(ENDLESS, look.color, look.unicode))
     return paper(_parts(reports, look), look)
+
+
+def explain(verdict: Verdict) -> str:
+    """One verdict with every hypothesis and conclusion."""
+    page = _Page(Report({}, (verdict,)), Look(width=100))
+    page.clock = Clock(verdict.flow)
+    return paper(page.statement(verdict), page.look)
 
 
 def _marked(report: Report) -> str:
@@ -78,7 +86,7 @@ def _drawn(
 
 
 def _headline(verdict: Verdict, case: str = "") -> Text:
-    outcome = word(verdict)
+    outcome = verdict.word
     line = Text.assemble(
         (outcome.upper(), COLORS.get(outcome, OPEN)),
         (f" {verdict.id} ({verdict.edition})", "bold"),
@@ -103,19 +111,19 @@ class _Page:
         yield from self._status()
         for note in report.notes:
             yield Text(f"note: {note}")
-        if report.track is not None and len(report.track.k):
-            yield Text(self._run(report.track))
+        if report.trajectory is not None and len(report.trajectory.k):
+            yield Text(self._run(report.trajectory))
             if report.companion is not None:
                 length = run_length(report.companion, self.clock, self.look)
                 yield Text(f"{report.companion_name}: {length}")
             yield Text("")
-            yield from self._plot(report.track)
+            yield from self._plot(report.trajectory)
         elif report.quantities:
             yield Text("")
             yield self._quantities(report.quantities)
         for verdict in report.verdicts:
             yield Text("")
-            yield from self._statement(verdict)
+            yield from self.statement(verdict)
         if not report.verdicts and report.status is Status.COMPLETED:
             yield Text("no statement speaks of this model and dynamics", OPEN)
         yield Text("")
@@ -127,10 +135,10 @@ class _Page:
         if expected is not None and expected != status.word:
             yield Text(f"the run ended as {status.word}, expected {expected}", BAD)
 
-    def _run(self, track: Track) -> str:
+    def _run(self, track: Trajectory) -> str:
         return f"{run_length(track, self.clock, self.look)}, {number(self.report.seconds, 2)} s"
 
-    def _plot(self, track: Track) -> Iterator[RenderableType]:
+    def _plot(self, track: Trajectory) -> Iterator[RenderableType]:
         start = float(track.gap.value[0])
         if not 0 < start < math.inf:
             return
@@ -150,10 +158,10 @@ class _Page:
         log_x = not clock.flow and int(track.k[-1]) > LOG_K_FROM
         yield from _drawn(lines, clock.symbol, log_x, self.look)
 
-    def _statement(self, verdict: Verdict) -> Iterator[RenderableType]:
+    def statement(self, verdict: Verdict) -> Iterator[RenderableType]:
         yield _headline(verdict)
         applies = True
-        for hypothesis in failing(verdict):
+        for hypothesis in verdict.failing:
             applies = False
             yield indented(f"because {hypothesis.name} {tell(hypothesis, self.clock, self.look)}")
         if verdict.constants:
@@ -169,7 +177,7 @@ class _Page:
             yield indented(Text("promises", "dim"))
             yield self._quantities(verdict.quantities, indent=4)
         yield from (indented(f"note: {note}") for note in verdict.notes)
-        if verdict.erratum and verdict.edition == "printed":
+        if verdict.erratum and verdict.edition == PRINTED:
             yield indented(f"erratum: {verdict.erratum}")
         if verdict.outcome is Outcome.REFUTED and self.report.replay:
             one = f"--only {verdict.id} --edition {verdict.edition}"

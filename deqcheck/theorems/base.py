@@ -10,14 +10,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.formula import Formula
 from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.words import CORRECTED, DESCENT, FLOW, PRINTED, STATIC
 
-PRINTED, CORRECTED = "printed", "corrected"
-FLOW, DESCENT, STATIC = "flow", "gd", "static"
+__all__ = [
+    "CORRECTED",
+    "DESCENT",
+    "FLOW",
+    "PRINTED",
+    "STATIC",
+    "Check",
+    "Cite",
+    "Search",
+    "Statement",
+]
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def test_what_the_model_refuses(messages):
 
 
 def test_loss_without_theory(messages, read, monkeypatch):
-    monkeypatch.setattr(type(read().model), "losses", ("logistic",))
+    monkeypatch.setattr(type(read().stated.model), "losses", ("logistic",))
     assert messages(text=CASE + "loss: square\n") == [
         "case.yaml:7: loss: 'delm' has no theory for the loss 'square'; expected logistic"
     ]
@@ -219,7 +219,7 @@ def test_contract_of_a_model(messages, monkeypatch, settings, sizes, message):
 
 def test_given_parameters_decide_sizes(read):
     init = "init={kind: each, W: identity, a: {kind: values, a: [1, 2]}}"
-    _, theta = build._build(_with(read("data.target=gaussian", init), Wide()))
+    _, theta = build._build(_with(read("data.target=gaussian", init).stated, Wide()))
     assert theta["W"].tolist() == [[1, 0], [0, 1]]
 
 

@@ -17,13 +17,21 @@ from .conftest import CASE
 
 def test_defaults_are_filled_in(read):
     case = read()
-    assert (case.seed, case.editions, case.record_points) == (0, ("corrected",), 200)
-    assert case.theorems is None and case.train is None and case.expect == case.constants == {}
-    assert case.loss.kind == case.model.default_loss
+    assert (case.stated.seed, case.stated.editions, case.stated.record.points) == (
+        0,
+        ("corrected",),
+        200,
+    )
+    assert (
+        case.stated.theorems is None
+        and case.stated.train is None
+        and case.stated.expect == case.stated.constants == {}
+    )
+    assert case.stated.loss.kind == case.stated.model.default_loss
     assert case.resolved["init"] == {"kind": "gaussian", "scale": 0.3, "fan": "none"}
     assert case.resolved["loss"] == {"kind": "square", "R": "inf"}
     assert json.loads(json.dumps(case.resolved)) == case.resolved
-    assert case.lines["model.gamma"] == 5
+    assert case.source.lines["model.gamma"] == 5
 
 
 @pytest.mark.parametrize(
@@ -32,13 +40,13 @@ def test_defaults_are_filled_in(read):
 )
 def test_numbers(read, spelt, value):
     case = read(text=CASE.replace("0.3", spelt))
-    assert case.init.scale == value and isinstance(case.init.scale, float)
+    assert case.stated.init.scale == value and isinstance(case.stated.init.scale, float)
 
 
 def test_bare_words_and_text_keys(read):
     case = read("init=identity", "title='on'")
-    assert case.init.kind == "identity" and case.init.scale == 1.0
-    assert read("title=on").title == "on"
+    assert case.stated.init.kind == "identity" and case.stated.init.scale == 1.0
+    assert read("title=on").stated.title == "on"
 
 
 def test_expectations(read):
@@ -49,9 +57,12 @@ def test_expectations(read):
         "edition: both\n"
     )
     case = read(text=text)
-    assert case.theorems == ("kawaguchi2021/thm1",) and case.editions == ("printed", "corrected")
-    assert case.expect["kawaguchi2021/thm1"]["corrected"] == "not applicable"
-    assert case.expect["status"] == "completed"
+    assert case.stated.theorems == ("kawaguchi2021/thm1",) and case.stated.editions == (
+        "printed",
+        "corrected",
+    )
+    assert case.stated.expect["kawaguchi2021/thm1"]["corrected"] == "not applicable"
+    assert case.stated.expect["status"] == "completed"
 
 
 def test_statements_can_be_injected(tmp_path):
@@ -64,8 +75,8 @@ def test_statements_can_be_injected(tmp_path):
 
 def test_settings_may_leave_unjudged_what_the_file_expects(read):
     text = CASE + "train: {kind: flow, horizon: 1}\nexpect: {kawaguchi2021/thm1: confirmed}\n"
-    assert read(text=text).expect == {"kawaguchi2021/thm1": "confirmed"}
-    assert read("train={kind: gd, step: 1, steps: 1}", text=text).train.kind == "gd"
+    assert read(text=text).stated.expect == {"kawaguchi2021/thm1": "confirmed"}
+    assert read("train={kind: gd, step: 1, steps: 1}", text=text).stated.train.kind == "gd"
     with pytest.raises(CaseError, match="speaks of flow, the case trains by gd"):
         read(text=text.replace("{kind: flow, horizon: 1}", "{kind: gd, step: 1, steps: 1}"))
 
@@ -78,7 +89,7 @@ def test_digest_ignores_what_changes_nothing(read):
         "# a comment\n" + CASE,
         "\n".join(reversed(lines)),
         CASE.replace("0.3", "3e-1"),
-        CASE + f"loss: {case.loss.kind}\nseed: 0\n",
+        CASE + f"loss: {case.stated.loss.kind}\nseed: 0\n",
         CASE + "expect: {kawaguchi2021/thm1: confirmed}\n",
     ):
         assert read(text=text).digest == case.digest
@@ -116,22 +127,26 @@ def test_paths_are_relative_to_the_case(tmp_path, monkeypatch, catalogue):
         CASE.replace("{kind: gaussian, scale: 0.3}", "{kind: npz, path: start.npz}")
     )
     monkeypatch.chdir(tmp_path)
-    assert read_case("cases/case.yaml").init.path.path == tmp_path / "cases" / "start.npz"
+    assert read_case("cases/case.yaml").stated.init.path.path == tmp_path / "cases" / "start.npz"
 
 
 def test_set_makes_and_changes(read):
     case = read("train.kind=gd", "train.step=1e-3", "train.steps=5", "model.gamma=0.25")
-    assert (case.train.kind, case.train.step, case.model.gamma) == ("gd", 1e-3, 0.25)
+    assert (case.stated.train.kind, case.stated.train.step, case.stated.model.gamma) == (
+        "gd",
+        1e-3,
+        0.25,
+    )
     text = CASE.replace("{kind: negated-input, noise: 0.1}", "negated-input")
-    assert read("data.target.noise=0.2", text=text).data.target.noise == 0.2
+    assert read("data.target.noise=0.2", text=text).stated.data.target.noise == 0.2
     case = read("constants.gao2022/thm4.4.C=2", "expect.gao2022/thm4.4=refuted")
-    assert case.constants == {"gao2022/thm4.4": {"C": 2.0}}
-    assert case.expect == {"gao2022/thm4.4": "refuted"}
-    assert read("title=a=b").title == "a=b"
+    assert case.stated.constants == {"gao2022/thm4.4": {"C": 2.0}}
+    assert case.stated.expect == {"gao2022/thm4.4": "refuted"}
+    assert read("title=a=b").stated.title == "a=b"
 
 
 def test_seed_wins(read):
-    assert read("seed=3", seed=4).seed == 4
+    assert read("seed=3", seed=4).stated.seed == 4
 
 
 @pytest.mark.parametrize(

@@ -33,36 +33,36 @@ def test_each_member_is_the_case_that_says_it_all_by_itself():
         "case.yaml[steps: train.step=0.001, init=zero]",
         'case.yaml[steps: train.step=0.002, init={"kind": "gaussian", "scale": 0.1}]',
     ]
-    assert [case.seed for case in found] == [3, 4, 0, 0]
-    assert [case.init.kind for case in found] == ["gaussian", "gaussian", "zero", "gaussian"]
+    assert [case.stated.seed for case in found] == [3, 4, 0, 0]
+    assert [case.stated.init.kind for case in found] == ["gaussian", "gaussian", "zero", "gaussian"]
     alone = read_text(TRAINED, "case.yaml", Path(), ["seed=3"])
     assert (found[0].resolved, found[0].digest) == (alone.resolved, alone.digest)
-    assert found[0].title == alone.title
+    assert found[0].stated.title == alone.stated.title
     assert found[0].full_title == "a small case, seeds: seed=3"
 
 
 def test_the_settings_of_a_member_choose_it():
     for case in read_all(TRAINED + SWEEP):
-        again = read_text(TRAINED + SWEEP, "case.yaml", Path(), case.member.overrides())
-        assert (again.member, again.digest) == (None, case.digest)
+        again = read_text(TRAINED + SWEEP, "case.yaml", Path(), case.source.member.overrides())
+        assert (again.source.member, again.digest) == (None, case.digest)
 
 
 def test_overrides_apply_to_every_member_but_not_to_what_it_sets():
     found = read_all(TRAINED + SWEEP, "train.step=0.5", "train.steps=7")
-    assert [case.train.step for case in found] == [0.5, 0.5, 1e-3, 2e-3]
-    assert {case.train.steps for case in found} == {7}
+    assert [case.stated.train.step for case in found] == [0.5, 0.5, 1e-3, 2e-3]
+    assert {case.stated.train.steps for case in found} == {7}
 
 
 def test_a_sweep_may_be_given_by_an_override():
-    assert [c.seed for c in read_all(TRAINED, "sweep={s: {seed: [5, 6]}}")] == [5, 6]
-    assert [c.seed for c in read_all(TRAINED + SWEEP, "sweep={s: {seed: [5, 6]}}")] == [5, 6]
+    assert [c.stated.seed for c in read_all(TRAINED, "sweep={s: {seed: [5, 6]}}")] == [5, 6]
+    assert [c.stated.seed for c in read_all(TRAINED + SWEEP, "sweep={s: {seed: [5, 6]}}")] == [5, 6]
     assert len(read_all(TRAINED + SWEEP, "sweep=null")) == 1
 
 
 def test_expectations_may_vary():
     more = "sweep: {s: {seed: [1, 2], expect.kawaguchi2021/gd: [confirmed, refuted]}}"
     found = read_all(TRAINED + more)
-    assert [case.expect["kawaguchi2021/gd"] for case in found] == ["confirmed", "refuted"]
+    assert [case.stated.expect["kawaguchi2021/gd"] for case in found] == ["confirmed", "refuted"]
 
 
 def test_where_one_case_is_wanted_the_sentence_says_how_to_choose():
@@ -94,4 +94,4 @@ def test_refusals(sweep, sentence):
 def test_a_ready_case_of_a_member_stands_alone():
     member = read_all(TRAINED + SWEEP)[1]
     again = read_text(ready_case(member, {"train.step": 0.25}), "ready.yaml", Path())
-    assert (again.seed, again.train.step, again.member) == (4, 0.25, None)
+    assert (again.stated.seed, again.stated.train.step, again.source.member) == (4, 0.25, None)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from deqcheck.case import Case
 from deqcheck.ci import gate, workers
 from deqcheck.ci.discover import Found
 from deqcheck.ci.records import Reply
@@ -31,15 +32,15 @@ import json, sys; sys.path[:] = json.loads(sys.argv.pop())
 import os, time, deqcheck.ci.single as single
 from deqcheck.ci import worker
 real = single.judge
-def judge(path, member):
-    name = os.path.basename(path)
+def judge(case):
+    name = os.path.basename(case.source.name)
     if "crash" in name: raise ZeroDivisionError("a bug\\nin two lines")
     if "memory" in name: raise MemoryError
     if "sleep" in name: time.sleep(60)
     if "kill" in name: os.kill(os.getpid(), 9)
     if "exit" in name: print("last words", file=sys.stderr, flush=True); os._exit(3)
     if "print" in name: print("noise"); os.system("echo more noise")
-    return real(path, member)
+    return real(case)
 single.judge = judge
 worker.main()
 """
@@ -77,10 +78,10 @@ class Inline:
     def __init__(self, jobs: int, timeout: float | None = None):
         assert jobs >= 1
 
-    def judge_all(self, cases: list[Found], done: Callable[[Found, Reply], None]) -> None:
-        for case in reversed(cases):
-            text = json.dumps(reply(case.path, case.member).plain(), allow_nan=False)
-            done(case, Reply.read(json.loads(text)))
+    def judge_all(self, cases: dict[Found, Case], done: Callable[[Found, Reply], None]) -> None:
+        for found, case in reversed(cases.items()):
+            text = json.dumps(reply(case).plain(), allow_nan=False)
+            done(found, Reply.read(json.loads(text)))
 
 
 @pytest.fixture

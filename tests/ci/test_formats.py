@@ -29,7 +29,9 @@ def row(name: str, code: int = 0, word: str = "ok", **more) -> Row:
     reply = Reply(End.RAN, facts=facts, seconds=0.25)
     if code in (2, 4, 70):
         reply = Reply(End.CRASHED, "sentence")
-    return Row(Result(name, f"cases/{name}.yaml", reply, "title", {}), code, word, **more)
+    path = f"cases/{name}.yaml"
+    result = Result(name, path, reply, "title", replay=f"deqcheck run {path}")
+    return Row(result, code, word, **more)
 
 
 @pytest.fixture

@@ -6,6 +6,12 @@ import json
 
 import pytest
 
+from deqcheck.case.read import checked
+from deqcheck.case.source import Source
+from deqcheck.ci.discover import Found
+from deqcheck.ci.gate import alone, stated_in
+from deqcheck.ci.records import End
+
 SWEEP = "\nsweep: {seeds: {seed: [0, 1]}}"
 CONFIRMED = f"expect: {{kawaguchi2021/gd: confirmed}}{SWEEP}"
 WRONG = "sweep: {seeds: {seed: [0, 1], expect.kawaguchi2021/gd: [confirmed, refuted]}}"
@@ -54,3 +60,25 @@ def test_strict_asks_each_member_for_its_expectations(deqcheck, write):
     done = deqcheck("ci", cases, "--strict")
     assert done.exit_code == 2
     assert f"{cases}/many.yaml[seeds: seed=1]: no `expect:`" in done.stderr
+
+
+def test_a_member_is_judged_without_reading_its_file_again(write, tmp_path):
+    folder = write("a")
+    path = folder / "a.yaml"
+    path.write_text(path.read_text() + "sweep: {seeds: {seed: [1, 2]}}\n")
+    stated = stated_in(Found("a", path))
+    path.unlink()
+    assert [found.id for found, _ in stated] == ["a[seeds: seed=1]", "a[seeds: seed=2]"]
+    for each in stated:
+        assert alone(each).reply.end is End.RAN
+
+
+def test_a_worker_is_told_all_it_needs_to_know(write):
+    folder = write("a")
+    path = folder / "a.yaml"
+    path.write_text(path.read_text() + "sweep:\n  seeds:\n    seed: [1,\n     2]\n")
+    for _, case in stated_in(Found("a", path)):
+        message = json.loads(json.dumps(case.source.message()))
+        again = checked(Source.received(message), as_written=False)
+        assert (again.digest, again.full_name) == (case.digest, case.full_name)
+        assert not [key for key in message["lines"] if key.startswith("sweep.")]

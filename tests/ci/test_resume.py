@@ -211,7 +211,7 @@ class Stopped:
         self.inner = Inline(jobs, timeout)
 
     def judge_all(self, cases, done):
-        self.inner.judge_all(cases[:1], done)
+        self.inner.judge_all(dict([*cases.items()][:1]), done)
         raise KeyboardInterrupt
 
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from deqcheck import __version__
+from deqcheck.api import statements
 from deqcheck.cli.citing import AUTHOR, TITLE
-from deqcheck.engine import statements
 from deqcheck.theorems.references import bibtex
 
 ROOT = Path(__file__).parents[2]

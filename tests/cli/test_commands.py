@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deqcheck.engine import catalogue
+from deqcheck.judging import catalogue
 
 GD = "kawaguchi2021/gd"
 
@@ -17,15 +17,16 @@ def test_run_writes_every_format(deqcheck, case, form):
 
 
 def test_stdout_is_clean_json(deqcheck, case):
-    report = json.loads(deqcheck("run", case, "--format", "json").stdout)
-    assert report["schema"] == "deqcheck-report/1"
+    document = json.loads(deqcheck("run", case, "--format", "json").stdout)
+    (report,) = document["reports"]
+    assert document["schema"] == "deqcheck-report/2" and "schema" not in report
     assert report["replay"] == f"deqcheck run {case}"
     assert len(report["trajectory"]["k"]) == 6
 
 
 def test_options_change_the_case(deqcheck, case):
     words = ("--seed", "7", "--set", "train.steps=3", "--format", "json")
-    report = json.loads(deqcheck("run", case, *words).stdout)
+    (report,) = json.loads(deqcheck("run", case, *words).stdout)["reports"]
     assert report["case"]["resolved"]["seed"] == 7
     assert report["trajectory"]["steps"] == 3
     assert report["replay"].endswith("--set train.steps=3 --seed 7")
@@ -33,7 +34,7 @@ def test_options_change_the_case(deqcheck, case):
 
 def test_both_editions_are_judged(deqcheck, case):
     result = deqcheck("run", case, "--edition", "both", "--only", GD, "--format", "json")
-    found = [(s["id"], s["edition"]) for s in json.loads(result.stdout)["statements"]]
+    found = [(s["id"], s["edition"]) for s in json.loads(result.stdout)["reports"][0]["statements"]]
     assert found == [(GD, "printed"), (GD, "corrected")]
 
 
@@ -49,7 +50,7 @@ def test_several_cases_make_one_document(deqcheck, case):
 
 def test_bounds_need_no_training(deqcheck, case):
     result = deqcheck("bounds", "--init", case, "--format", "json")
-    report = json.loads(result.stdout)
+    (report,) = json.loads(result.stdout)["reports"]
     assert result.exit_code == 0
     assert "trajectory" not in report
     assert report["quantities"]["loss"]["value"] > 0

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from deqcheck.cli import embedded
+from deqcheck.case import embedded
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -27,19 +32,19 @@ def test_names_are_paths_without_the_ending(folder):
 
 
 def test_a_run_without_a_case_takes_the_quick_start(deqcheck, folder):
-    report = json.loads(deqcheck("run", "--format", "json").stdout)
+    (report,) = json.loads(deqcheck("run", "--format", "json").stdout)["reports"]
     assert report["case"]["name"] == "quickstart"
     assert report["replay"] == "deqcheck run quickstart"
 
 
 def test_an_embedded_case_is_run_by_its_name(deqcheck, folder):
-    report = json.loads(deqcheck("run", "doe2031/fig1", "--format", "json").stdout)
+    (report,) = json.loads(deqcheck("run", "doe2031/fig1", "--format", "json").stdout)["reports"]
     assert report["case"]["name"] == "doe2031/fig1"
 
 
 def test_a_file_of_the_same_name_comes_first(deqcheck, folder, case):
     (folder.parent / "quickstart").write_text(Path(case).read_text().replace("small", "own"))
-    report = json.loads(deqcheck("run", "quickstart", "--format", "json").stdout)
+    (report,) = json.loads(deqcheck("run", "quickstart", "--format", "json").stdout)["reports"]
     assert report["case"]["title"] == "own DELM"
 
 
@@ -62,7 +67,7 @@ def test_cases_lists_them_with_titles(deqcheck, folder):
 
 def test_titles_are_those_of_the_whole_cases():
     titles = embedded.titles()
-    assert {name: case.title for name, case in embedded.cases().items()} == {
+    assert {name: case.stated.title for name, case in embedded.cases().items()} == {
         name: titles[name] for name in titles if not embedded.slow(name)
     }
 
@@ -71,3 +76,38 @@ def test_every_case_that_comes_along_is_valid(deqcheck):
     assert embedded.QUICKSTART in embedded.names()
     result = deqcheck("validate", *(n for n in embedded.names() if not embedded.slow(n)))
     assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_the_cases_travel_with_a_wheel_and_an_sdist(tmp_path):
+    (tmp_path / "empty").mkdir()
+    words = ["egg_info", "--egg-base", str(tmp_path), "build_py", "--build-lib", str(tmp_path)]
+    python("setup.py", "--quiet", *words, cwd=ROOT)
+    shipped = [p for p in (ROOT / "cases").rglob("*") if p.suffix in (".yaml", ".npz", ".json")]
+    packed = [p for p in (tmp_path / "deqcheck" / "cases").rglob("*") if p.is_file()]
+    assert contents(packed, tmp_path / "deqcheck") == contents(shipped, ROOT)
+    listed = (tmp_path / "deqcheck.egg-info" / "SOURCES.txt").read_text().splitlines()
+    assert set(contents(shipped, ROOT)) == {line for line in listed if line.startswith("cases/")}
+    words = ["-m", "deqcheck", "cases", "--format", "json"]
+    found = python(*words, cwd=tmp_path / "empty", PYTHONPATH=str(tmp_path))
+    assert [entry["name"] for entry in json.loads(found)] == embedded.names()
+
+
+def test_a_checkout_has_the_cases_only_once():
+    assert embedded.folder() == ROOT / "cases"
+
+
+def python(*words: str, cwd: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def contents(paths: list[Path], root: Path) -> dict[str, bytes]:
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in paths}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deqcheck import engine
 from deqcheck.cli.commands import run as run_command
-from deqcheck.engine import run as real_run
+from deqcheck.judging import reports
+from deqcheck.judging import run as real_run
 from deqcheck.records.verdict import Status
 
 
@@ -19,7 +19,7 @@ def no_run(*_, **__):
 
 
 def test_every_problem_of_every_case_is_reported_at_once(deqcheck, case, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_command.engine, "run", no_run)
+    monkeypatch.setattr(run_command.judging, "run", no_run)
     bad = tmp_path / "bad.yaml"
     bad.write_text("deqcheck: 1\nmodle: {kind: delm}\n")
     result = deqcheck("run", str(bad), case, "nowhere.yaml")
@@ -43,7 +43,7 @@ def test_a_folder_that_may_not_be_entered_is_one_sentence(deqcheck, case, tmp_pa
         return real(path)
 
     real = os.stat
-    monkeypatch.setattr(run_command.engine, "run", no_run)
+    monkeypatch.setattr(run_command.judging, "run", no_run)
     monkeypatch.setattr(os, "stat", stat)
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir: stat(dir))
     result = deqcheck("run", case, "--output", str(tmp_path / "locked" / "out.json"))
@@ -54,7 +54,7 @@ def test_a_folder_that_may_not_be_entered_is_one_sentence(deqcheck, case, tmp_pa
 
 @pytest.mark.parametrize("name", ["nowhere/out.json", "small.yaml/out.json"])
 def test_an_unwritable_output_stops_before_the_work(deqcheck, case, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(run_command.engine, "run", no_run)
+    monkeypatch.setattr(run_command.judging, "run", no_run)
     result = deqcheck("run", case, "--output", str(tmp_path / name))
     assert result.exit_code == 2
     assert result.stderr.startswith("cannot write")
@@ -67,7 +67,7 @@ def test_the_output_is_replaced_whole_and_keeps_its_mode(deqcheck, case, tmp_pat
     out.chmod(0o640)
     result = deqcheck("run", case, "--format", "json", "--output", str(out))
     assert result.stdout == ""
-    assert json.loads(out.read_text())["schema"] == "deqcheck-report/1"
+    assert json.loads(out.read_text())["schema"] == "deqcheck-report/2"
     assert out.stat().st_mode & 0o777 == 0o640
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.json", "small.yaml"]
 
@@ -91,7 +91,7 @@ def test_a_result_that_cannot_be_stored_goes_to_stdout(deqcheck, case, tmp_path,
     monkeypatch.setattr("os.fsync", full)
     result = deqcheck("run", case, "--format", "json", "--output", str(tmp_path / "out.json"))
     assert result.exit_code == 2
-    assert json.loads(result.stdout)["schema"] == "deqcheck-report/1"
+    assert json.loads(result.stdout)["schema"] == "deqcheck-report/2"
     assert "No space left on device" in result.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["small.yaml"]
 
@@ -100,11 +100,11 @@ def test_an_interrupted_run_is_written_and_the_rest_left_out(deqcheck, case, tmp
     def interrupted(*args, **more):
         return replace(real_run(*args, **more), status=Status.INTERRUPTED)
 
-    monkeypatch.setattr(run_command.engine, "run", interrupted)
+    monkeypatch.setattr(run_command.judging, "run", interrupted)
     out = tmp_path / "out.json"
     result = deqcheck("run", case, case, "--format", "json", "--output", str(out))
     assert result.exit_code == 130
-    report = json.loads(out.read_text())
+    (report,) = json.loads(out.read_text())["reports"]
     assert report["partial"] is True
     assert report["status"]["word"] == "interrupted"
     assert result.stderr.splitlines()[-1] == f"deqcheck: {case}: not run"
@@ -118,7 +118,7 @@ def test_a_divergence_is_a_numerical_failure_with_a_result(deqcheck, case):
         "run", case, "--set", "train={kind: gd, step: 1e3, steps: 400}", "--format", "json"
     )
     assert result.exit_code == 4
-    assert json.loads(result.stdout)["status"]["word"] == "diverged"
+    assert json.loads(result.stdout)["reports"][0]["status"]["word"] == "diverged"
 
 
 @pytest.mark.parametrize("command", [("run",), ("bounds", "--init")])
@@ -128,14 +128,14 @@ def test_a_bug_names_its_case_and_the_others_are_run(
 ):
     second = tmp_path / "second.yaml"
     second.write_text(Path(case).read_text())
-    real = engine.quantities
+    real = reports.quantities
 
     def broken(state, *names):
         if (state.theta["A"] == 7).all():
             raise bug
         return real(state, *names)
 
-    monkeypatch.setattr(engine, "quantities", broken)
+    monkeypatch.setattr(reports, "quantities", broken)
     init = "{kind: values, A: [[7, 7], [7, 7]], B: [[1, 0], [0, 1]]}"
     second.write_text(Path(case).read_text().replace("{kind: gaussian, scale: 0.3}", init))
     result = deqcheck(*command, case, str(second), case, "--format", "json")
@@ -146,14 +146,14 @@ def test_a_bug_names_its_case_and_the_others_are_run(
 
 
 def test_a_bug_in_the_only_case_leaves_no_result(deqcheck, case, monkeypatch):
-    monkeypatch.setattr(run_command.engine, "run", no_run)
+    monkeypatch.setattr(run_command.judging, "run", no_run)
     result = deqcheck("run", case)
     assert (result.exit_code, result.stdout) == (70, "")
 
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_traceback_is_shown_when_asked_for(deqcheck, case, monkeypatch, asked):
-    monkeypatch.setattr(run_command.engine, "run", no_run)
+    monkeypatch.setattr(run_command.judging, "run", no_run)
     result = deqcheck(*(["--traceback"] if asked else []), "run", case)
     assert result.exit_code == 70
     assert ("Traceback" in result.stderr) is asked
@@ -163,6 +163,6 @@ def test_an_interrupt_outside_the_run_is_one_line(deqcheck, case, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_command.engine, "run", stop)
+    monkeypatch.setattr(run_command.judging, "run", stop)
     result = deqcheck("run", case)
     assert (result.exit_code, result.stderr) == (130, "deqcheck: interrupted\n")

@@ -18,7 +18,7 @@ def no_run(monkeypatch):
     def run(*_, **__):
         raise AssertionError("the long work began")
 
-    monkeypatch.setattr(run_command.engine, "run", run)
+    monkeypatch.setattr(run_command.judging, "run", run)
 
 
 def test_a_page_is_written_beside_the_table(deqcheck, case, tmp_path):

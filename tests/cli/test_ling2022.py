@@ -63,7 +63,8 @@ def test_the_search_names_the_output_weights_as_the_obstacle(deqcheck, small):
 
 def test_bounds_have_the_agreed_names(deqcheck, small):
     words = ("--format", "json", "--set", "model.sigma_w2=0.05")
-    names = set(json.loads(deqcheck("bounds", "--init", small, *words).stdout)["quantities"])
+    (report,) = json.loads(deqcheck("bounds", "--init", small, *words).stdout)["reports"]
+    names = set(report["quantities"])
     assert names >= {
         "loss", "residual", "gradient", "gradient.W", "gradient.U", "gradient.a",
         "equilibrium.residual", "equilibrium.error", "norm2.W", "norm2.U", "norm2.a",

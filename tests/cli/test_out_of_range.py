@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deqcheck import engine
+from deqcheck.judging import reports
 from deqcheck.losses.ball import projected_newton
 from deqcheck.losses.logistic import Logistic
 from deqcheck.records.arithmetic import OutOfRange, in_range
@@ -71,7 +71,7 @@ def test_every_format_tells_it_and_judges_nothing(deqcheck, readme, command, for
     result = deqcheck(*command, readme, "--set", "data.scale=1e160", "--format", form)
     assert (result.exit_code, result.stderr) == (4, "")
     if form == "json":
-        report = json.loads(result.stdout)
+        (report,) = json.loads(result.stdout)["reports"]
         assert report["status"]["word"] == "out-of-range" and report["partial"]
         assert (report["statements"], report["notes"]) == ([], [LOSS])
     elif form != "csv":
@@ -185,16 +185,16 @@ class TestTheNet:
         ],
         ids=lambda failure: type(failure).__name__,
     )
-    def test_failures_of_arithmetic_are_one_kind(self, delm, case_of, monkeypatch, failure):
+    def test_failures_of_arithmetic_are_one_kind(self, delm, monkeypatch, failure):
         def fail(*_):
             raise failure
 
-        monkeypatch.setattr(engine, "quantities", fail)
-        for command in (engine.run, engine.bounds):
-            report = command(case_of, delm())
+        monkeypatch.setattr(reports, "quantities", fail)
+        for command in (reports.run, reports.bounds):
+            report = command(delm())
             assert report.status is Status.OUT_OF_RANGE and report.verdicts == ()
             (note,) = report.notes
-            assert note.endswith(str(failure.args[-1])) and note.startswith("at engine.py:")
+            assert note.endswith(str(failure.args[-1])) and note.startswith("at reports.py:")
 
     @pytest.mark.parametrize(
         "bug",
@@ -219,13 +219,6 @@ class TestTheNet:
     def test_what_is_out_of_range_already_stays(self):
         with pytest.raises(OutOfRange, match=r"^why$"), in_range():
             raise OutOfRange("why")
-
-
-@pytest.fixture
-def case_of():
-    from tests.conftest import bare_case
-
-    return bare_case()
 
 
 def test_newton_does_not_hand_lost_numbers_to_lapack(capfd):
@@ -269,7 +262,7 @@ def test_the_worst_of_several_is_the_lost_one(lost, place):
 def test_a_statement_that_looks_where_there_is_no_equilibrium_is_left_open(deqcheck):
     """The others are judged all the same."""
     words = ("run", "gao2022/lemmas", "--set", "rescale.b=1e120", "--format", "json")
-    found = {s["id"]: s for s in json.loads(deqcheck(*words).stdout)["statements"]}
+    found = {s["id"]: s for s in json.loads(deqcheck(*words).stdout)["reports"][0]["statements"]}
     assert found["gao2022/lem3.1"]["outcome"] == "confirmed"
     assert found["gao2022/lem4.1"]["outcome"] == "undecided"
     (note,) = found["gao2022/lem4.1"]["notes"]

@@ -86,7 +86,7 @@ def test_one_thread_unless_told_otherwise(case, told, threads):
         env=environment | told,
         check=True,
     )
-    assert json.loads(done.stdout)["environment"]["threads"] == threads
+    assert json.loads(done.stdout)["reports"][0]["environment"]["threads"] == threads
 
 
 def test_help_summarises_every_command():

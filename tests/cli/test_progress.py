@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import io
 
-from deqcheck import engine
+from deqcheck import judging
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.dynamics.recorder import Progress
-from tests.conftest import bare_case
 
 
 class Terminal(io.StringIO):
@@ -62,6 +61,5 @@ def test_a_run_tells_the_bound_of_a_statement_that_promises_a_rate(delm, monkeyp
     monkeypatch.setattr(Theorem1, "guaranteed_rate", rate)
     problem = delm(train=GradientFlow(horizon=0.01))
     seen = []
-    only = ["kawaguchi2021/thm1"]
-    engine.run(bare_case(), problem, only=only, progress=seen.append)
+    judging.run(problem, judging.Question(("kawaguchi2021/thm1",)), progress=seen.append)
     assert seen and all(step.gap <= step.bound for step in seen)

@@ -38,7 +38,7 @@ def test_a_replay_line_does_that_member_again(deqcheck, sweep):
     told = json.loads(deqcheck("run", sweep, *ONLY, "--format", "json").stdout)["reports"][1]
     words = told["replay"].split()
     assert words[:2] == ["deqcheck", "run"]
-    again = json.loads(deqcheck(*words[1:], *ONLY, "--format", "json").stdout)
+    (again,) = json.loads(deqcheck(*words[1:], *ONLY, "--format", "json").stdout)["reports"]
     assert again["case"]["digest"] == told["case"]["digest"]
     assert again["statements"] == told["statements"]
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deqcheck.case import build_problem
+from deqcheck.case import build_problem, embedded
 from deqcheck.case.errors import CaseError
 from deqcheck.case.read import read_case, read_text
-from deqcheck.cli import embedded
 from deqcheck.data.images import averaging
 
 FASHION = Path("/usr/share/datasets/fashion-mnist")

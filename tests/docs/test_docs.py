@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from deqcheck import docs
-from deqcheck.cli import embedded
+from deqcheck.api import statements
+from deqcheck.case import embedded
 from deqcheck.cli.main import cli
-from deqcheck.engine import statements
 from deqcheck.fields import specs
 from deqcheck.registry import kinds
 from deqcheck.report.parts import picture

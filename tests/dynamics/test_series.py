@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.dynamics.series import Series
 from deqcheck.records.measured import Measured
+from deqcheck.records.series import Series
 
 FUNCTIONS = {
     "dip between samples": (

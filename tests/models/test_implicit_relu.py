@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import mpmath as mp
 import numpy as np
 import pytest
 
-from deqcheck import engine
+from deqcheck import judging
 from deqcheck.case import build_problem
 from deqcheck.case.errors import CaseError
 from deqcheck.case.read import read_text
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
+from deqcheck.judging import Question
 from deqcheck.models import implicit_relu_oracle, implicit_relu_spectrum
 from deqcheck.models.problem import NotCertified, Problem
 from deqcheck.records.verdict import Outcome, Status
 
 Builder = Callable[..., Problem]
-Cases = Callable[..., SimpleNamespace]
 SHAPES = [(1, 1, 1), (1, 3, 2), (3, 2, 5), (4, 6, 3), (3, 4, 8)]
 
 
@@ -129,11 +128,11 @@ def test_alpha0_is_zero_with_fewer_units_than_samples(implicit: Builder) -> None
     assert (alpha0.value, alpha0.error) == (0.0, 0.0)
 
 
-def test_a_map_that_need_not_contract_is_not_iterated(implicit: Builder, case: Cases) -> None:
+def test_a_map_that_need_not_contract_is_not_iterated(implicit: Builder) -> None:
     p = implicit(q=1.0)
     with pytest.raises(NotCertified, match="is not below 1"):
         p.start.measure("loss")
-    report = engine.run(case(), implicit(q=1.5))
+    report = judging.run(implicit(q=1.5))
     assert report.status is Status.NOT_CERTIFIED and "gamma |A| = 1.5" in report.notes[0]
     verdicts = {v.id: v.outcome for v in report.verdicts}
     assert verdicts["gao2022/thm4.2"] is verdicts["gao2022/lem3.1"] is Outcome.NOT_APPLICABLE
@@ -143,22 +142,22 @@ def test_a_map_that_need_not_contract_is_not_iterated(implicit: Builder, case: C
 IDENTITY_START = {"W": [[1.0, -1.0]], "A": np.eye(2), "X": [[1.0]], "y": [1.0], "b": [0.0, 1.0]}
 
 
-def test_kinks_are_counted_and_a_flow_on_them_is_refused(implicit: Builder, case: Cases) -> None:
+def test_kinks_are_counted_and_a_flow_on_them_is_refused(implicit: Builder) -> None:
     p = implicit(gamma=0.5, train=GradientFlow(horizon=1.0), **IDENTITY_START)
     assert p.start.measure("kink_count").value == 1
-    with pytest.raises(engine.UsageError, match=r"1 pre-activations are exactly zero.*perturb"):
-        engine.run(case(), p)
+    with pytest.raises(judging.UsageError, match=r"1 pre-activations are exactly zero.*perturb"):
+        judging.run(p)
     zero = implicit(gamma=0.5, **{**IDENTITY_START, "W": [[1.0, 0.0]]})
     assert zero.start.measure("kink_count").value == 2
     descent = implicit(gamma=0.5, train=GradientDescent(step=0.1, steps=5), **IDENTITY_START)
-    assert engine.run(case(theorems=["gao2022/thm4.4"]), descent).status is Status.COMPLETED
+    assert judging.run(descent, Question(("gao2022/thm4.4",))).status is Status.COMPLETED
 
 
-def test_kinks_hidden_by_a_zero_read_out_are_seen(implicit: Builder, case: Cases) -> None:
+def test_kinks_hidden_by_a_zero_read_out_are_seen(implicit: Builder) -> None:
     start = {**IDENTITY_START, "b": [0.0, 0.0]}
     p = implicit(gamma=0.5, train=GradientFlow(horizon=1.0), **start)
-    with pytest.raises(engine.UsageError, match="exactly zero"):
-        engine.run(case(), p)
+    with pytest.raises(judging.UsageError, match="exactly zero"):
+        judging.run(p)
 
 
 def test_zeros_of_a_dead_sample_are_no_kinks(implicit: Builder) -> None:
@@ -169,10 +168,10 @@ def test_zeros_of_a_dead_sample_are_no_kinks(implicit: Builder) -> None:
     assert all(agreement.agrees for agreement in gradcheck(p))
 
 
-def test_pattern_changes_along_a_flow_are_told(implicit: Builder, case: Cases) -> None:
+def test_pattern_changes_along_a_flow_are_told(implicit: Builder) -> None:
     p = implicit(3, 3, 5, q=0.5, train=GradientFlow(horizon=0.5, rtol=1e-6))
     short = Problem(p.model, p.theta0, p.train, record_points=20)
-    report = engine.run(case(theorems=["gao2022/thm4.2"]), short)
+    report = judging.run(short, Question(("gao2022/thm4.2",)))
     assert any("activation pattern changed" in note for note in report.notes)
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations, product
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from deqcheck import engine
+from deqcheck import judging
+from deqcheck.judging import Question
 from deqcheck.models.problem import Problem
 from deqcheck.records.verdict import Outcome
 from tests.opteq_instances import parameters, problem
 from tests.theorems.ling2022_problems import relu_deq
 
 Builder = Callable[..., Problem]
-Cases = Callable[..., SimpleNamespace]
 
 ONES = np.ones((3, 1))
 # 1 + 2^-60 - 1 > 0: in some order of summation the sum is computed as 0. The second unit of each
@@ -64,7 +63,7 @@ FLAT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_zero_by_cancellation_in_the_first_layer(implicit: Builder, case: Cases) -> None:
+def test_a_zero_by_cancellation_in_the_first_layer(implicit: Builder) -> None:
     p = cancelling(
         lambda terms: implicit(W=np.column_stack([terms, np.ones(3)]), **FLAT),
         lambda s: s.XW[0, 0],
@@ -73,7 +72,7 @@ def test_a_zero_by_cancellation_in_the_first_layer(implicit: Builder, case: Case
     assert p.start.measure("lambda_min_H").high >= 3
     count = p.start.measure("kink_count")
     assert (count.low, count.high) == pytest.approx((0, 2))
-    (verdict,) = engine.run(case(theorems=["gao2022/gradient"]), p).verdicts
+    (verdict,) = judging.run(p, Question(("gao2022/gradient",))).verdicts
     assert verdict.outcome is Outcome.UNDECIDED
 
 

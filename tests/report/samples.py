@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Outcome, Report, Track, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.series import Series
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Outcome, Verdict
 
 STEP = 0.1
+TRAIN = {"gd": GradientDescent(step=STEP, steps=50), "flow": GradientFlow(horizon=5.0)}
 
 
 def decay(rate: float, steps: int, error: float = 1e-12) -> tuple[np.ndarray, np.ndarray, Measured]:
@@ -81,7 +87,19 @@ def report(*verdicts: Verdict, steps: int = 50, kind: str = "gd", **more: Any) -
             "unknown": Measured(1.0, np.inf),
         },
         verdicts=verdicts,
-        track=Track(k, t, gap + 1, gap, np.sqrt(gap.value), {"lambda": (k, t, gap)}),
+        trajectory=Trajectory(
+            k,
+            t,
+            gap,
+            gap.error,
+            np.zeros(len(k)),
+            np.sqrt(gap.value),
+            series={"lambda": Series(k, t, gap)},
+            distance={},
+            final={},
+            infimum=Measured(1.0),
+            train=TRAIN[kind],
+        ),
         replay="deqcheck run decay.yaml",
         **more,
     )
@@ -96,4 +114,4 @@ def before_training() -> Report:
         hypotheses=(Claim("contraction", Measured(0.5), "<", Measured(1), "(8)").judge(),),
         quantities={"rate": Measured(1.0, 1e-15)},
     )
-    return Report("A decay", "decay.yaml", "abc", {}, {}, {"loss": Measured(3.0)}, (verdict,))
+    return Report({"loss": Measured(3.0)}, (verdict,), "A decay", "decay.yaml", "abc")

@@ -127,7 +127,7 @@ def test_everything_is_escaped():
         quantities={HOSTILE: Measured(np.array([1.0, 2.0]))},
         notes=(HOSTILE,),
         replay=HOSTILE,
-        companion=samples.report().track,
+        companion=samples.report().trajectory,
         companion_name=HOSTILE,
         expected_status=HOSTILE,
         status=Status.DIVERGED,
@@ -156,11 +156,11 @@ def test_a_run_that_broke_off_says_so():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, 1e-320])
 def test_odd_values_make_no_odd_pictures(value):
     report = samples.report(samples.confirmed(), samples.refuted())
-    gap = report.track.gap
+    gap = report.trajectory.gap
     odd = gap.value.copy()
     odd[3:] = value
-    track = replace(report.track, gap=Measured(odd, gap.error))
-    found = page(replace(report, track=track))
+    track = replace(report.trajectory, gap=Measured(odd, gap.error))
+    found = page(replace(report, trajectory=track))
     assert not any(
         word in value_
         for name in ("points", "cx", "cy", "x", "y", "width", "height", "d")

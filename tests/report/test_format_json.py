@@ -9,18 +9,22 @@ from deqcheck.report import renderer
 from deqcheck.report.parts.look import Look
 
 
-def document(*reports):
+def documents(*reports, schema=2):
     def refuse(word):
         raise AssertionError(f"{word} is not JSON")
 
-    return json.loads(renderer("json")(reports, Look()), parse_constant=refuse)
+    return json.loads(renderer("json")(reports, Look(schema=schema)), parse_constant=refuse)
+
+
+def document(report):
+    (entry,) = documents(report)["reports"]
+    assert entry == json.loads(json.dumps(report.to_dict()))
+    return entry
 
 
 def test_one_report_has_the_keys_of_its_schema():
     entry = document(samples.report(samples.confirmed()))
-    assert entry["schema"] == "deqcheck-report/1"
     assert set(entry) == {
-        "schema",
         "case",
         "environment",
         "status",
@@ -112,10 +116,17 @@ def test_two_editions_of_a_statement_keep_their_bounds_apart():
     assert set(document(alone)["trajectory"]["bounds"]) == {"doe2031/thm2"}
 
 
-def test_several_reports_are_a_list():
-    several = document(samples.report(), samples.report())
-    assert several["schema"] == "deqcheck-reports/1"
-    assert [entry["schema"] for entry in several["reports"]] == ["deqcheck-report/1"] * 2
+def test_one_report_and_several_have_one_shape():
+    one, several = documents(samples.report()), documents(samples.report(), samples.report())
+    assert one["schema"] == several["schema"] == "deqcheck-report/2"
+    assert (len(one["reports"]), len(several["reports"])) == (1, 2)
+
+
+def test_the_old_shape_is_one_report_or_a_list():
+    entry = documents(samples.report(), schema=1)
+    assert entry == {"schema": "deqcheck-report/1", **document(samples.report())}
+    several = documents(samples.report(), samples.report(), schema=1)
+    assert several == {"schema": "deqcheck-reports/1", "reports": [entry, entry]}
 
 
 def test_before_training_there_is_no_trajectory_and_no_conclusion():

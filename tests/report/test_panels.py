@@ -78,14 +78,14 @@ def test_a_power_law_gets_logarithmic_axes():
     k = np.arange(1001)
     gap = Measured(1.0 / (1.0 + k) ** 2)
     report = samples.report(steps=1000)
-    track = replace(report.track, k=k, t=0.1 * k, gap=gap, loss=gap)
-    assert panels(replace(report, track=track))[0].log_x
+    track = replace(report.trajectory, k=k, t=0.1 * k, gap=gap)
+    assert panels(replace(report, trajectory=track))[0].log_x
     assert not panels(samples.report(steps=1000))[0].log_x
 
 
 def test_a_quantity_is_drawn_with_the_floor_of_its_infimum():
     report = samples.report()
-    infimum = Measured(float(report.track.series["lambda"][2].value.min()))
+    infimum = Measured(float(report.trajectory.series["lambda"].value.value.min()))
     floor = Claim("above its floor", infimum, ">=", Measured(1e-9), "(33)", "lambda_T >= 1/m")
     verdict = samples.confirmed(number="Theorem 2")
     verdict = replace(verdict, conclusions=(floor.judge(),), drivers=("lambda",))

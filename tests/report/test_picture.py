@@ -37,8 +37,8 @@ def test_the_same_report_gives_the_same_picture(form):
 
 
 def test_an_error_bar_that_could_not_be_had_covers_the_picture():
-    gap = Measured(REPORT.track.gap.value, np.inf)
-    assert draw(replace(REPORT, track=replace(REPORT.track, gap=gap)), "png")
+    gap = Measured(REPORT.trajectory.gap.value, np.inf)
+    assert draw(replace(REPORT, trajectory=replace(REPORT.trajectory, gap=gap)), "png")
 
 
 def test_without_steps_there_is_no_picture():

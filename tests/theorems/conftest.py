@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deqcheck import engine
-from deqcheck.case import build_problem, read_case
+from deqcheck.case import read_case
+from deqcheck.judging import judge
 from deqcheck.records.verdict import Verdict
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -18,7 +18,7 @@ CASES = Path(__file__).parents[2] / "cases"
 def verdict() -> Callable[..., Verdict]:
     def verdict(case: str, statement: str, *overrides: str, edition: str = "corrected") -> Verdict:
         read = read_case(CASES / f"{case}.yaml", overrides)
-        report = engine.run(read, build_problem(read), editions=[edition], only=[statement])
-        return report.verdicts[0]
+        constants = read.question.constants.get(statement)
+        return judge(statement, read.problem(), edition=edition, constants=constants)
 
     return verdict

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import mpmath as mp
@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from deqcheck import engine, trials
+from deqcheck import trials
+from deqcheck.api import read
+from deqcheck.judging import UsageError, judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured
@@ -25,7 +27,7 @@ from deqcheck.theorems.ling2022.lem1 import Lemma1
 from deqcheck.theorems.ling2022.thm2 import Theorem2
 from deqcheck.theorems.ling2022.thm5 import Theorem5
 from deqcheck.trials import tally
-from tests.theorems.breaking import broken, judge
+from tests.theorems.breaking import broken
 from tests.theorems.ling2022_problems import relu_deq
 
 
@@ -47,7 +49,7 @@ def tossed(yes: int, no: int, open_: int = 0, claimed: float = 0.5) -> Outcome |
 
     Tossed.results = [True] * yes + [False] * no + [None] * open_
     Tossed.claimed = claimed
-    fixed = {Coin.id: {"seeds": yes + no + open_}}
+    fixed = {"seeds": yes + no + open_}
     return judge(Tossed, relu_deq(), constants=fixed).outcome
 
 
@@ -102,7 +104,7 @@ def population() -> Problem:
 def test_statements_about_probabilities(
     population: Problem, statement: type, edition: str, constants: dict, outcome: Outcome
 ) -> None:
-    verdict = judge(statement, population, edition, constants={statement.id: constants})
+    verdict = judge(statement, population, edition=edition, constants=constants)
     assert verdict.outcome is outcome
 
 
@@ -113,7 +115,7 @@ def test_too_small_an_excess_is_caught(population: Problem) -> None:
         def probability(self, p: Problem) -> Measured:
             return 1 - (1 - super().probability(p)) ** 4000
 
-    fixed = {Lemma1.id: {"eps": 0.01, "seeds": 200}}
+    fixed = {"eps": 0.01, "seeds": 200}
     assert judge(Lemma1, population, constants=fixed).outcome is not Outcome.INCONSISTENT
     assert judge(TooFast, population, constants=fixed).outcome is Outcome.INCONSISTENT
 
@@ -128,19 +130,19 @@ def test_a_broken_eigenvalue_bound_is_caught(population: Problem) -> None:
                 "lambda_star"
             ).value)  # fmt: skip
 
-    fixed = {Theorem2.id: {"C": 0.01, "seeds": 60}}
+    fixed = {"C": 0.01, "seeds": 60}
     assert judge(TooHigh, population, constants=fixed).outcome is Outcome.INCONSISTENT
 
 
 def test_a_claim_for_too_many_layers_is_caught(population: Problem) -> None:
     """At l = 3 and this width the event of Theorem 5 is rare."""
-    fixed = {Theorem5.id: {"l": 3, "c": 100, "seeds": 60}}
+    fixed = {"l": 3, "c": 100, "seeds": 60}
     assert judge(Theorem5, population, constants=fixed).outcome is Outcome.INCONSISTENT
 
 
 def test_the_check_itself_can_be_broken(population: Problem) -> None:
     wrong = broken(Theorem2, "agrees", "upper_end >=", "upper_end/2 >=")
-    fixed = {Theorem2.id: {"C": 0.01, "seeds": 60}}
+    fixed = {"C": 0.01, "seeds": 60}
     assert judge(wrong, population, constants=fixed).outcome is Outcome.INCONSISTENT
 
 
@@ -154,7 +156,7 @@ def test_the_exceedance_of_lemma1_grows_towards_its_limit() -> None:
 
 def test_trials_depend_on_the_seed_alone(population: Problem) -> None:
     s = Lemma1("printed", {"seeds": 45})
-    together = tally(s, population, {})
+    together = tally(s, population)
     assert together == [s.trial(population, seed) for seed in range(45)]
     assert len(set(together)) == 2
 
@@ -164,10 +166,15 @@ def test_processes_give_the_same_results(
 ) -> None:
     s = Lemma1("printed", {"seeds": 3 * trials.BATCH})
     _ = population.start.Z
-    here = tally(s, population, {})
+    here = tally(s, population)
     monkeypatch.setattr(trials, "WORTHWHILE", 0.0)
     monkeypatch.setattr(trials.os, "cpu_count", lambda: 2)
-    assert tally(s, population, {}) == here
+    assert tally(s, population) == here
+
+
+def named(p: Problem, seed: int = 0) -> Problem:
+    """With a case behind it: only what can be told from other problems is kept."""
+    return replace(p, origin=read("ling2022/narrow", seed=seed))
 
 
 class Stopping(Lemma1):
@@ -185,25 +192,25 @@ class Stopping(Lemma1):
 
 def test_a_stopped_run_goes_on_from_the_store(population: Problem, tmp_path: Path) -> None:
     fixed = {"seeds": 3 * trials.BATCH}
-    s, store, resolved = Stopping("printed", fixed), Store(tmp_path), {"seed": 0}
+    s, store, first = Stopping("printed", fixed), Store(tmp_path), named(population)
     Stopping.calls, Stopping.last = 0, 2 * trials.BATCH + 3
     with pytest.raises(KeyboardInterrupt):
-        tally(s, population, resolved, store)
+        tally(s, first, store)
     Stopping.calls, Stopping.last = 0, 10**9
-    results = tally(s, population, resolved, store)
+    results = tally(s, first, store)
     assert Stopping.calls == trials.BATCH
-    assert results == tally(Lemma1("printed", fixed), population, {})
+    assert results == tally(Lemma1("printed", fixed), population)
     # A damaged entry is computed again, another case finds nothing, more seeds reuse the old ones.
     victim = next(tmp_path.rglob("*.json"))
     victim.write_text(victim.read_text().replace("true", "null", 1))
     Stopping.calls = 0
-    assert tally(s, population, resolved, store) == results
+    assert tally(s, first, store) == results
     assert Stopping.calls == trials.BATCH
     Stopping.calls = 0
-    tally(s, population, {"seed": 1}, store)
+    tally(s, named(population, seed=1), store)
     assert Stopping.calls == 3 * trials.BATCH
     Stopping.calls = 0
-    tally(Stopping("printed", {"seeds": 4 * trials.BATCH}), population, resolved, store)
+    tally(Stopping("printed", {"seeds": 4 * trials.BATCH}), first, store)
     assert Stopping.calls == trials.BATCH
 
 
@@ -212,13 +219,13 @@ def test_results_of_another_deqcheck_are_not_taken_over(
 ) -> None:
     s, store = Stopping("printed", {"seeds": trials.BATCH}), Store(tmp_path)
     Stopping.calls, Stopping.last = 0, 10**9
-    tally(s, population, {}, store)
+    tally(s, named(population), store)
     monkeypatch.setattr(trials, "source", lambda: "another")
-    tally(s, population, {}, store)
+    tally(s, named(population), store)
     assert Stopping.calls == 2 * trials.BATCH
     # Nor those of other constants or of the other edition.
-    tally(Stopping("printed", {"seeds": trials.BATCH, "eps": 0.1}), population, {}, store)
-    tally(Stopping("corrected", {"seeds": trials.BATCH}), population, {}, store)
+    tally(Stopping("printed", {"seeds": trials.BATCH, "eps": 0.1}), named(population), store)
+    tally(Stopping("corrected", {"seeds": trials.BATCH}), named(population), store)
     assert Stopping.calls == 4 * trials.BATCH
 
 
@@ -233,11 +240,8 @@ def test_the_interval_in_forty_digits(yes: int) -> None:
 
 @pytest.mark.parametrize("seeds", [0, -1, 2.5, 1e9])
 def test_a_senseless_number_of_seeds_is_refused(population: Problem, seeds: float) -> None:
-    case = SimpleNamespace(
-        theorems=[Lemma1.id], constants={Lemma1.id: {"seeds": seeds}}, editions=("corrected",)
-    )
-    with pytest.raises(engine.UsageError, match=r"seeds = .*; expected an integer from 1"):
-        engine.chosen(case, population, None, ())
+    with pytest.raises(UsageError, match=r"seeds = .*; expected an integer from 1"):
+        judge(Lemma1, population, constants={"seeds": seeds})
 
 
 def test_without_sigma_w2_there_is_nothing_to_draw() -> None:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from deqcheck import engine
+from deqcheck import judging
 from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.judging import Question
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Outcome, Report
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Outcome
 from deqcheck.search import search
 from deqcheck.theorems.gao2022.bounds import worst
 from deqcheck.theorems.gao2022.constants import NAMES, Start, Strength, choose
@@ -29,7 +30,6 @@ from deqcheck.theorems.gao2022.thm4_2 import Theorem42
 from deqcheck.theorems.gao2022.thm4_4 import Theorem44
 
 Builder = Callable[..., Problem]
-Cases = Callable[..., SimpleNamespace]
 Told = Callable[..., dict[str, Any]]
 FOLDER = Path(__file__).parents[2] / "cases" / "gao2022"
 FLOW, DESCENT = Strength(4, 8), Strength(8, 16, 16)
@@ -40,7 +40,7 @@ W1 = np.array([[2.0, 1.0], [1.0, 2.0]])
 
 def report(name: str, *settings: str) -> Report:
     case = read_case(FOLDER / f"{name}.yaml", settings)
-    return engine.run(case, build_problem(case))
+    return judging.run(case.problem(), case.question)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,9 @@ def test_feasible_instances_and_their_rate(
     found = told(f"gao2022/{name}", statement.id)
     assert found["outcome"] == Outcome.CONFIRMED.value
     case = read_case(FOLDER / f"{name}.yaml")
-    promised = statement(fixed=case.constants.get(statement.id)).quantities(build_problem(case))
+    promised = statement(fixed=case.question.constants.get(statement.id)).quantities(
+        build_problem(case)
+    )
     for quantity, value in guaranteed.items():
         assert promised[quantity].value == pytest.approx(value, rel=1e-3)
     assert found["conclusions"][-1]["rate_tightness"] == pytest.approx(tightness, rel=4e-3)
@@ -180,26 +182,26 @@ def test_search_brackets_the_smallest_scale_and_the_largest_labels(
         assert found.step < statement.admissible_step(p).low
 
 
-def test_a_step_is_refused_only_where_no_constants_allow_it(implicit: Builder, case: Cases) -> None:
+def test_a_step_is_refused_only_where_no_constants_allow_it(implicit: Builder) -> None:
     outcomes = []
     for step in (8.9e-7, 9.2e-7, 9.5e-7):
         p = start(implicit, 20.0, train=GradientDescent(step=step, steps=2))
-        outcomes.append(engine.run(case(theorems=[Theorem44.id]), p).verdicts[0].outcome)
+        outcomes.append(judging.run(p, Question((Theorem44.id,))).verdicts[0].outcome)
     assert outcomes == [Outcome.CONFIRMED, Outcome.UNDECIDED, Outcome.NOT_APPLICABLE]
 
 
-def test_a_step_at_the_bound_is_no_pass(implicit: Builder, case: Cases) -> None:
+def test_a_step_at_the_bound_is_no_pass(implicit: Builder) -> None:
     fixed = {"C1": 0.2, "C2": 0.25, "C3": 2.9}
     edge = Theorem44(fixed=fixed).admissible_step(start(implicit, 20.0)).value
     p = start(implicit, 20.0, train=GradientDescent(step=edge, steps=2))
-    verdict = engine.run(case(theorems=[Theorem44.id], constants={Theorem44.id: fixed}), p)
+    verdict = judging.run(p, Question((Theorem44.id,), constants={Theorem44.id: fixed}))
     assert verdict.verdicts[0].outcome is Outcome.UNDECIDED
 
 
-def test_nonpositive_constants_are_refused(implicit: Builder, case: Cases) -> None:
-    bad = case(theorems=[Theorem42.id], constants={Theorem42.id: {"C1": 0.0}})
-    with pytest.raises(engine.UsageError, match="C1 = 0 is not positive"):
-        engine.run(bad, start(implicit, 5.5, train=GradientFlow(horizon=0.1)))
+def test_nonpositive_constants_are_refused(implicit: Builder) -> None:
+    bad = Question((Theorem42.id,), constants={Theorem42.id: {"C1": 0.0}})
+    with pytest.raises(judging.UsageError, match="C1 = 0 is not positive"):
+        judging.run(start(implicit, 5.5, train=GradientFlow(horizon=0.1)), bad)
 
 
 def test_alpha0_within_its_error_bar_is_not_certifiable() -> None:
@@ -211,12 +213,10 @@ def test_alpha0_within_its_error_bar_is_not_certifiable() -> None:
     assert claim.decision is Decision.VIOLATED and "1 units for 2 samples" in claim.note
 
 
-def test_an_optimal_start_is_not_judged_by_a_quotient_of_zeros(
-    implicit: Builder, case: Cases
-) -> None:
+def test_an_optimal_start_is_not_judged_by_a_quotient_of_zeros(implicit: Builder) -> None:
     p = start(implicit, 5.5, y=[0, 0], train=GradientFlow(horizon=0.1))
     p = Problem(p.model, p.theta0, p.train, record_points=10)
-    verdict = engine.run(case(theorems=[Theorem42.id]), p).verdicts[0]
+    verdict = judging.run(p, Question((Theorem42.id,))).verdicts[0]
     assert verdict.outcome is Outcome.CONFIRMED
     assert any("already optimal" in note for note in verdict.notes)
 
@@ -250,7 +250,9 @@ def test_the_largest_step_falls_quickly_with_the_number_of_samples(implicit: Bui
 def test_section_7_in_small_shows_what_the_paper_saw(implicit: Builder) -> None:
     """Larger gamma needs more sweeps, larger m trains faster, gamma |A| drifts up."""
     short = [f"train.steps={n}" for n in (30,)]
-    losses = [report("sec7", f"model.width={m}", *short).track.loss.value[-1] for m in (25, 200)]
+    losses = [
+        report("sec7", f"model.width={m}", *short).trajectory.loss.value[-1] for m in (25, 200)
+    ]
     assert losses[1] < losses[0]
     case = read_case(FOLDER / "sec7.yaml", short)
     p = build_problem(case)
@@ -268,7 +270,7 @@ def test_section_7_in_small_shows_what_the_paper_saw(implicit: Builder) -> None:
 def test_lemmas_hold_at_many_points(implicit: Builder) -> None:
     """Nothing sound is ever found violated."""
     sound = [
-        s for s in engine.statements()
+        s for s in judging.catalogue().values()
         if s.id.startswith("gao2022/") and "static" in s.dynamics and "eta" not in s.id
     ]  # fmt: skip
     for seed in range(10):

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deqcheck import judging
 from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.engine import UsageError
+from deqcheck.judging import UsageError
 from deqcheck.linalg.minimax import Optimum, minimise_largest
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision, Judged
@@ -41,7 +42,6 @@ from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
 from deqcheck.theorems.hieu2022.thm331 import Theorem331
 from deqcheck.theorems.hieu2022.thm335 import Theorem335
 from deqcheck.theorems.hieu2022.wellposed import MonotoneWeights, Splitting, monotone_parts
-from tests.theorems import breaking
 
 Builder = Callable[..., Problem]
 Judge = Callable[..., Verdict]
@@ -64,8 +64,7 @@ def judge() -> Judge:
         edition: str = "corrected",
         constants: Mapping[str, float] | None = None,
     ) -> Verdict:
-        fixed = {} if constants is None else {statement.id: constants}
-        return breaking.judge(statement, p, edition, constants=fixed)
+        return judging.judge(statement, p, edition=edition, constants=constants)
 
     return call
 
@@ -355,7 +354,7 @@ def test_a_default_initialisation_misses_by_far(
 
 def test_the_descent_counterexample_in_numbers(judge: Judge) -> None:
     case = read_case(CASES / "gd-counterexample.yaml")
-    fixed = case.constants[Theorem335.id]
+    fixed = case.question.constants[Theorem335.id]
     verdict = judge(build_problem(case), Theorem335, "printed", fixed)
     assert verdict.outcome is Outcome.REFUTED
     rows = [(h.left.value, h.right.value) for h in verdict.hypotheses if "room" in h.name]

@@ -9,6 +9,7 @@ import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured
@@ -16,7 +17,6 @@ from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021.cor1 import Corollary1
 from deqcheck.theorems.kawaguchi2021.gd import GradientDescentRate, curvature
 from deqcheck.theorems.kawaguchi2021.thm1 import Theorem1
-from tests.theorems.breaking import judge
 
 Builder = Callable[..., Problem]
 SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
@@ -63,14 +63,14 @@ def test_a_pl_constant_of_the_case_must_be_proven(delm: Builder) -> None:
     p = delm(train=GradientFlow(horizon=0.1))
     best = p.model.outer.pl.kappa.value
     for factor, outcome in ((0.5, Outcome.CONFIRMED), (2.0, Outcome.NOT_APPLICABLE)):
-        fixed = {Theorem1.id: {"kappa": factor * best}}
+        fixed = {"kappa": factor * best}
         assert judge(Theorem1, p, constants=fixed).outcome is outcome
 
 
 def test_rank_deficient_features_need_the_corrected_edition(delm: Builder) -> None:
     Phi = [[1, 0, 2, -1, 1], [0, 1, 1, 1, -2], [1, 1, 3, 0, -1]]
     p = delm(3, 5, 1, 0.5, Phi=Phi, train=GradientFlow(horizon=1.0))
-    printed = judge(Corollary1, p, "printed")
+    printed = judge(Corollary1, p, edition="printed")
     assert printed.outcome is Outcome.NOT_APPLICABLE
     assert (printed.hypotheses[1].left.value, printed.hypotheses[1].right.value) == (2, 3)
     assert judge(Corollary1, p).outcome is Outcome.CONFIRMED
@@ -79,7 +79,7 @@ def test_rank_deficient_features_need_the_corrected_edition(delm: Builder) -> No
 def test_descent_counterexample_names_its_first_step(delm: Builder) -> None:
     train = GradientDescent(step=0.1875, steps=30)
     p = delm(1, 1, 1, 0.5, train=train, **SCALAR)
-    verdict = judge(GradientDescentRate, p, "printed")
+    verdict = judge(GradientDescentRate, p, edition="printed")
     assert verdict.outcome is Outcome.REFUTED
     curve = verdict.conclusions[2]
     assert (curve.left.value, curve.right.value) == pytest.approx((0.25, np.exp(-3)))
@@ -93,7 +93,7 @@ def test_descent_counterexample_names_its_first_step(delm: Builder) -> None:
 def test_descent_threshold_from_both_sides(delm: Builder, factor: float, outcome: Outcome) -> None:
     # The bound fails for 1.27846 < step * 8 < 2, the root of x - 1 = exp(-x).
     p = delm(1, 1, 1, 0.5, train=GradientDescent(step=factor / 8, steps=40), **SCALAR)
-    assert judge(GradientDescentRate, p, "printed").outcome is outcome
+    assert judge(GradientDescentRate, p, edition="printed").outcome is outcome
 
 
 def test_a_step_beyond_the_curvature_is_not_covered(delm: Builder) -> None:

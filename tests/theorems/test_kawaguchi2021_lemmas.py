@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
 from deqcheck.models.problem import Problem
@@ -24,7 +25,7 @@ from deqcheck.theorems.kawaguchi2021.pl import WholeLossPL
 from deqcheck.theorems.kawaguchi2021.prop1 import Proposition1
 from deqcheck.theorems.kawaguchi2021.thm1 import Theorem1
 from deqcheck.theorems.kawaguchi2021.times import Times
-from tests.theorems.breaking import broken, judge
+from tests.theorems.breaking import broken
 
 Builder = Callable[..., Problem]
 SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
@@ -119,7 +120,7 @@ def test_appendix_b_numbers() -> None:
 
 def test_doubly_stochastic_weights_save_the_printed_decomposition(delm: Builder) -> None:
     p = delm(3, 6, 1, A=np.zeros((3, 3)))
-    assert judge(AppendixB, p, "printed").outcome is Outcome.CONFIRMED
+    assert judge(AppendixB, p, edition="printed").outcome is Outcome.CONFIRMED
 
 
 def test_times_are_kept_and_a_tenth_of_them_is_not(delm: Builder) -> None:
@@ -136,7 +137,7 @@ def test_corollary_2_and_a_faster_rate(delm: Builder) -> None:
     p = delm(2, 4, 1, 0.5, loss=Logistic(R=1.0), train=GradientFlow(horizon=4.0),
              A=np.zeros((2, 2)), B=[[0.05, -0.05]], **LOGISTIC)  # fmt: skip
     for edition in ("printed", "corrected"):
-        assert judge(Corollary2, p, edition).outcome is Outcome.CONFIRMED
+        assert judge(Corollary2, p, edition=edition).outcome is Outcome.CONFIRMED
     fast = broken(Corollary2, "dependent", "-2*kappa", "-3*kappa")
     assert judge(fast, p).outcome is Outcome.REFUTED
 
@@ -145,7 +146,7 @@ def test_leaving_the_ball_is_a_failed_hypothesis_with_its_time(delm: Builder) ->
     p = delm(2, 3, 1, 0.5, loss=Logistic(R=1.0), train=GradientFlow(horizon=1.0),
              Phi=[[1.0, 2, -1], [0, 1, -1]], Y=[[1.0, 1, 0]],
              A=np.zeros((2, 2)), B=np.zeros((1, 2)))  # fmt: skip
-    verdict = judge(Corollary2, p, "printed")
+    verdict = judge(Corollary2, p, edition="printed")
     assert verdict.outcome is Outcome.NOT_APPLICABLE
     left = verdict.hypotheses[-1]
     assert left.curve is not None and left.curve.first_violation is not None

@@ -10,6 +10,7 @@ import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
@@ -23,7 +24,7 @@ from deqcheck.theorems.ling2022.thm1 import Theorem1, Theorem1Flow, Theorem1Plus
 from deqcheck.theorems.ling2022.thm3 import Theorem3
 from deqcheck.theorems.ling2022.thm4 import Theorem4
 from tests import make_ling2022_arrays
-from tests.theorems.breaking import broken, judge
+from tests.theorems.breaking import broken
 from tests.theorems.ling2022_problems import F1, relu_deq
 
 DESCENT = GradientDescent(step=1.489e-5, steps=60)
@@ -54,7 +55,7 @@ def population() -> Problem:
 
 
 def test_f1_is_confirmed_with_the_published_tightness() -> None:
-    fixed = {Theorem1.id: {"delta": 3 / 16}}
+    fixed = {"delta": 3 / 16}
     p = f1(replace(DESCENT, steps=200))
     verdict = judge(Theorem1, p, constants=fixed)
     assert verdict.outcome is Outcome.CONFIRMED
@@ -102,7 +103,7 @@ def test_a_broken_bound_of_the_flow_is_refuted(name: str, old: str, new: str) ->
 
 @pytest.mark.parametrize(("statement", "limit"), [(Theorem1, 1.491e-5), (Theorem1Plus, 1.265e-4)])
 def test_steps_from_both_sides_of_the_limit(statement: type, limit: float) -> None:
-    fixed = {statement.id: {"delta": 3 / 16}}
+    fixed = {"delta": 3 / 16}
     for factor, outcome in ((0.999, Outcome.CONFIRMED), (1.001, Outcome.NOT_APPLICABLE)):
         p = f1(GradientDescent(step=factor * limit, steps=10))
         assert judge(statement, p, constants=fixed).outcome is outcome
@@ -137,7 +138,7 @@ def test_just_below_the_admissible_step_some_delta_is_found(statement: type) -> 
 
 @pytest.mark.parametrize("delta", [0.1816, 0.1890, 0.0, -0.1, 0.95])
 def test_a_delta_outside_the_window_is_not_covered(delta: float) -> None:
-    verdict = judge(Theorem1, f1(), constants={Theorem1.id: {"delta": delta}})
+    verdict = judge(Theorem1, f1(), constants={"delta": delta})
     assert verdict.outcome is Outcome.NOT_APPLICABLE
 
 
@@ -206,9 +207,9 @@ def test_a_broken_lemma_is_refuted(
 def test_a_broken_printed_bound_is_refuted(
     population: Problem, statement: type, name: str, old: str, new: str
 ) -> None:
-    assert judge(statement, population, "printed").outcome is Outcome.CONFIRMED
+    assert judge(statement, population, edition="printed").outcome is Outcome.CONFIRMED
     wrong = broken(statement, name, old, new)
-    assert judge(wrong, population, "printed").outcome is Outcome.REFUTED
+    assert judge(wrong, population, edition="printed").outcome is Outcome.REFUTED
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_a_broken_printed_bound_is_refuted(
 def test_editions(
     population: Problem, statement: type, printed: Outcome, corrected: Outcome
 ) -> None:
-    assert judge(statement, population, "printed").outcome is printed
+    assert judge(statement, population, edition="printed").outcome is printed
     assert judge(statement, population).outcome is corrected
 
 
@@ -249,7 +250,7 @@ def test_uniqueness_beyond_contraction_is_noted() -> None:
 
 
 def test_pl_counterexample_has_the_published_numbers() -> None:
-    verdict = judge(PolyakLojasiewicz, relu_deq(2, 2, 2, **SKEWED, a=[1, 1]), "printed")
+    verdict = judge(PolyakLojasiewicz, relu_deq(2, 2, 2, **SKEWED, a=[1, 1]), edition="printed")
     assert verdict.outcome is Outcome.REFUTED
     claim = next(c for c in verdict.conclusions if c.name == "PL inequality with H")
     assert (claim.left.value, claim.right.value) == pytest.approx((10, 74))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deqcheck import engine
+from deqcheck import judging
 from deqcheck.activations.relu import Relu
 from deqcheck.activations.tanh import Tanh
 from deqcheck.dynamics.gd import GradientDescent
@@ -39,7 +39,7 @@ from deqcheck.theorems.xie2021.thm5 import PrintedConstants
 from tests.opteq_instances import arrays, parameters, problem
 
 Judge = Callable[..., Verdict]
-STATEMENTS = {s.id: s for s in engine.statements() if s.id.startswith("xie2021/")}
+STATEMENTS = {s.id: s for s in judging.catalogue().values() if s.id.startswith("xie2021/")}
 MIX = {"kind": "mix", "k": 0.5}
 
 

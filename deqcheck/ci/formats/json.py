@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from deqcheck.ci.facts import report
-from deqcheck.ci.parts.words import replay
+from deqcheck.ci.facts import outcomes
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.look import Look
@@ -50,7 +49,7 @@ def _case(row: Row) -> dict[str, Any]:
         "sentences": list(row.sentences),
         "changes": [asdict(change) | {"sentence": change.sentence} for change in row.changes],
         "notes": list(row.notes),
-        "replay": replay(row),
+        "replay": result.replay,
         "seconds": result.reply.seconds,
         "statements": _statements(row),
     }
@@ -60,8 +59,7 @@ def _statements(row: Row) -> list[dict[str, Any]]:
     result = row.result
     if result.reply.facts is None:
         return []
-    verdicts = report(result.reply.facts, result.expect or {}, result.path, result.title).verdicts
     return [
-        dict(statement) | {"expected": verdict.expected, "met": verdict.met}
-        for statement, verdict in zip(row.statements, verdicts, strict=True)
+        dict(entry) | {"expected": expected, "met": expected and expected == outcome}
+        for entry, outcome, expected in outcomes(result.reply.facts, result.expect)
     ]

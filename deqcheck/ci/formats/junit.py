@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as Xml
 
-from deqcheck.ci.parts.words import missing, outcomes, replay, unfinished
+from deqcheck.ci.parts.words import missing, outcomes, unfinished
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.parts.look import Look
 
@@ -53,7 +53,7 @@ def _row(suite: Xml.Element, row: Row) -> None:
     case.set("file", _clean(row.result.path))
     if not row.ok:
         kind = "failure" if row.exit_code in FAILURES else "error"
-        text = "\n".join((*row.troubles, f"replay: {replay(row)}"))
+        text = "\n".join((*row.troubles, f"replay: {row.result.replay}"))
         _outcome(case, kind, row.word, row.troubles[0] if row.troubles else row.word, text)
     told = "\n".join((outcomes(row), *(f"note: {remark}" for remark in row.remarks))).strip()
     if told:

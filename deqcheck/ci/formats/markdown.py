@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator
 
-from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary, unfinished
+from deqcheck.ci.parts.words import missing, outcomes, skipped, summary, unfinished
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.parts.look import Look
 
@@ -39,7 +39,7 @@ def _above(gate: Gate) -> Iterator[str]:
         yield ""
         yield f"**{_escaped(row.result.id)}**"
         yield from (f"- {_escaped(trouble)}" for trouble in row.troubles)
-        yield f"- replay: `{replay(row).replace('`', '')}`"
+        yield f"- replay: `{row.result.replay.replace('`', '')}`"
     if gate.missing:
         yield ""
         yield from (f"- {_escaped(missing(name))}" for name in gate.missing)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.console import RenderableType
 from rich.text import Text
 
-from deqcheck.ci.parts.words import missing, outcomes, replay, skipped, summary, unfinished
+from deqcheck.ci.parts.words import missing, outcomes, skipped, summary, unfinished
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.parts.console import ENDLESS, paper
 from deqcheck.report.parts.look import Look
@@ -43,4 +43,4 @@ def _row(row: Row) -> Iterator[RenderableType]:
     for remark in row.remarks:
         yield Text(f"    note: {remark}")
     if not row.ok:
-        yield Text(f"    replay: {replay(row)}")
+        yield Text(f"    replay: {row.result.replay}")

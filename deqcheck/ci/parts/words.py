@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 
 from deqcheck.ci.records import Gate, Row
@@ -15,12 +14,6 @@ def outcomes(row: Row) -> str:
     """`2 confirmed, 1 not applicable`."""
     counted = Counter(statement["outcome"] for statement in row.statements)
     return ", ".join(f"{counted[word]} {word}" for word in sorted(counted))
-
-
-def replay(row: Row) -> str:
-    """The command that does the case again."""
-    settings = (word for setting in row.result.settings for word in ("--set", setting))
-    return shlex.join(["deqcheck", "run", row.result.path, *settings])
 
 
 def summary(gate: Gate) -> str:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from deqcheck import engine
+from deqcheck import judging
+from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Survivor
 from deqcheck.cli.exit_code import gravest, status_code
 from deqcheck.cli.options import (
-    Changes,
     Choice,
     case_options,
     choice_options,
     output_options,
     quiet_option,
+    schema_option,
 )
 from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.searching import searched
 from deqcheck.cli.work import prepare, sentences
 from deqcheck.records.arithmetic import in_range
-from deqcheck.records.verdict import Report, Status
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Status
 from deqcheck.report import renderer
 
 
@@ -37,6 +40,7 @@ from deqcheck.report import renderer
 @choice_options
 @case_options
 @output_options()
+@schema_option
 @quiet_option
 @click.pass_context
 def command(
@@ -47,6 +51,7 @@ def command(
     choice: Choice,
     changes: Changes,
     form: str,
+    schema: int,
     output: Path | None,
     quiet: bool,
 ) -> None:
@@ -67,12 +72,10 @@ def command(
     survivor = Survivor()
     for task in prepare(cases, changes):
         with survivor.case(task.case.full_name), sentences():
-            report = engine.bounds(
-                task.case, task.problem, editions=choice.editions, only=choice.only
-            )
+            report = judging.bounds(task.problem, choice.of(task.case.question))
             reports.append(report)
             if quiet and report.status is not Status.COMPLETED:
                 click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
     if reports:
-        destination.write(renderer(form)(reports, destination.look))
-    ctx.exit(gravest([status_code(reports), *survivor.codes]))
+        destination.write(renderer(form)(reports, replace(destination.look, schema=schema)))
+    ctx.exit(gravest([status_code(report.ending for report in reports), *survivor.codes]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from deqcheck.cli import embedded
+from deqcheck.case import embedded
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.report.json import dumps

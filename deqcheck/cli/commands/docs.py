@@ -7,7 +7,7 @@ import difflib
 import click
 
 from deqcheck import docs
-from deqcheck.cli import embedded
+from deqcheck.case import embedded
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.cli.work import sentences

@@ -7,8 +7,9 @@ from dataclasses import asdict
 
 import click
 
+from deqcheck.case.source import Changes
 from deqcheck.cli.errors import FAILED
-from deqcheck.cli.options import Changes, case_options, format_option
+from deqcheck.cli.options import case_options, format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.cli.work import sentences, task
 from deqcheck.gradcheck import Agreement, gradcheck

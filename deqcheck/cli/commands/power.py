@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from deqcheck.case import embedded
 from deqcheck.ci.discover import Found, discover
 from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
 from deqcheck.ci.records import Interrupted, Result
-from deqcheck.cli import embedded
 from deqcheck.cli.errors import INTERRUPTED, NUMERICAL
 from deqcheck.cli.exit_code import gravest
 from deqcheck.cli.options import output_options
@@ -72,7 +72,7 @@ def _failed(results: Iterable[Result]) -> Iterator[str]:
     """The cases whose run broke off without being expected to."""
     for result in results:
         facts = result.reply.facts
-        expected = (result.expect or {}).get("status")
+        expected = result.expect.status
         if facts is not None and facts["status"] not in (Status.COMPLETED.word, expected):
             yield f"{result.path}: {facts['status']}: {'; '.join(facts['notes'])}"
 

@@ -7,23 +7,25 @@ from pathlib import Path
 
 import click
 
-from deqcheck import engine
-from deqcheck.cli.embedded import QUICKSTART
+from deqcheck import judging
+from deqcheck.case.embedded import QUICKSTART
+from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Survivor
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.keepsakes import Keepsakes, keepsake_options
 from deqcheck.cli.options import (
-    Changes,
     Choice,
     case_options,
     choice_options,
     output_options,
     quiet_option,
+    schema_option,
 )
 from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
-from deqcheck.records.verdict import Report, Status
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Status
 from deqcheck.report import renderer
 
 
@@ -32,6 +34,7 @@ from deqcheck.report import renderer
 @choice_options
 @case_options
 @output_options()
+@schema_option
 @keepsake_options
 @quiet_option
 @click.option(
@@ -48,6 +51,7 @@ def command(
     choice: Choice,
     changes: Changes,
     form: str,
+    schema: int,
     output: Path | None,
     keepsakes: Keepsakes,
     quiet: bool,
@@ -68,15 +72,13 @@ def command(
         for i, task in enumerate(tasks, start=1):
             with survivor.case(task.case.full_name):
                 with sentences(), ProgressLine(quiet) as progress:
-                    report = engine.run(
-                        task.case,
+                    report = judging.run(
                         task.problem,
-                        editions=choice.editions,
-                        only=choice.only,
+                        choice.of(task.case.question),
                         progress=progress if progress.shown else None,
                         store=store,
                     )
-                reports.append(replace(report, replay=report.replay or task.replay))
+                reports.append(report)
                 if (quiet or output) and report.status is not Status.COMPLETED:
                     click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
                 if report.status is Status.INTERRUPTED:
@@ -86,6 +88,6 @@ def command(
     finally:
         # Whatever stops a later case, the finished ones are not lost.
         if reports:
-            destination.write(renderer(form)(reports, destination.look))
+            destination.write(renderer(form)(reports, replace(destination.look, schema=schema)))
             keepsakes.write(reports)
-    ctx.exit(gravest([exit_code(reports), *survivor.codes]))
+    ctx.exit(gravest([exit_code(report.ending for report in reports), *survivor.codes]))

@@ -9,12 +9,13 @@ from typing import Any
 import click
 import numpy as np
 
+from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Complaint, NumericalComplaint
-from deqcheck.cli.options import Changes, case_options, format_option, quiet_option
+from deqcheck.cli.options import case_options, format_option, quiet_option
 from deqcheck.cli.output import Destination, look_of_stdout, save, to_stdout
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import Task, sentences, task
-from deqcheck.engine import UsageError, trained
+from deqcheck.judging import UsageError, train
 from deqcheck.models.monotone_deq import MonotoneDeq
 from deqcheck.models.monotone_deq_slice import Slice, cut
 from deqcheck.records.arithmetic import in_range
@@ -105,7 +106,7 @@ def _cut(given: Task, points: int, reach: float, progress: ProgressLine) -> Slic
         )
     if problem.train is None:
         raise UsageError("the case does not train: a slice needs an end point (add train)")
-    run = trained(problem, (), progress)
+    run = train(problem, (), progress)
     if not run.complete:
         raise NumericalComplaint(f"deqcheck: no end point: {run.status.value}")
     return cut(problem.model, run.final, problem.seed, points, reach)

@@ -13,7 +13,7 @@ from rich.text import Text
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
-from deqcheck.engine import catalogue, statements
+from deqcheck.judging import catalogue
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, paper
 from deqcheck.report.parts.sentences import numbered
@@ -29,12 +29,13 @@ def command(ctx: click.Context, form: str) -> None:
     if ctx.invoked_subcommand is not None:
         return
     if form == "json":
-        to_stdout(dumps([_entry(s) for s in statements()]))
+        to_stdout(dumps([_entry(s) for s in catalogue().values()]))
         return
     titles = heading(("id", "status", "editions", "title"))
     # An id that is cut cannot be pasted.
     rows = [
-        (Text(s.id, no_wrap=True), s.status, ", ".join(s.editions), s.title) for s in statements()
+        (Text(s.id, no_wrap=True), s.status, ", ".join(s.editions), s.title)
+        for s in catalogue().values()
     ]
     to_stdout(paper([columns([titles, *rows], indent=0)], look_of_stdout()))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from deqcheck import engine
+from deqcheck import judging
+from deqcheck.case.source import Changes
 from deqcheck.cli.errors import USAGE, Complaint
-from deqcheck.cli.options import Changes, case_options
+from deqcheck.cli.options import case_options
 from deqcheck.cli.output import to_stdout
 from deqcheck.cli.work import sentences, tasks_of
 
@@ -26,7 +27,7 @@ def command(ctx: click.Context, cases: tuple[str, ...], changes: Changes) -> Non
             found = tasks_of(word, changes)
             with sentences():
                 for task in found:
-                    engine.chosen(task.case, task.problem, None, ())
+                    judging.choose(task.case.question, task.problem)
         except Complaint as complaint:
             complaint.show()
             wrong = True

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.records.claim import CurveFacts, Judged
-from deqcheck.records.verdict import Outcome, Report, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.records.words import PRINTED
 
 
 class Bound(NamedTuple):
@@ -24,7 +26,7 @@ class Bound(NamedTuple):
 def bounds(report: Report) -> Iterator[Bound]:
     times = Counter(verdict.id for verdict in report.verdicts)
     for verdict in report.verdicts:
-        beside = times[verdict.id] > 1 and verdict.edition == "printed"
+        beside = times[verdict.id] > 1 and verdict.edition == PRINTED
         key = f"{verdict.id}@printed" if beside else verdict.id
         for judged in verdict.conclusions:
             if judged.curve is not None:

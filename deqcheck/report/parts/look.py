@@ -11,3 +11,5 @@ class Look:
     color: bool = False
     unicode: bool = True
     quiet: bool = False
+    # Version of the JSON report.
+    schema: int = 2

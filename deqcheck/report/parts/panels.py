@@ -12,7 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deqcheck.records.claim import CurveFacts, Decision, Judged
-from deqcheck.records.verdict import Outcome, Report, Track, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.series import Series
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.records.words import PRINTED
 from deqcheck.report.parts.curves import Bound, bounds, relative_bound
 from deqcheck.report.parts.sentences import Clock, numbered
 from deqcheck.report.parts.thin import thin
@@ -83,17 +87,17 @@ class Bar:
 
 def panels(report: Report) -> list[Panel]:
     """The loss first; nothing where the run recorded nothing."""
-    if report.track is None or len(report.track.k) < 2:
+    if report.trajectory is None or len(report.trajectory.k) < 2:
         return []
-    loss = _loss(report, report.track)
-    return [*([loss] if loss else []), *_floors(report, report.track)]
+    loss = _loss(report, report.trajectory)
+    return [*([loss] if loss else []), *_floors(report, report.trajectory)]
 
 
 def overlay(title: str, reports: Mapping[str, Report]) -> Panel | None:
     """The measured losses of several runs, by label."""
     traces = []
     for label, report in reports.items():
-        track = report.track
+        track = report.trajectory
         if track is not None and len(track.k) > 1 and track.gap.value[0] > 0:
             relative = track.gap.value / track.gap.value[0]
             traces.append(_trace(label, _x(Clock.of(report), track), relative, True))
@@ -115,7 +119,7 @@ def bars(report: Report) -> list[Bar]:
     ]
 
 
-def _loss(report: Report, track: Track) -> Panel | None:
+def _loss(report: Report, track: Trajectory) -> Panel | None:
     start = float(track.gap.value[0])
     if not start > 0:
         return None
@@ -161,7 +165,7 @@ def _companion(report: Report, clock: Clock) -> Iterator[Trace]:
         yield _trace(label, _x(clock, other), other.gap.value / other.gap.value[0], True)
 
 
-def _floors(report: Report, track: Track) -> list[Panel]:
+def _floors(report: Report, track: Trajectory) -> list[Panel]:
     """Lower bounds along the run, and recorded quantities that a claim keeps above a floor.
 
     Floors of the same measured curve share a panel.
@@ -190,7 +194,7 @@ def _joined(panel: Panel, other: Panel) -> Panel:
     )
 
 
-def _floor(verdict: Verdict, judged: Judged, track: Track, clock: Clock) -> Panel | None:
+def _floor(verdict: Verdict, judged: Judged, track: Trajectory, clock: Clock) -> Panel | None:
     if judged.relation not in LOWER:
         return None
     facts = judged.curve
@@ -202,11 +206,11 @@ def _floor(verdict: Verdict, judged: Judged, track: Track, clock: Clock) -> Pane
         return _panel(judged.name, clock, track, traces, _horizons([facts], clock))
     for name in verdict.drivers:
         if name in track.series:
-            k, t, values = track.series[name]
+            series = track.series[name]
             # The claim is about the infimum of just this series, which its error bar covers.
-            if judged.left.low <= float(np.min(values.value)) <= judged.left.high:
-                x = (t if clock.flow else k).astype(float)
-                value = _trace(f"measured: {name}", x, values.value, True)
+            if judged.left.low <= float(np.min(series.value.value)) <= judged.left.high:
+                x = _x(clock, series)
+                value = _trace(f"measured: {name}", x, series.value.value, True)
                 label = _claim_label(verdict, judged)
                 floor = _trace(label, x[[0, -1]], np.full(2, judged.right.value))
                 return _panel(judged.name, clock, track, (value, floor))
@@ -225,7 +229,7 @@ def _claim_label(verdict: Verdict, judged: Judged) -> str:
 def _panel(
     title: str,
     clock: Clock,
-    track: Track,
+    track: Trajectory,
     traces: Sequence[Trace],
     horizons: tuple[float, ...] = (),
 ) -> Panel | None:
@@ -240,10 +244,10 @@ def _panel(
 def _statement(verdict: Verdict) -> str:
     """`Theorem 1`, and the edition where it is not the usual one."""
     name = verdict.number or verdict.id
-    return f"{name} (printed)" if verdict.edition == "printed" else name
+    return f"{name} (printed)" if verdict.edition == PRINTED else name
 
 
-def _x(clock: Clock, record: Track | CurveFacts) -> np.ndarray:
+def _x(clock: Clock, record: Trajectory | CurveFacts | Series) -> np.ndarray:
     return np.asarray(record.t if clock.flow else record.k, dtype=float)
 
 
@@ -251,7 +255,7 @@ def _x_label(clock: Clock) -> str:
     return "time t of the flow" if clock.flow else "step k"
 
 
-def _step(clock: Clock, track: Track) -> float | None:
+def _step(clock: Clock, track: Trajectory) -> float | None:
     return None if clock.flow or not track.k[-1] else float(track.t[-1] / track.k[-1])
 
 

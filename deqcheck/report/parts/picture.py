@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.records.claim import Decision
-from deqcheck.records.verdict import Report
+from deqcheck.records.report import Report
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import Bar, Panel, Trace, bars, panels
 from deqcheck.report.parts.sweeps import sweeps
@@ -40,7 +40,7 @@ def available() -> bool:
 
 def draw(report: Report, form: str) -> bytes | None:
     """The picture of a run in one of the formats; None where the run left nothing to draw."""
-    return _picture(_title(report), panels(report), bars(report), form)
+    return _saved(_picture(_title(report), panels(report), bars(report)), form)
 
 
 def draw_sweeps(reports: Sequence[Report], form: str) -> bytes | None:
@@ -49,23 +49,33 @@ def draw_sweeps(reports: Sequence[Report], form: str) -> bytes | None:
     place = reports[0].place
     assert place is not None
     title = f"{place.title} ({place.file})" if place.title else place.file
-    return _picture(title, found, [], form)
+    return _saved(_picture(title, found, []), form)
 
 
-def _picture(title: str, found: Sequence[Panel], every: Sequence[Bar], form: str) -> bytes | None:
+def plot(report: Report, axes: Any = None) -> Any:
+    """The picture of a run as a figure; into `axes` only the loss is drawn."""
+    if not available():
+        raise ImportError(REMEDY)
+    found = panels(report)
+    if not found:
+        raise ValueError("nothing to draw: the report has no run with steps")
+    if axes is None:
+        return _picture(_title(report), found, bars(report))
+    _curves(axes, found[0])
+    return axes.figure
+
+
+def _picture(title: str, found: Sequence[Panel], every: Sequence[Bar]) -> Any:
     margins = every[:MOST_BARS]
     if not found:
         return None
-    import matplotlib
     from matplotlib.figure import Figure
 
     heights = [PANEL_HEIGHT + LEGEND_LINE * _legend_lines(panel) for panel in found]
     if margins:
         lines = max(len(_wrapped(bar.label, BAR_LABEL).splitlines()) for bar in margins)
         heights.append(0.9 + (lines * BAR_LINE + 0.08) * len(margins))
-    # Text stays text in an SVG, and no date makes two pictures of one run differ.
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "deqcheck", "font.size": 9}
-    with matplotlib.rc_context(settings):
+    with _settings():
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
         figure.suptitle(_wrapped(title), fontsize=10)
         # Each part is laid out by itself: the long labels of the bars do not narrow the curves.
@@ -74,13 +84,24 @@ def _picture(title: str, found: Sequence[Panel], every: Sequence[Bar], form: str
             _curves(part.add_subplot(), panel)
         if margins:
             _margins(parts[-1].add_subplot(), margins, len(every))
-        return _saved(figure, form)
+    return figure
 
 
-def _saved(figure: Any, form: str) -> bytes:
+def _settings() -> Any:
+    import matplotlib
+
+    # Text stays text in an SVG, and no date makes two pictures of one run differ.
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "deqcheck", "font.size": 9}
+    return matplotlib.rc_context(settings)
+
+
+def _saved(figure: Any, form: str) -> bytes | None:
+    if figure is None:
+        return None
     stream = io.BytesIO()
     dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    figure.savefig(stream, format=form, dpi=200, metadata=dateless.get(form))
+    with _settings():
+        figure.savefig(stream, format=form, dpi=200, metadata=dateless.get(form))
     return stream.getvalue()
 
 

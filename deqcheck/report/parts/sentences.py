@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from deqcheck.records.claim import CurveFacts, Decision, Judged, Point
 from deqcheck.records.measured import Measured
-from deqcheck.records.verdict import Outcome, Report, Track, Verdict
+from deqcheck.records.report import Report
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Verdict
 from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.numbers import comparison, number, with_error
 
@@ -24,8 +25,7 @@ class Clock:
 
     @classmethod
     def of(cls, report: Report) -> Clock:
-        train = report.resolved.get("train") or {}
-        return cls(train.get("kind") == "flow")
+        return cls(report.trajectory is not None and report.trajectory.flow)
 
     @property
     def symbol(self) -> str:
@@ -67,8 +67,13 @@ def tell(judged: Judged, clock: Clock, look: Look) -> str:
     return _holds(judged, judged.curve, clock)
 
 
-def failing(verdict: Verdict) -> Iterable[Judged]:
-    return (h for h in verdict.hypotheses if h.decision is Decision.VIOLATED)
+def reason(verdict: Verdict, look: Look) -> str:
+    """The first claim that stands in the way of `confirmed`; empty where none does."""
+    for decision in (Decision.VIOLATED, Decision.UNDECIDED):
+        for judged in (*verdict.hypotheses, *verdict.conclusions):
+            if judged.decision is decision:
+                return f"{numbered(judged)} {tell(judged, Clock(verdict.flow), look)}"
+    return ""
 
 
 def full_title(verdict: Verdict) -> str:
@@ -76,17 +81,7 @@ def full_title(verdict: Verdict) -> str:
     return f"{verdict.number}: {verdict.title}" if verdict.number else verdict.title
 
 
-def word(verdict: Verdict) -> str:
-    """The outcome, or what is known of it before training."""
-    if verdict.outcome is not None:
-        return verdict.outcome.value
-    if any(failing(verdict)):
-        return Outcome.NOT_APPLICABLE.value
-    holds = all(h.decision is Decision.HOLDS for h in verdict.hypotheses)
-    return "hypotheses hold" if holds else "hypotheses open"
-
-
-def run_length(track: Track, clock: Clock, look: Look) -> str:
+def run_length(track: Trajectory, clock: Clock, look: Look) -> str:
     """How long a run was, and from which loss to which."""
     steps, time = int(track.k[-1]), number(track.t[-1])
     length = f"flow until t = {time}" if clock.flow else f"{steps} steps (t = {time})"

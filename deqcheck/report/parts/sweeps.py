@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from deqcheck.records.verdict import Report, Status
+from deqcheck.records.report import Report
+from deqcheck.records.verdict import Status
 from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.numbers import number, with_error
 from deqcheck.report.parts.panels import Panel, overlay
-from deqcheck.report.parts.sentences import Clock, word
+from deqcheck.report.parts.sentences import Clock
 
 FALL = "last loss - infimum, relative to its start"
 
@@ -37,7 +38,7 @@ class Sweep(NamedTuple):
 
     @property
     def _trained(self) -> bool:
-        return any(report.track is not None for report in self.reports)
+        return any(report.trajectory is not None for report in self.reports)
 
     def rows(self, look: Look) -> Iterator[tuple[str, ...]]:
         for report in self.reports:
@@ -66,19 +67,19 @@ def _label(report: Report) -> str:
 def _run(report: Report) -> str:
     if report.status is not Status.COMPLETED:
         return report.status.word
-    track = report.track
+    track = report.trajectory
     if track is None or not len(track.k):
         return ""
     return f"t = {number(float(track.t[-1]))}" if Clock.of(report).flow else f"k = {track.k[-1]}"
 
 
 def _fall(report: Report, look: Look) -> str:
-    track = report.track
+    track = report.trajectory
     if track is None or not len(track.k) or not track.gap.value[0] > 0:
         return ""
     return with_error(track.gap[-1] / track.gap[0], look)
 
 
 def _outcomes(report: Report) -> str:
-    counted = Counter(word(verdict) for verdict in report.verdicts)
+    counted = Counter(verdict.word for verdict in report.verdicts)
     return ", ".join(f"{n} {name}" for name, n in sorted(counted.items()))

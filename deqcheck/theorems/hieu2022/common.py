@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import Check, Cite, Statement
 
 PAPER = "Hieu 2022"

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import errors
 from deqcheck.models import monotone_deq_oracle as oracle
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, STATIC, Check
 from deqcheck.theorems.hieu2022.common import (
     WORDS,

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.path import path_length

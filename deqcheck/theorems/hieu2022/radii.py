@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import Check, Search
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.theorems.base import CORRECTED, Check, Search
 from deqcheck.theorems.hieu2022.common import (
     PARAMETERS,
     WORDS,
@@ -53,7 +53,7 @@ class WithRadii(Independent):
 
     positive = Check("positive radii", "min(R_A, R_B, R_U, R_u) > 0", "setting")
 
-    def __init__(self, edition: str = "corrected", fixed: Mapping[str, float] | None = None):
+    def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
         super().__init__(edition, fixed)
         self._solved: tuple[Problem, dict[str, float]] | None = None
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, measured, sqrt
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import Check, Cite, Statement
 
 PAPER = "Kawaguchi 2021"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import well_posed
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq_condition import Condition, Limit
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search, Statement
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
 

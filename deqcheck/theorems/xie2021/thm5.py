@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from deqcheck.dynamics.trajectory import Trajectory
 from deqcheck.linalg import errors
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm

@@ -1,11 +1,16 @@
-"""The cases that come with deqcheck."""
+"""The cases that come with deqcheck, and cases by their name."""
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
-from deqcheck.case import Case, read_cases, read_title
+from deqcheck.case.errors import CaseError, CaseProblem
+from deqcheck.case.read import Case, read_cases, read_texts
+from deqcheck.case.source import Changes
+from deqcheck.case.yaml_reader import read_title
+from deqcheck.fields import did_you_mean
 
 QUICKSTART = "quickstart"
 # A folder of cases that take minutes, or need files which do not come along.
@@ -44,3 +49,18 @@ def cases() -> dict[str, Case]:
     """Every embedded case but the slow ones, read and checked; of a sweep, its first."""
     wanted = (name for name in names() if not slow(name))
     return {name: read_cases(folder() / f"{name}.yaml")[0] for name in wanted}
+
+
+def read_named(word: str | os.PathLike[str], changes: Changes | None = None) -> list[Case]:
+    """Every case of a file, or else of the embedded case of that name. Raises CaseError."""
+    name, (settings, seed) = os.fspath(word), changes or Changes()
+    # Not Path.exists: it raises for a name that is too long.
+    if os.path.exists(name):
+        return read_cases(Path(name), settings, seed)
+    found = find(name)
+    if found is None:
+        hint = did_you_mean(name, names(), "; `deqcheck cases` lists them")
+        sentence = f"neither a file nor an embedded case{hint}"
+        raise CaseError([CaseProblem(name, None, "", sentence)])
+    text = found.read_text(encoding="utf-8")
+    return read_texts(text, name, found.parent, settings, seed)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from deqcheck.dynamics.series import Series
-from deqcheck.models.problem import Params
 from deqcheck.records.measured import Measured
+from deqcheck.records.series import Series
 from deqcheck.records.verdict import Status
+from deqcheck.records.words import FLOW
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     k: np.ndarray
     t: np.ndarray
@@ -26,16 +27,32 @@ class Trajectory:
     gradient: np.ndarray
     series: Mapping[str, Series]
     distance: Mapping[str, Series]
-    final: Params
+    final: dict[str, np.ndarray]
     status: Status = Status.COMPLETED
     notes: tuple[str, ...] = ()
     evaluations: int = 0
     # Times between which the activation pattern of a piecewise smooth model changed.
     crossings: tuple[tuple[float, float], ...] = ()
+    infimum: Measured = field(default_factory=lambda: Measured(0.0))
+    # The dynamics that made it, with their step or tolerances.
+    train: Any = None
+
+    def __repr__(self) -> str:
+        last = f", k = {self.k[-1]}, t = {self.t[-1]:.4g}" if len(self.k) else ""
+        return f"<Trajectory {self.status.word}{last}, recorded points: {len(self.k)}>"
 
     @property
     def complete(self) -> bool:
         return self.status is Status.COMPLETED
+
+    @property
+    def flow(self) -> bool:
+        """Whether time counts, not steps."""
+        return self.train is not None and self.train.kind == FLOW
+
+    @property
+    def loss(self) -> Measured:
+        return self.gap + self.infimum
 
     @property
     def one_step(self) -> tuple[Measured, Measured]:

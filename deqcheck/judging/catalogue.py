@@ -1,0 +1,30 @@
+"""Every statement that can be judged, and how one is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from deqcheck.fields import did_you_mean
+from deqcheck.judging.errors import UsageError
+from deqcheck.registry import members
+from deqcheck.theorems.base import Statement
+
+# An id of the catalogue, or a statement that need not be in it.
+Named: TypeAlias = "str | type[Statement]"
+
+
+def catalogue() -> Mapping[str, type[Statement]]:
+    """Every statement by its id."""
+    return members("deqcheck.theorems", Statement)
+
+
+def find(named: Named) -> type[Statement]:
+    """Raises UsageError."""
+    if not isinstance(named, str):
+        return named
+    known = catalogue()
+    if named not in known:
+        hint = did_you_mean(named, known, "; `deqcheck theorems` lists them")
+        raise UsageError(f"there is no statement {named!r}{hint}")
+    return known[named]

@@ -1,0 +1,74 @@
+"""What is asked of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from deqcheck.judging.catalogue import Named, catalogue, find
+from deqcheck.judging.errors import UsageError
+from deqcheck.models.problem import Problem
+from deqcheck.records.expectations import Expectations
+from deqcheck.records.words import CORRECTED
+from deqcheck.theorems.base import Statement
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which statements are judged, in which editions and with which constants, and what is
+    expected to come out."""
+
+    # None for every statement that applies to the problem.
+    statements: tuple[Named, ...] | None = None
+    editions: tuple[str, ...] = (CORRECTED,)
+    # Free constants that are fixed, by statement.
+    constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    expect: Expectations = field(default_factory=Expectations)
+
+    def narrowed(
+        self,
+        only: Sequence[Named] = (),
+        editions: Sequence[str] | None = None,
+        constants: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Question:
+        """With what was asked for beside it; what is left out stays."""
+        return replace(
+            self,
+            statements=tuple(only) or self.statements,
+            editions=tuple(editions or self.editions),
+            constants={**self.constants, **(constants or {})},
+        )
+
+
+def choose(question: Question, p: Problem) -> list[Statement]:
+    """The statements to be judged: those named, or all that apply. Raises UsageError."""
+    if question.statements:
+        asked = [fitting(find(named), p) for named in question.statements]
+    else:
+        asked = [s for s in catalogue().values() if _applies(s, p)]
+    return sound(
+        s(edition, question.constants.get(s.id))
+        for s in asked
+        for edition in s.judged_in(question.editions)
+    )
+
+
+def fitting(s: type[Statement], p: Problem) -> type[Statement]:
+    """The statement itself. Raises UsageError where it cannot judge such a problem at all."""
+    misfit = s.misfit(p.model.kind, p.loss)
+    if misfit:
+        raise UsageError(misfit)
+    return s
+
+
+def sound(statements: Iterable[Statement]) -> list[Statement]:
+    """The statements themselves. Raises UsageError where their constants make no sense."""
+    found = list(statements)
+    faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
+    if faults:
+        raise UsageError("; ".join(faults))
+    return found
+
+
+def _applies(s: type[Statement], p: Problem) -> bool:
+    return not s.silence(p.model.kind, p.loss, p.dynamics)

@@ -1,0 +1,141 @@
+"""All statements of a question on one problem: train once, judge each, collect the verdicts."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.environment import environment
+from deqcheck.judging.question import Question, choose
+from deqcheck.judging.training import check_start, train
+from deqcheck.judging.verdicts import (
+    Drawing,
+    all_hold,
+    before_training,
+    foreseen,
+    verdict,
+    without_equilibrium,
+)
+from deqcheck.models.problem import NoEquilibrium, Problem, quantities
+from deqcheck.records.arithmetic import OutOfRange, in_range
+from deqcheck.records.report import Report
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.store import Store
+from deqcheck.theorems.base import Statement
+
+ASK = Question()
+Asked = Sequence[Statement]
+
+
+def run(
+    problem: Problem,
+    question: Question = ASK,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    store: Store | None = None,
+) -> Report:
+    """Train the model and judge every statement asked for. Raises UsageError.
+
+    Trials over seeds are kept in the store, and found there again.
+    """
+
+    def judged(asked: Asked) -> dict[str, Any]:
+        shown = silent if progress is None else _with_bound(progress, problem, asked)
+        made = train(problem, asked, shown) if problem.train else None
+        drawing = Drawing(store, progress or silent)
+        found = {"verdicts": tuple(verdict(s, problem, made, drawing) for s in asked)}
+        return found | _runs(problem, made, progress or silent)
+
+    return _report(problem, question, judged)
+
+
+def bounds(problem: Problem, question: Question = ASK) -> Report:
+    """Everything known before training. Raises UsageError."""
+
+    def judged(asked: Asked) -> dict[str, Any]:
+        return {"verdicts": tuple(foreseen(s, problem) for s in asked)}
+
+    return _report(problem, question, judged)
+
+
+def _report(p: Problem, question: Question, judged: Callable[[Asked], dict[str, Any]]) -> Report:
+    started = time.perf_counter()
+    asked = choose(question, p)
+    try:
+        # What overflows or is undefined shows in the error bars, not in warnings.
+        with in_range():
+            found = _measured(p, asked, judged)
+    except OutOfRange as stop:
+        # Nothing is judged: a number that is lost may be behind any of the others.
+        found = {"verdicts": (), "status": stop.status, "notes": (str(stop),)}
+    expect = question.expect
+    verdicts = (replace(v, expected=expect.of(v.id, v.edition)) for v in found.pop("verdicts"))
+    return Report(
+        **{"quantities": {}, **_labels(p), **found},
+        verdicts=tuple(verdicts),
+        environment=environment(),
+        expected_status=expect.status,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _measured(
+    p: Problem, asked: Asked, judged: Callable[[Asked], dict[str, Any]]
+) -> dict[str, Any]:
+    try:
+        check_start(p)
+        measured = quantities(p.start)
+    except NoEquilibrium as stop:
+        known = (without_equilibrium(s, p) for s in asked)
+        failing = tuple(verdict for verdict in known if verdict.failing)
+        return {"verdicts": failing, "status": stop.status, "notes": (str(stop),)}
+    found = {"quantities": measured, "notes": (), **judged(asked)}
+    # What a model has to say about its initial parameters.
+    found["notes"] = (*getattr(p.start, "warnings", ()), *found["notes"])
+    return found
+
+
+def _runs(
+    p: Problem, made: Trajectory | None, progress: Callable[[Progress], None]
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if made is not None:
+        found |= {"trajectory": made, "status": made.status, "notes": made.notes}
+    other = p.companion
+    if other is not None:
+        found |= {"companion": train(other, (), progress), "companion_name": other.model.kind}
+    return found
+
+
+def _labels(p: Problem) -> dict[str, Any]:
+    origin = p.origin
+    if origin is None:
+        return {}
+    return {
+        "title": origin.full_title,
+        "name": origin.full_name,
+        "digest": origin.digest,
+        "resolved": origin.resolved,
+        "place": origin.place,
+        "replay": origin.replay,
+    }
+
+
+def _with_bound(
+    progress: Callable[[Progress], None], p: Problem, asked: Asked
+) -> Callable[[Progress], None]:
+    """Progress that tells the best bound of the statements that apply, if one is known by now."""
+    rates = [
+        rate.low
+        for s in asked
+        if p.dynamics in s.dynamics and (rate := s.guaranteed_rate(p)) is not None and rate.low > 0
+        if all_hold(before_training(s, p))
+    ]
+    if not rates:
+        return progress
+    start, best = p.start.objective.gap, max(rates)
+    return lambda step: progress(step._replace(bound=start * math.exp(-best * step.t)))

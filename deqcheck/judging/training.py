@@ -1,0 +1,45 @@
+"""Training for the sake of some statements: what they need recorded is recorded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from deqcheck.dynamics.recorder import Progress
+from deqcheck.judging.errors import refusals
+from deqcheck.models.problem import NoEquilibrium, Problem, gradient_norm
+from deqcheck.records.arithmetic import OutOfRange, in_range
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.theorems.base import Statement
+
+
+@in_range()
+def train(
+    problem: Problem, statements: Sequence[Statement], progress: Callable[[Progress], None]
+) -> Trajectory:
+    """Raises OutOfRange where there is no step to take, and UsageError."""
+    with suppress(NoEquilibrium):
+        start = problem.start.objective
+        _finite_at_start("loss", start.gap)
+        _finite_at_start("norm of the gradient", gradient_norm(start.gradient))
+    tracks = _union(s.tracks for s in statements)
+    infima = _union(s.infima for s in statements)
+    getattr(problem.model, "forget", lambda: None)()
+    with refusals():
+        run: Trajectory = problem.train.run(problem, tracks, infima, progress)
+    return run
+
+
+def check_start(problem: Problem) -> None:
+    """Raises OutOfRange where even the loss of the initial parameters is no float."""
+    _finite_at_start("loss", float(problem.start.measure("loss").value))
+
+
+def _finite_at_start(what: str, value: float) -> None:
+    if not math.isfinite(value):
+        raise OutOfRange(f"the {what} is {value:g} at the initial parameters")
+
+
+def _union(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in groups for name in group))

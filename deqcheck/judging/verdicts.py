@@ -1,0 +1,212 @@
+"""One statement on one problem: the heart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+
+from deqcheck.dynamics import read_train
+from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.fields import unknown
+from deqcheck.judging.catalogue import Named, find
+from deqcheck.judging.errors import UsageError, refusals
+from deqcheck.judging.question import fitting, sound
+from deqcheck.judging.training import check_start
+from deqcheck.judging.training import train as trained
+from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.arithmetic import OutOfRange, in_range
+from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Outcome, Verdict, outcome_of
+from deqcheck.records.words import EDITIONS, FLOW, STATIC
+from deqcheck.store import Store
+from deqcheck.theorems.base import Statement
+from deqcheck.theorems.frequency import Frequency
+from deqcheck.trials import tally
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How the seeds of a statement about probabilities are tried: kept in the store, if any."""
+
+    store: Store | None = None
+    progress: Callable[[Progress], None] = silent
+
+    def judged(self, s: Frequency, p: Problem) -> Judged:
+        def done(finished: int, total: int) -> None:
+            self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
+
+        return s.tallied(p, tally(s, p, self.store, done)).judge()
+
+
+def judge(
+    statement: Named,
+    problem: Problem,
+    run: Trajectory | None = None,
+    *,
+    train: Mapping[str, Any] | Any | None = None,
+    edition: str | None = None,
+    constants: Mapping[str, float] | None = None,
+) -> Verdict:
+    """The verdict on one statement, which is named by its id or given as a class.
+
+    It is judged along `run`, a trajectory of this very problem; else on a run made for it by
+    `train` (a mapping such as `{"kind": "gd", "step": 1e-3, "steps": 200}`), else by the
+    problem's own dynamics, else at the initial parameters alone. Raises UsageError.
+    """
+    s = _asked(find(statement), problem, edition, constants)
+    if run is not None and train is not None:
+        raise UsageError("a run and how to train were both given; expected one of them")
+    if train is not None:
+        with refusals():
+            problem = problem.trained_by(read_train(train))
+    if run is not None:
+        problem = _of_run(s, problem, run)
+    try:
+        with in_range():
+            check_start(problem)
+            if run is None and problem.train is not None and STATIC not in s.dynamics:
+                run = trained(problem, [s], silent)
+            return verdict(s, problem, run, Drawing())
+    except NoEquilibrium as stop:
+        return _lost(s, problem, stop)
+    except OutOfRange as stop:
+        note = f"out of range: {stop}"
+        return Verdict(**_labels(s), outcome=Outcome.UNDECIDED, hypotheses=(), notes=(note,))
+
+
+def _asked(
+    cls: type[Statement],
+    p: Problem,
+    edition: str | None,
+    constants: Mapping[str, float] | None,
+) -> Statement:
+    if edition is not None and edition not in EDITIONS:
+        raise UsageError(unknown("no edition", edition, EDITIONS))
+    fitting(cls, p)
+    for name in constants or ():
+        if name not in cls.constants:
+            raise UsageError(unknown(f"{cls.id} has no free constant", name, cls.constants))
+    # Without a wish the last edition: the corrected one, where there are two.
+    wanted = cls.judged_in(cls.editions[-1:] if edition is None else (edition,))
+    (found,) = sound([cls(wanted[0], constants)])
+    return found
+
+
+def _of_run(s: Statement, p: Problem, run: Trajectory) -> Problem:
+    """The problem as the run trained it. Raises UsageError where the run cannot be its own."""
+    missing = [name for name in (*s.tracks, *s.infima) if name not in run.series]
+    if missing and STATIC not in s.dynamics:
+        raise UsageError(
+            f"the run does not record {' and '.join(dict.fromkeys(missing))}, which {s.id} needs: "
+            "make it for this statement, with `train`"
+        )
+    if len(run.k):
+        with suppress(NoEquilibrium), in_range():
+            start, first = p.start.objective, run.gap[0]
+            if not abs(start.gap - first.value) <= 2 * (start.error + first.error):
+                raise UsageError(
+                    f"the run begins at a loss of {first.value:g} above the infimum, the problem "
+                    f"at {start.gap:g}: it is a run of another problem"
+                )
+    return p.trained_by(run.train)
+
+
+def verdict(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) -> Verdict:
+    """Of a statement that fits the problem. One that looks at other parameters than the initial
+    ones, where there need not be an equilibrium, is left undecided."""
+    try:
+        return _judged(s, p, run, drawing)
+    except NoEquilibrium as stop:
+        return _lost(s, p, stop)
+
+
+def _judged(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) -> Verdict:
+    hypotheses = before_training(s, p)
+    conclusions = [c.judge() for c in s.claims(p, p.start)]
+    counted = s if isinstance(s, Frequency) and s.counted else None
+    if counted and all_hold(hypotheses):
+        conclusions.append(drawing.judged(counted, p))
+    complete = True
+    if run is not None and STATIC not in s.dynamics:
+        if len(run.k) > 1:
+            hypotheses += [h.judge() for h in s.path_hypotheses(p, run)]
+            conclusions += [c.judge() for c in s.conclusions(p, run)]
+        complete = run.complete
+    outcome = outcome_of(hypotheses, conclusions, complete)
+    if counted:
+        outcome = counted.word(outcome)
+    return _told(s, p, hypotheses, conclusions=tuple(conclusions), outcome=outcome)
+
+
+def foreseen(s: Statement, p: Problem) -> Verdict:
+    """What is known before training: no outcome yet."""
+    try:
+        return _told(s, p, before_training(s, p))
+    except NoEquilibrium as stop:
+        return _lost(s, p, stop)
+
+
+def before_training(s: Statement, p: Problem) -> list[Judged]:
+    claims = (*s.setting(p), *s.hypotheses(p), *(s.step_hypotheses(p) if p.step else ()))
+    return [claim.judge() for claim in claims]
+
+
+def all_hold(judged: Sequence[Judged]) -> bool:
+    return all(each.decision is Decision.HOLDS for each in judged)
+
+
+def without_equilibrium(s: Statement, p: Problem) -> Verdict:
+    """What is known of the hypotheses that come before the first one which needs an equilibrium:
+    one of them may be known to fail."""
+    known: list[Judged] = []
+    with suppress(NoEquilibrium):
+        for claim in chain(s.setting(p), s.hypotheses(p)):
+            known.append(claim.judge())
+    return _told(s, p, known, outcome=outcome_of(known, (), complete=False))
+
+
+def _lost(s: Statement, p: Problem, stop: NoEquilibrium) -> Verdict:
+    left = without_equilibrium(s, p)
+    return replace(left, notes=(*left.notes, f"no equilibrium where it is needed: {stop}"))
+
+
+def _told(s: Statement, p: Problem, hypotheses: Sequence[Judged], **more: Any) -> Verdict:
+    return Verdict(
+        **{"outcome": None, **more},
+        **_labels(s),
+        hypotheses=tuple(hypotheses),
+        constants=_if_known(lambda: s.chosen(p), s.fixed),
+        quantities=_if_known(lambda: s.quantities(p), {}),
+        notes=_if_known(lambda: tuple(s.notes(p)), ()),
+        flow=p.dynamics == FLOW,
+    )
+
+
+def _labels(s: Statement) -> dict[str, Any]:
+    return {
+        "id": s.id,
+        "number": s.cite.number,
+        "title": s.title,
+        "text": s.text(),
+        "citation": str(s.cite),
+        "status": s.status,
+        "drivers": s.infima,
+        "edition": s.edition,
+        "erratum": s.erratum,
+    }
+
+
+def _if_known(make: Callable[[], T], otherwise: T) -> T:
+    """What a statement says, or less where that needs an equilibrium that there is not."""
+    try:
+        return make()
+    except NoEquilibrium:
+        return otherwise
