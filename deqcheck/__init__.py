@@ -14,21 +14,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deqcheck.api import bounds, check, judge, problem, read, run, run_all, statements
+    from deqcheck.api import bounds, check, judge, load, problem, read, run, run_all, statements
     from deqcheck.case.errors import CaseError
     from deqcheck.case.read import Case
     from deqcheck.judging.errors import UsageError
     from deqcheck.records.measured import Measured
     from deqcheck.records.report import Report
     from deqcheck.records.verdict import Verdict
-    from deqcheck.theorems.base import Check, Cite, Statement
+    from deqcheck.theorems.base import ANY, Check, Cite, Statement
 
 __version__ = "0.1.0"
 
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {
     "deqcheck.api": (
-        *("bounds", "check", "judge", "problem", "read", "run", "run_all", "statements"),
+        *("bounds", "check", "judge", "load", "problem", "read", "run", "run_all", "statements"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -36,10 +36,11 @@ _HOMES = {
     "deqcheck.records.measured": ("Measured",),
     "deqcheck.records.report": ("Report",),
     "deqcheck.records.verdict": ("Verdict",),
-    "deqcheck.theorems.base": ("Check", "Cite", "Statement"),
+    "deqcheck.theorems.base": ("ANY", "Check", "Cite", "Statement"),
 }
 
 __all__ = [
+    "ANY",
     "Case",
     "CaseError",
     "Check",
@@ -52,6 +53,7 @@ __all__ = [
     "bounds",
     "check",
     "judge",
+    "load",
     "problem",
     "read",
     "run",

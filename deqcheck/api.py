@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from deqcheck import judging
+from deqcheck import judging, plugins
 from deqcheck.case import Case
 from deqcheck.case import only as the_only
 from deqcheck.case.embedded import read_named
@@ -39,6 +39,15 @@ Train: TypeAlias = "Mapping[str, Any] | Any"
 Constants: TypeAlias = Mapping[str, Mapping[str, float]]
 # What the user's own tests may call right: seeds confirm nothing, but they can agree.
 SUPPORTED = (Outcome.CONFIRMED, Outcome.CONSISTENT)
+
+
+def load(path: Word) -> tuple[type, ...]:
+    """Load statements, models, losses, data kinds or formats of your own from a Python file or a
+    folder, which runs its code; again, if it was changed. Raises UsageError."""
+    try:
+        return plugins.load(os.fspath(path)).classes
+    except plugins.PluginError as error:
+        raise UsageError(str(error)) from None
 
 
 class Statements(tuple[type[Statement], ...]):

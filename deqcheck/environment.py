@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from deqcheck import __version__, threads
+from deqcheck import __version__, plugins, threads
 
 
 def environment() -> dict[str, Any]:
@@ -22,6 +22,7 @@ def environment() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "blas": _blas(),
         "threads": threads.count(),
+        "plugins": plugins.fingerprints(),
     }
 
 

@@ -6,7 +6,9 @@ Imported by every pytest that finds deqcheck installed, so nothing heavy is impo
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +28,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@cache
+def _plugins(root: Path) -> None:
+    """What the project names, once; a broken one is told, and the others are there."""
+    from deqcheck.case.project import load_configured
+
+    for sentence in load_configured(root):
+        warnings.warn(f"deqcheck: {sentence}", stacklevel=2)
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> CaseFile | None:
     if not parent.config.getini(OPT_IN) or file_path.suffix not in SUFFIXES:
         return None
     from deqcheck.ci.discover import is_case
 
+    _plugins(parent.config.rootpath)
     return CaseFile.from_parent(parent, path=file_path) if is_case(file_path) else None
 
 

@@ -1,9 +1,10 @@
-"""What there is to choose from: registries that list their own folder.
+"""What there is to choose from: registries that find classes.
 
-A new kind, theorem or command is one new file; there is no central list to edit. A name tells
-where the thing is, so that asking for one imports no more than that: the kind `relu-deq` is in
-the module `relu_deq`, the statement `gao2022/thm4.2` in the folder `gao2022`. Going through a
-registry imports all of it.
+A new kind, theorem or command is one new file, or a class in one; there is no central list to
+edit. A name is a hint where its class stands (the kind `relu-deq` in `relu_deq`, the statement
+`gao2022/thm4.2` in the folder `gao2022`), so that asking for one imports little more than that;
+where the hint is wrong, everything is imported. Classes of the user's own files are added by
+`deqcheck.plugins`.
 """
 
 from __future__ import annotations
@@ -12,54 +13,76 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from deqcheck.kinds import Kind
+
+if TYPE_CHECKING:
+    from deqcheck.theorems.base import Statement
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Kind)
+
+# Classes from outside the package, in the order in which they came.
+_ADDED: list[type] = []
 
 
-def modules(package: str) -> list[str]:
-    """Names of the modules directly inside a package, sorted, without importing them."""
-    return [name for name, is_folder in _inside(package) if not is_folder]
+def add(classes: Iterable[type]) -> None:
+    _ADDED.extend(classes)
 
 
-def folders(package: str) -> list[str]:
-    """Names of the packages directly inside a package, sorted, without importing them."""
-    return [name for name, is_folder in _inside(package) if is_folder]
+def remove(classes: Iterable[type]) -> None:
+    for cls in classes:
+        _ADDED.remove(cls)
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
-    """Classes by their name, found in the module or folder of the package that the name tells."""
+    """The concrete subclasses of `base` by the name that an attribute of them tells."""
 
-    def __init__(self, package: str):
-        self.package = package
+    def __init__(
+        self,
+        base: type[T],
+        package: str,
+        attribute: str,
+        hint: Callable[[str], str],
+        strict: bool = False,
+    ):
+        self.base, self.package, self.attribute = base, package, attribute
+        # Whether the hint is where it stands, or nowhere.
+        self._hint, self._strict = hint, strict
         self._known: dict[str, dict[str, type[T]]] = {}
 
-    @abstractmethod
-    def _place(self, name: str) -> str:
-        """The module or folder of a name."""
+    def own(self, name: str) -> type[T] | None:
+        """The one of deqcheck itself."""
+        hinted, places = self._hint(name), self._places()
+        likely = [hinted] if hinted in places else []
+        for place in likely if self._strict else (*likely, *places):
+            if name in self._here(place):
+                return self._here(place)[name]
+        return None
 
-    @abstractmethod
-    def _places(self) -> list[str]: ...
-
-    @abstractmethod
-    def _found(self, place: str) -> Iterator[tuple[str, type[T]]]:
-        """Every name of a place with its class."""
+    def added(self) -> dict[str, type[T]]:
+        return dict(self._named(_ADDED))
 
     def __getitem__(self, name: str) -> type[T]:
-        place = self._place(name)
-        if place not in self._places():
+        found = self.added().get(name) or self.own(name)
+        if found is None:
             raise KeyError(name)
-        return self._here(place)[name]
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(name for place in self._places() for name in self._here(place)))
+        own = {name for place in self._places() for name in self._here(place)}
+        return iter(sorted(own | set(self.added())))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def _places(self) -> list[str]:
+        """A module that is no package is the only place of its kinds."""
+        return [name for name, _ in inside(self.package)] or [""]
 
     def _here(self, place: str) -> dict[str, type[T]]:
         if place not in self._known:
@@ -68,75 +91,66 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def _read(self, place: str) -> dict[str, type[T]]:
         found: dict[str, type[T]] = {}
-        for name, cls in self._found(place):
+        for name, cls in self._named(_classes(f"{self.package}.{place}".rstrip("."))):
             if name in found:
                 raise TypeError(f"{self.package}: {cls} and {found[name]} are both {name!r}")
-            if self._place(name) != place:
-                raise TypeError(f"{cls} is {name!r}, but stands in {place}")
             found[name] = cls
         return found
 
-
-class Kinds(Registry[Any]):
-    """The classes of a package that carry a `kind`, by that word."""
-
-    def _place(self, name: str) -> str:
-        return name.replace("-", "_")
-
-    def _places(self) -> list[str]:
-        return modules(self.package)
-
-    def _found(self, place: str) -> Iterator[tuple[str, type]]:
-        for cls in _classes(f"{self.package}.{place}"):
-            if isinstance(kind := getattr(cls, "kind", None), str):
-                yield kind, cls
-
-
-class Members(Registry[T]):
-    """The concrete subclasses of `base` in the folders of a package, by their `id`."""
-
-    def __init__(self, package: str, base: type[T]):
-        super().__init__(package)
-        self.base = base
-
-    def _place(self, name: str) -> str:
-        return name.partition("/")[0]
-
-    def _places(self) -> list[str]:
-        return folders(self.package)
-
-    def _found(self, place: str) -> Iterator[tuple[str, type[T]]]:
-        folder = f"{self.package}.{place}"
-        for module in modules(folder):
-            for cls in _classes(f"{folder}.{module}"):
-                identifier = getattr(cls, "id", None)
-                concrete = issubclass(cls, self.base) and not inspect.isabstract(cls)
-                if concrete and isinstance(identifier, str):
-                    yield identifier, cls
+    def _named(self, classes: Iterable[type]) -> Iterator[tuple[str, type[T]]]:
+        for cls in classes:
+            name = getattr(cls, self.attribute, None)
+            if issubclass(cls, self.base) and not inspect.isabstract(cls) and isinstance(name, str):
+                yield name, cls
 
 
 @cache
-def kinds(package: str) -> Kinds:
-    return Kinds(package)
+def kinds(family: type[K]) -> Registry[K]:
+    """The kinds of a family by their words."""
+    return Registry(family, family.package, "kind", lambda kind: kind.replace("-", "_"))
+
+
+def _paper(id_: str) -> str:
+    return id_.partition("/")[0]
 
 
 @cache
-def members(package: str, base: type[T]) -> Members[T]:
-    return Members(package, base)
+def _statements() -> Registry[Any]:
+    from deqcheck.theorems.base import Statement
+
+    return Registry(Statement, "deqcheck.theorems", "id", _paper, strict=True)
+
+
+def statements() -> Registry[Statement]:
+    """Every statement by its id."""
+    return cast("Registry[Statement]", _statements())
+
+
+def modules(package: str) -> list[str]:
+    """Names of the modules directly inside a package, sorted, without importing them."""
+    return [name for name, is_folder in inside(package) if not is_folder]
 
 
 @cache
-def _inside(package: str) -> list[tuple[str, bool]]:
+def inside(package: str) -> list[tuple[str, bool]]:
     """What stands directly in a package, and whether it is a folder, sorted."""
     spec = importlib.util.find_spec(package)
-    if spec is None or spec.submodule_search_locations is None:
-        raise TypeError(f"{package} is not a package")
-    found = pkgutil.iter_modules(spec.submodule_search_locations)
+    if spec is None:
+        raise TypeError(f"there is no {package}")
+    found = pkgutil.iter_modules(spec.submodule_search_locations or [])
     return sorted((each.name, each.ispkg) for each in found if not each.name.startswith("_"))
 
 
 def _classes(name: str) -> Iterator[type]:
+    """Of a module, or of every module of a package."""
     module: ModuleType = importlib.import_module(name)
-    for value in vars(module).values():
-        if isinstance(value, type) and value.__module__ == module.__name__:
-            yield value
+    yield from defined(module)
+    if hasattr(module, "__path__"):
+        for inner, _ in inside(name):
+            yield from _classes(f"{name}.{inner}")
+
+
+def defined(module: ModuleType) -> list[type]:
+    """The classes that a module itself defines."""
+    found = [value for value in vars(module).values() if isinstance(value, type)]
+    return [cls for cls in found if cls.__module__ == module.__name__]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck import threads
+from deqcheck import plugins, threads
 from deqcheck.environment import source
 from deqcheck.models.problem import Problem
 from deqcheck.store import Store
@@ -94,7 +95,7 @@ def _in_processes(
 
     workers = min(os.cpu_count() or 1, len(missing))
     # A copy of the problem: what was computed lazily stays here.
-    task = (s, replace(p, origin=None))
+    task = (plugins.places(), pickle.dumps((s, replace(p, origin=None))))
     with (
         threads.one_in_children(),
         ProcessPoolExecutor(workers, get_context("spawn"), _remember, task) as pool,
@@ -110,8 +111,10 @@ def _in_processes(
 _TASK: list[tuple[Frequency, Problem]] = []
 
 
-def _remember(s: Frequency, p: Problem) -> None:
-    _TASK.append((s, p))
+def _remember(places: list[str], task: bytes) -> None:
+    """The user's own classes must be known before an instance of one can be read."""
+    plugins.load_again(places)
+    _TASK.append(pickle.loads(task))
 
 
 def _remembered(batch: range) -> Results:

@@ -1,84 +1,101 @@
-"""Registries: what is in a folder, and that asking for one thing imports no other."""
+"""Registries: what is found, where, and that asking for one thing imports little else."""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from deqcheck import registry
+from deqcheck.kinds import Loss
+from deqcheck.registry import Registry
+
+KIND = "from deqcheck.kinds import Loss\nclass {cls}(Loss):\n    kind = {kind!r}\n"
+Make = Callable[..., Registry[Loss]]
 
 
-def package(folder, name, monkeypatch, **files):
-    (folder / name / "sub").mkdir(parents=True)
-    for file_name, content in files.items():
-        (folder / name / f"{file_name.replace('__', '/')}.py").write_text(content)
-    for init in (folder / name, folder / name / "sub"):
-        (init / "__init__.py").touch()
-    monkeypatch.syspath_prepend(folder)
-    return name
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """A registry of losses in a package with these files; `a__b` is b in the folder a."""
+
+    def make(name: str, **files: str) -> Registry[Loss]:
+        for file, content in files.items():
+            path = tmp_path / name / f"{file.replace('__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for folder in {path.parent, tmp_path / name}:
+                (folder / "__init__.py").touch()
+            path.write_text(content)
+        monkeypatch.syspath_prepend(tmp_path)
+        return Registry(Loss, name, "kind", lambda kind: kind.replace("-", "_"))
+
+    return make
 
 
-def test_kinds(tmp_path, monkeypatch):
-    name = package(
-        tmp_path,
-        "rooms_kinds",
-        monkeypatch,
-        b_c="class Two:\n    kind = 'b-c'\nclass Helper:\n    pass\n",
-        a="from rooms_kinds.b_c import Two\nclass One:\n    kind = 'a'\n",
+def kind(word: str, cls: str = "One") -> str:
+    return KIND.format(cls=cls, kind=word)
+
+
+def test_classes_are_found_wherever_they_stand(make: Make) -> None:
+    two = kind("b-c", "Two") + "class Helper:\n    kind = 'helper'\n"
+    found = make(
+        "rooms_found",
+        b_c=two,
+        several=kind("x") + "class Other(One):\n    kind = 'y'\n",
+        family__inner=kind("z"),
+        imports="from rooms_found.b_c import Two\n",
         _private="raise ImportError",
     )
-    assert registry.modules(name) == ["a", "b_c"]
-    found = registry.kinds(name)
-    assert list(found) == ["a", "b-c"] and len(found) == 2
-    assert found["b-c"].__name__ == "Two"
-    assert "b_c" not in found and "c" not in found
+    assert registry.modules("rooms_found") == ["b_c", "imports", "several"]
+    assert list(found) == ["b-c", "x", "y", "z"] and len(found) == 4
+    assert found["b-c"].__name__ == "Two" and found["y"].__name__ == "Other"
+    assert "helper" not in found and "b_c" not in found
 
 
-def test_asking_for_one_kind_imports_no_other(tmp_path, monkeypatch):
-    files = {"a": "class One:\n    kind = 'a'\n", "broken": "raise RuntimeError"}
-    found = registry.kinds(package(tmp_path, "rooms_lazy", monkeypatch, **files))
-    assert found["a"].kind == "a" and "c" not in found
+def test_a_module_that_is_no_package_is_the_only_place(make: Make) -> None:
+    make("rooms_flat", module=kind("a"))
+    found = Registry(Loss, "rooms_flat.module", "kind", str)
+    assert list(found) == ["a"] and found["a"].kind == "a" and "b" not in found
+
+
+def test_asking_for_one_kind_imports_no_other(make: Make) -> None:
+    found = make("rooms_lazy", a=kind("a"), broken="raise RuntimeError")
+    assert found["a"].kind == "a" and "rooms_lazy.broken" not in sys.modules
     with pytest.raises(RuntimeError):
         list(found)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("class One:\n    kind = 'a'\nclass Two:\n    kind = 'a'\n", "are both 'a'"),
-        ("class One:\n    kind = 'b'\n", "is 'b', but stands in a"),
-    ],
-)
-def test_a_kind_stands_once_in_its_module(tmp_path, monkeypatch, content, message):
-    name = f"rooms_{len(content)}"
-    found = registry.kinds(package(tmp_path, name, monkeypatch, a=content))
-    with pytest.raises(TypeError, match=message):
+def test_a_strict_hint_imports_nothing_else(make: Make) -> None:
+    make("rooms_strict", a=kind("a"), broken="raise RuntimeError")
+    found = Registry(Loss, "rooms_strict", "kind", str, strict=True)
+    assert found["a"].kind == "a" and "elsewhere" not in found
+
+
+def test_a_word_stands_for_one_class(make: Make) -> None:
+    found = make("rooms_twice", a=kind("a") + "class Two(One):\n    pass\n")
+    with pytest.raises(TypeError, match="are both 'a'"):
         list(found)
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match="are both 'a'"):
         found["a"]
 
 
-def test_members(tmp_path, monkeypatch):
-    name = package(
-        tmp_path,
-        "rooms_members",
-        monkeypatch,
-        base="class Base:\n    id: str\n",
-        sub__b="from ..base import Base\nclass B(Base):\n    id = 'sub/b'\n",
-        sub__a="from .b import B\nclass A(B):\n    id = 'sub/a'\n",
-    )
-    from rooms_members.base import Base
+def test_what_is_added_is_found_until_it_is_removed(make: Make) -> None:
+    class Own(Loss):
+        kind = "own"
 
-    found = registry.members(name, Base)
-    assert list(found) == ["sub/a", "sub/b"]
-    assert found["sub/b"].id == "sub/b"
-    assert "sub/c" not in found and "base/b" not in found and "" not in found
+    found = make("rooms_added", a=kind("a"))
+    registry.add([Own])
+    try:
+        assert found["own"] is Own and list(found) == ["a", "own"] and found.own("own") is None
+    finally:
+        registry.remove([Own])
+    assert "own" not in found
 
 
-def test_a_member_bears_the_name_of_its_folder(tmp_path, monkeypatch):
-    wrong = "from ..base import Base\nclass B(Base):\n    id = 'other/b'\n"
-    base = "class Base:\n    id: str\n"
-    name = package(tmp_path, "rooms_astray", monkeypatch, base=base, sub__b=wrong)
-    from rooms_astray.base import Base
-
-    with pytest.raises(TypeError, match="is 'other/b', but stands in sub"):
-        list(registry.members(name, Base))
+def test_the_catalogue_is_complete() -> None:
+    known = registry.statements()
+    assert len(known) >= 84 and "kawaguchi2021/thm1" in known
+    assert all(name == cls.id for name, cls in known.items())
+    for name, cls in known.items():
+        assert cls.__module__.split(".")[2] == name.partition("/")[0], "the folder is the paper"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from deqcheck import kinds
+
 
 @dataclass(frozen=True)
-class Activation(ABC):
+class Activation(kinds.Activation):
     """s, applied entrywise; 0 <= s' <= 1 for every kind."""
-
-    kind: ClassVar[str]
 
     @property
     @abstractmethod

@@ -11,8 +11,8 @@ import numpy as np
 
 from deqcheck.case.errors import located
 from deqcheck.case.read import Case
-from deqcheck.case.schema import CaseFile
-from deqcheck.case.shapes import Sizes, Symbols
+from deqcheck.case.schema import CaseFile, no_theory
+from deqcheck.case.shapes import Sizes
 from deqcheck.fields import Refusal, below, refuse, unknown
 from deqcheck.given import MOST_ENTRIES, Given
 from deqcheck.records.arithmetic import FAILURES, in_range
@@ -48,9 +48,8 @@ def _companion(case: CaseFile) -> CaseFile:
     """The model of `compare` on the same data."""
     other = case.compare
     assert other is not None
-    loss = case.loss
-    if loss.kind not in other.model.losses:
-        raise Refusal("model", f"{other.model.kind!r} has no theory for the loss {loss.kind!r}")
+    if not isinstance(case.loss, other.model.loss):
+        raise Refusal("model", no_theory(other.model, case.loss))
     shared = {n: f for n, f in case.rescale.items() if n in other.model.data_arrays}
     return replace(case, model=other.model, init=other.init, train=other.train, rescale=shared)
 
@@ -82,7 +81,7 @@ def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray]]:
         theta0 = _parameters(case, sizes)
     _rescale(case, data, theta0)
     # What is optional stands beside the parameters, but is not trained.
-    optional = {name: theta0.pop(name) for name in _optional(case)}
+    optional = {name: theta0.pop(name) for name in case.model.optional}
     try:
         model = case.model.build({**data, **optional}, case.loss)
     except FAILURES:
@@ -112,20 +111,15 @@ def _rescale(case: CaseFile, *groups: dict[str, np.ndarray]) -> None:
     )
 
 
-def _optional(case: CaseFile) -> Mapping[str, Symbols]:
-    """Arrays that an initialisation may bring; zero where it does not."""
-    return getattr(case.model, "optional", {})
-
-
 def _parameters(case: CaseFile, sizes: Sizes) -> dict[str, np.ndarray]:
-    symbols = {**case.model.parameters, **_optional(case)}
+    symbols = {**case.model.parameters, **case.model.optional}
     parameters: dict[str, Given] = case.init.given(case.model.parameters, symbols)
     # First what the user brings: it may decide sizes that the rest needs.
     sizes.fit(parameters, {name: symbols[name] for name in parameters})
     for name in symbols:
         if name not in parameters:
             shape = _decided(name, sizes.shape(symbols[name]))
-            drawn = name not in _optional(case) or name in getattr(case.init, "parts", ())
+            drawn = name not in case.model.optional or name in getattr(case.init, "parts", ())
             array = case.init.draw(name, shape, case.seed) if drawn else np.zeros(shape)
             parameters[name] = Given(array, "", name)
     return sizes.fit(parameters, symbols)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deqcheck.case.digest import digest
+from deqcheck.case.digest import digest, fingerprints_of
 from deqcheck.case.errors import SET, CaseError, CaseProblem, located
 from deqcheck.case.expand import Stated, expand, without_sweep
 from deqcheck.case.overrides import override
@@ -57,7 +57,9 @@ class Case:
     @cached_property
     def resolved(self) -> Mapping[str, Any]:
         """The whole case as JSON can hold it, defaults filled in."""
-        return without_sweep(plain_record(self.stated))
+        resolved = without_sweep(plain_record(self.stated))
+        used = fingerprints_of(self.stated)
+        return {**resolved, "plugins": used} if used else resolved
 
     @cached_property
     def digest(self) -> str:

@@ -22,6 +22,7 @@ from deqcheck.fields import (
     integer,
     mapping,
     number,
+    one_of,
     part,
     read_each,
     read_record,
@@ -32,6 +33,7 @@ from deqcheck.fields import (
     text,
     unknown,
 )
+from deqcheck.kinds import Data, Dynamics, Init, Loss, Model
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.verdict import Outcome, Status
 from deqcheck.records.words import BOTH, CORRECTED, EDITIONS, editions
@@ -130,9 +132,9 @@ class Record:
 class Compare:
     """Another model on the same data, trained for comparison only."""
 
-    model: Any = part("deqcheck.models", doc="the other model")
-    init: Any = part("deqcheck.inits", doc="where its parameters start")
-    train: Any = part("deqcheck.dynamics", doc="how it is trained")
+    model: Model = part(Model, doc="the other model")
+    init: Init = part(Init, doc="where its parameters start")
+    train: Dynamics = part(Dynamics, doc="how it is trained")
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,11 @@ class CaseFile:
     deqcheck: int = declare(_Version(doc="version of the case format"))
     title: str = text(default="", doc="one line about the case")
     seed: int = integer(at_least=0, default=0, doc="seed of everything that is drawn")
-    data: Any = part("deqcheck.data", doc="what the model is trained on")
-    model: Any = part("deqcheck.models", doc="the model")
-    loss: Any = part("deqcheck.losses", default=None, doc="the loss; default: that of the paper")
-    init: Any = part("deqcheck.inits", doc="where the parameters start")
-    train: Any = part("deqcheck.dynamics", default=None, doc="how the model is trained")
+    data: Data = part(Data, doc="what the model is trained on")
+    model: Model = part(Model, doc="the model")
+    loss: Loss = part(Loss, default=None, doc="the loss; default: that of the paper")
+    init: Init = part(Init, doc="where the parameters start")
+    train: Dynamics | None = part(Dynamics, default=None, doc="how the model is trained")
     compare: Compare | None = section(
         Compare, default=None, doc="another model on the same data, as a second curve"
     )
@@ -171,25 +173,24 @@ class CaseFile:
         return editions(self.edition)
 
     def check(self) -> Iterator[tuple[str, str]]:
-        if self.loss is not None and self.loss.kind not in self.model.losses:
-            options = ", ".join(self.model.losses)
-            owner, loss = show(self.model.kind), show(self.loss.kind)
-            yield "loss", f"{owner} has no theory for the loss {loss}; expected {options}"
+        if self.loss is not None and not isinstance(self.loss, self.model.loss):
+            yield "loss", no_theory(self.model, self.loss)
+
+
+def no_theory(model: Model, loss: Loss) -> str:
+    """The sentence for a loss that is not what the model needs."""
+    options = one_of([n for n, c in registry.kinds(Loss).items() if issubclass(c, model.loss)])
+    owner, other = show(model.kind), show(loss.kind)
+    return f"{owner} has no theory for the loss {other}; expected {options}"
 
 
 # The keys whose value is a kind.
 PARTS = tuple(name for name, spec in specs(CaseFile).items() if isinstance(spec, Part))
 
 
-def read_tree(
-    tree: Mapping[str, Any],
-    folder: Path,
-    statements: Mapping[str, Any] | None = None,
-    as_written: bool = True,
-) -> CaseFile:
+def read_tree(tree: Mapping[str, Any], folder: Path, as_written: bool = True) -> CaseFile:
     """The checked case, or a Refusal with everything that is wrong with it.
 
-    `statements` gives the theorems by their ids; left out, they are those of `deqcheck.theorems`.
     A case that is not as written may expect something that it is no longer judged by.
     """
     if "deqcheck" in tree:
@@ -199,18 +200,16 @@ def read_tree(
     problems: list[tuple[str, str]] = []
     with collect(problems):
         case: CaseFile = read_record(CaseFile, tree, folder, "a case")
-    problems += _unknown_statements(tree, statements)
+    problems += _unknown_statements(tree)
     refuse(problems)
     if case.loss is None:
-        case = replace(case, loss=registry.kinds("deqcheck.losses")[case.model.default_loss]())
+        case = replace(case, loss=registry.kinds(Loss)[case.model.default_loss]())
     if as_written and (case.theorems or case.expect):
-        refuse(unjudged(case, _known_statements() if statements is None else statements))
+        refuse(unjudged(case, registry.statements()))
     return case
 
 
-def _unknown_statements(
-    tree: Mapping[str, Any], statements: Mapping[str, Any] | None
-) -> Iterator[tuple[str, str]]:
+def _unknown_statements(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     theorems, expect, constants = (tree.get(key) for key in ("theorems", "expect", "constants"))
     named = []
     if isinstance(theorems, list):
@@ -221,7 +220,7 @@ def _unknown_statements(
         named += [(f"constants.{name}", name) for name in constants]
     if not named:
         return
-    known = _known_statements() if statements is None else statements
+    known = registry.statements()
     for key, name in named:
         if isinstance(name, str) and name not in known:
             hint = did_you_mean(name, known, "; `deqcheck theorems` lists them all")
@@ -233,10 +232,3 @@ def _unknown_statements(
                     options = known[name].constants
                     sentence = unknown(f"{name} has no free constant", constant, options)
                     yield f"constants.{name}.{constant}", sentence
-
-
-def _known_statements() -> Mapping[str, Any]:
-    # Only for cases that name a theorem.
-    from deqcheck.theorems.base import Statement
-
-    return registry.members("deqcheck.theorems", Statement)

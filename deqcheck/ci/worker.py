@@ -9,16 +9,19 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Any
 
+from deqcheck import plugins
 from deqcheck.case.read import checked
 from deqcheck.case.source import Source
 from deqcheck.ci.single import reply
 from deqcheck.judging import catalogue
+from deqcheck.kinds import FAMILIES
 from deqcheck.registry import kinds
 
 
-def main() -> None:
+def main(places: Sequence[str] = ()) -> None:
     # Ctrl-C reaches the whole group of processes; the parent decides what becomes of a worker.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whatever a library prints must not get between the replies.
@@ -26,6 +29,7 @@ def main() -> None:
     os.dup2(2, 1)
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
+    plugins.load_again(places)
     _warm_up()
     _send(replies, {"ready": True})
     while True:
@@ -37,8 +41,8 @@ def main() -> None:
 def _warm_up() -> None:
     """Import now what the first case would import on its own time."""
     list(catalogue())
-    for package in ("data", "models", "losses", "inits", "dynamics"):
-        list(kinds(f"deqcheck.{package}"))
+    for family in FAMILIES:
+        list(kinds(family))
     # Brings most other parts along.
     importlib.import_module("scipy.integrate")
 

@@ -14,15 +14,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from queue import SimpleQueue
 from typing import Any
 
-from deqcheck import threads
+from deqcheck import plugins, threads
 from deqcheck.case import Case
 from deqcheck.ci.discover import Found
 from deqcheck.ci.records import End, Reply
 
 # The worker imports exactly what its parent would.
 PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
-    "from deqcheck.ci.worker import main; main()"
+    "import json, sys; sys.path[:], plugins = json.loads(sys.argv.pop()); "
+    "from deqcheck.ci.worker import main; main(plugins)"
 )
 
 
@@ -31,7 +31,7 @@ class Worker:
         self._talk = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, json.dumps(sys.path)],
+                [sys.executable, "-c", PROGRAM, json.dumps([sys.path, plugins.places()])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._talk,

@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from deqcheck import __version__, threads
 from deqcheck.cli import citing
 from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout, tell_bug
+from deqcheck.cli.plugging import with_plugins
 from deqcheck.registry import modules
 
 COMMANDS = "deqcheck.cli.commands"
@@ -28,7 +29,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in modules(COMMANDS):
             return None
-        return cast(click.Command, importlib.import_module(f"{COMMANDS}.{cmd_name}").command)
+        command = importlib.import_module(f"{COMMANDS}.{cmd_name}").command
+        return with_plugins(cast(click.Command, command))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -85,11 +85,23 @@ def output_options(*names: str) -> Callable[[F], F]:
     return decorate
 
 
+class ReportFormat(click.Choice):
+    """Every report format, those of plugins included."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(formats())
+
+    @choices.setter
+    def choices(self, _: Sequence[str]) -> None:
+        """Looked up when they are asked for."""
+
+
 def format_option(*names: str) -> Callable[[F], F]:
     return click.option(
         "--format",
         "form",
-        type=click.Choice(list(names) or formats()),
+        type=click.Choice(names) if names else ReportFormat(()),
         default="table",
         show_default=True,
         help="How the result is written.",

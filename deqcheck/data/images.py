@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from deqcheck.fields import FilePath, Refusal, array, choice, flag, integer
 from deqcheck.given import Given
+from deqcheck.kinds import Data
 from deqcheck.seeds import rng
 
 # Of one file, unpacked.
@@ -21,7 +22,7 @@ CODINGS = {"signs": (1.0, -1.0), "zero-one": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
-class Images(ABC):
+class Images(Data):
     """Images of two classes: so many of each, drawn without replacement, scaled to [0, 1]."""
 
     classes: np.ndarray = array(doc="the labels of the two classes", default=[0, 1])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
 
+from deqcheck import registry
 from deqcheck.case import Case
 from deqcheck.docs import Cases
-from deqcheck.registry import folders, members
 from deqcheck.theorems.base import CORRECTED, PRINTED, Statement
+from deqcheck.theorems.references import theory
 
-THEOREMS = "deqcheck.theorems"
 ERRATA = "errata"
 # What a counterexample shows of the printed edition, the most telling first.
 TELLING = ("refuted", "inconsistent", "not applicable")
@@ -29,8 +28,8 @@ exists; `vacuous` that its hypotheses cannot hold; `unproven` that the proof doe
 
 def titles() -> dict[str, str]:
     """`errata`, and `theory/PAPER` for each paper that has statements."""
-    theory = {f"theory/{paper}": _paper_title(paper) for paper in folders(THEOREMS)}
-    return {ERRATA: "What is wrong in print, with counterexamples to run"} | theory
+    papers = {f"theory/{paper}": _title(found) for paper, found in _papers().items()}
+    return {ERRATA: "What is wrong in print, with counterexamples to run"} | papers
 
 
 def render(topic: str, cases: Cases) -> str:
@@ -41,24 +40,24 @@ def render(topic: str, cases: Cases) -> str:
 
 def _papers() -> dict[str, list[type[Statement]]]:
     found: dict[str, list[type[Statement]]] = {}
-    for statement in members(THEOREMS, Statement).values():
-        found.setdefault(statement.id.partition("/")[0], []).append(statement)
+    for statement in registry.statements().values():
+        found.setdefault(statement.paper(), []).append(statement)
     return found
 
 
-def _paper_title(paper: str) -> str:
-    """What the folder of its statements calls the work."""
-    package = importlib.import_module(f"{THEOREMS}.{paper}")
-    return " ".join(inspect.cleandoc(package.__doc__ or paper).split())
+def _title(statements: list[type[Statement]]) -> str:
+    """What the folder of these statements calls the work, or how they cite it."""
+    first = statements[0]
+    package = sys.modules.get(first.__module__.rpartition(".")[0])
+    said = package.__doc__ if package and package.__name__.endswith(first.paper()) else None
+    return " ".join(inspect.cleandoc(said or first.cite.paper).split())
 
 
 def _theory(paper: str, cases: Mapping[str, Case]) -> str:
-    parts = [f"# {_paper_title(paper)}\n"]
-    introduction = files("deqcheck.docs").joinpath("theory", f"{paper}.md")
-    if introduction.is_file():
-        parts.append(introduction.read_text(encoding="utf-8"))
-    parts += ["\n".join(_card(statement, cases)) for statement in _papers()[paper]]
-    return "\n".join(parts)
+    statements = _papers()[paper]
+    cards = ["\n".join(_card(statement, cases)) for statement in statements]
+    parts = [f"# {_title(statements)}\n", theory(statements[0]), *cards]
+    return "\n".join(part for part in parts if part)
 
 
 def _card(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
@@ -82,10 +81,10 @@ def _card(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
 
 def _errata(cases: Mapping[str, Case]) -> str:
     parts = [INTRODUCTION]
-    for paper, statements in _papers().items():
+    for statements in _papers().values():
         with_erratum = [s for s in statements if s.erratum]
         if with_erratum:
-            parts.append(f"## {_paper_title(paper)}\n")
+            parts.append(f"## {_title(statements)}\n")
             parts += ["\n".join(_entry(s, cases)) for s in with_erratum]
     return "\n".join(parts)
 

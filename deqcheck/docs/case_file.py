@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from deqcheck.case.schema import CaseFile
 from deqcheck.docs import Cases
 from deqcheck.fields import REQUIRED, Free, Inline, Part, Section, Spec, specs
+from deqcheck.kinds import Kind, Loss, Model
 from deqcheck.registry import kinds
 
 TOPIC = "case"
@@ -51,9 +52,9 @@ def render(topic: str, cases: Cases) -> str:
     return "\n".join(parts)
 
 
-def _packages() -> dict[str, list[str]]:
+def _packages() -> dict[type[Kind], list[str]]:
     """The registries that a case can reach, with the keys under which it does."""
-    found: dict[str, list[str]] = {}
+    found: dict[type[Kind], list[str]] = {}
     waiting: list[tuple[str, type]] = [("", CaseFile)]
     seen: set[type] = set()
     while waiting:
@@ -66,10 +67,10 @@ def _packages() -> dict[str, list[str]]:
             if isinstance(inner, Section):
                 waiting.append((f"{key}.", inner.record))
             if isinstance(inner, Part):
-                if f"{owner}{key}" not in found.setdefault(inner.package, []):
-                    found[inner.package].append(f"{owner}{key}")
-                waiting += [(f"{key}.", kind) for kind in kinds(inner.package).values()]
-    return {package: [f"`{key}`" for key in keys] for package, keys in found.items()}
+                if f"{owner}{key}" not in found.setdefault(inner.family, []):
+                    found[inner.family].append(f"{owner}{key}")
+                waiting += [(f"{key}.", kind) for kind in kinds(inner.family).values()]
+    return {family: [f"`{key}`" for key in keys] for family, keys in found.items()}
 
 
 def _text(cls: type) -> str:
@@ -83,9 +84,9 @@ def _arrays(cls: type) -> Iterator[str]:
         if isinstance(shapes, dict):
             listed = ", ".join(f"{array} ({' x '.join(s)})" for array, s in shapes.items())
             yield f"{title}: {listed}.\n"
-    losses = getattr(cls, "losses", ())
-    if losses:
-        yield f"Losses: {', '.join(losses)}; default: {getattr(cls, 'default_loss', '')}.\n"
+    if issubclass(cls, Model):
+        losses = [name for name, loss in kinds(Loss).items() if issubclass(loss, cls.loss)]
+        yield f"Losses: {', '.join(losses)}; default: {cls.default_loss}.\n"
 
 
 def _table(cls: type) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deqcheck.fields import Part, below
+from deqcheck.kinds import Dynamics
 
 
 def read_train(train: Mapping[str, Any] | Any) -> Any:
@@ -15,4 +16,4 @@ def read_train(train: Mapping[str, Any] | Any) -> Any:
     if not isinstance(train, Mapping | str):
         return train
     with below("train"):
-        return Part(package=__name__).read(train if isinstance(train, str) else dict(train), Path())
+        return Part(family=Dynamics).read(train if isinstance(train, str) else dict(train), Path())

@@ -12,6 +12,7 @@ import scipy
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
 from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.fields import Refusal, choice, number
+from deqcheck.kinds import Dynamics
 from deqcheck.models.problem import (
     NoEquilibrium,
     Params,
@@ -45,7 +46,7 @@ REFINEMENTS = 12
 
 
 @dataclass(frozen=True)
-class GradientFlow:
+class GradientFlow(Dynamics):
     """d theta/dt = -gradient, by scipy.integrate.solve_ivp."""
 
     kind: ClassVar[str] = FLOW

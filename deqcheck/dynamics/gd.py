@@ -10,6 +10,7 @@ from typing import ClassVar
 from deqcheck.dynamics.companion import Companion
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.fields import integer, number
+from deqcheck.kinds import Dynamics
 from deqcheck.models.problem import (
     NoEquilibrium,
     Problem,
@@ -26,7 +27,7 @@ PROGRESS_EVERY = 256
 
 
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(Dynamics):
     """theta <- theta - step * gradient, with every step recorded.
 
     A companion run (companion.py) shows what rounding can do to the run. Where errors grow until

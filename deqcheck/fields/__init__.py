@@ -44,6 +44,7 @@ from deqcheck.fields.spec import (
     Spec,
     Text,
 )
+from deqcheck.kinds import Kind
 
 __all__ = [
     "REQUIRED",
@@ -158,9 +159,9 @@ def array(doc: str = "", default: Any = REQUIRED) -> Any:
     return declare(Array(default=default, doc=doc))
 
 
-def part(package: str, doc: str = "", default: Any = REQUIRED) -> Any:
-    """A kind of another registry package."""
-    return declare(Part(package=package, default=default, doc=doc))
+def part(family: type[Kind], doc: str = "", default: Any = REQUIRED) -> Any:
+    """A kind of another family."""
+    return declare(Part(family=family, default=default, doc=doc))
 
 
 def section(record: type, doc: str = "", default: Any = REQUIRED) -> Any:

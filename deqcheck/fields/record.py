@@ -20,17 +20,18 @@ from deqcheck.fields.refusal import (
     unknown,
 )
 from deqcheck.fields.spec import REQUIRED, Spec
+from deqcheck.kinds import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Spec):
-    """A kind from a registry package. A bare word stands for a kind with nothing else to say."""
+    """A kind of a family. A bare word stands for a kind with nothing else to say."""
 
-    package: str
+    family: type[Kind]
 
     @property
     def expected(self) -> str:
-        return f"a mapping whose 'kind' is {one_of(registry.kinds(self.package))}"
+        return f"a mapping whose 'kind' is {one_of(registry.kinds(self.family))}"
 
     def read(self, value: Any, folder: Path) -> Any:
         if isinstance(value, str):
@@ -38,7 +39,7 @@ class Part(Spec):
         if not isinstance(value, dict):
             raise self.wrong(value)
         if "kind" not in value:
-            options = one_of(registry.kinds(self.package))
+            options = one_of(registry.kinds(self.family))
             raise Refusal("kind", f"missing; expected {options}")
         with below("kind"):
             cls = self._class(value["kind"])
@@ -49,7 +50,7 @@ class Part(Spec):
         return {"kind": value.kind, **plain_record(value)}
 
     def _class(self, kind: Any) -> type:
-        kinds = registry.kinds(self.package)
+        kinds = registry.kinds(self.family)
         if not isinstance(kind, str):
             raise Refusal("", f"expected {one_of(kinds)}; found {show(kind)}")
         if kind not in kinds:

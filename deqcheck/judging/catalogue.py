@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from deqcheck import registry
 from deqcheck.fields import did_you_mean
 from deqcheck.judging.errors import UsageError
-from deqcheck.registry import members
 from deqcheck.theorems.base import Statement
 
 # An id of the catalogue, or a statement that need not be in it.
@@ -16,7 +16,7 @@ Named: TypeAlias = "str | type[Statement]"
 
 def catalogue() -> Mapping[str, type[Statement]]:
     """Every statement by its id."""
-    return members("deqcheck.theorems", Statement)
+    return registry.statements()
 
 
 def find(named: Named) -> type[Statement]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from deqcheck.dynamics.recorder import Progress
+from deqcheck.judging.authored import check_tracks
 from deqcheck.judging.errors import refusals
 from deqcheck.models.problem import NoEquilibrium, Problem, gradient_norm
 from deqcheck.records.arithmetic import OutOfRange, in_range
@@ -23,6 +24,8 @@ def train(
         start = problem.start.objective
         _finite_at_start("loss", start.gap)
         _finite_at_start("norm of the gradient", gradient_norm(start.gradient))
+    for s in statements:
+        check_tracks(s, problem)
     tracks = _union(s.tracks for s in statements)
     infima = _union(s.infima for s in statements)
     getattr(problem.model, "forget", lambda: None)()

@@ -13,6 +13,7 @@ import numpy as np
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.fields import unknown
+from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError, refusals
 from deqcheck.judging.question import fitting, sound
@@ -39,7 +40,7 @@ class Drawing:
     store: Store | None = None
     progress: Callable[[Progress], None] = silent
 
-    def judged(self, s: Frequency, p: Problem) -> Judged:
+    def tried(self, s: Frequency, p: Problem) -> Judged:
         def done(finished: int, total: int) -> None:
             self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
 
@@ -123,22 +124,23 @@ def verdict(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) 
     """Of a statement that fits the problem. One that looks at other parameters than the initial
     ones, where there need not be an equilibrium, is left undecided."""
     try:
-        return _judged(s, p, run, drawing)
+        with authored(s, p):
+            return _judged(s, p, run, drawing)
     except NoEquilibrium as stop:
         return _lost(s, p, stop)
 
 
 def _judged(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) -> Verdict:
     hypotheses = before_training(s, p)
-    conclusions = [c.judge() for c in s.claims(p, p.start)]
+    conclusions = judged(s.claims(p, p.start))
     counted = s if isinstance(s, Frequency) and s.counted else None
     if counted and all_hold(hypotheses):
-        conclusions.append(drawing.judged(counted, p))
+        conclusions.append(drawing.tried(counted, p))
     complete = True
     if run is not None and STATIC not in s.dynamics:
         if len(run.k) > 1:
-            hypotheses += [h.judge() for h in s.path_hypotheses(p, run)]
-            conclusions += [c.judge() for c in s.conclusions(p, run)]
+            hypotheses += judged(s.path_hypotheses(p, run))
+            conclusions += judged(s.conclusions(p, run))
         complete = run.complete
     outcome = outcome_of(hypotheses, conclusions, complete)
     if counted:
@@ -149,18 +151,19 @@ def _judged(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) 
 def foreseen(s: Statement, p: Problem) -> Verdict:
     """What is known before training: no outcome yet."""
     try:
-        return _told(s, p, before_training(s, p))
+        with authored(s, p):
+            return _told(s, p, before_training(s, p))
     except NoEquilibrium as stop:
         return _lost(s, p, stop)
 
 
 def before_training(s: Statement, p: Problem) -> list[Judged]:
-    claims = (*s.setting(p), *s.hypotheses(p), *(s.step_hypotheses(p) if p.step else ()))
-    return [claim.judge() for claim in claims]
+    steps = judged(s.step_hypotheses(p)) if p.step else []
+    return [*judged(s.setting(p)), *judged(s.hypotheses(p)), *steps]
 
 
-def all_hold(judged: Sequence[Judged]) -> bool:
-    return all(each.decision is Decision.HOLDS for each in judged)
+def all_hold(claims: Sequence[Judged]) -> bool:
+    return all(each.decision is Decision.HOLDS for each in claims)
 
 
 def without_equilibrium(s: Statement, p: Problem) -> Verdict:

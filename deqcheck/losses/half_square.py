@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from deqcheck.kinds import Loss
+
 
 @dataclass(frozen=True)
-class HalfSquare:
+class HalfSquare(Loss):
     """|yhat - y|^2/2, summed over the samples."""
 
     kind: ClassVar[str] = "half-square"

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.fields import Refusal, number
+from deqcheck.kinds import OuterLoss
 from deqcheck.linalg.errors import symmetric_eigenvalues
 from deqcheck.losses.outer import PL
 from deqcheck.losses.scalar import LinearScalar
@@ -19,7 +20,7 @@ from deqcheck.records.measured import EPS, Measured, exp, measured
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(OuterLoss):
     """log(1 + e^q) - y q + tau q^2 for labels y in {0, 1}, summed over the samples."""
 
     kind: ClassVar[str] = "logistic"

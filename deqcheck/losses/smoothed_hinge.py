@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.fields import number
+from deqcheck.kinds import OuterLoss
 from deqcheck.losses.logistic import refuse_labels
 from deqcheck.losses.outer import PL
 from deqcheck.losses.scalar import LinearScalar
@@ -19,7 +20,7 @@ from deqcheck.records.measured import EPS, Measured, measured, sqrt
 
 
 @dataclass(frozen=True)
-class SmoothedHinge:
+class SmoothedHinge(OuterLoss):
     """max(0, 1 - y q)^k for labels y in {-1, +1}, summed over the samples."""
 
     kind: ClassVar[str] = "smoothed-hinge"

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.fields import Refusal, number
+from deqcheck.kinds import OuterLoss
 from deqcheck.linalg.errors import length, rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
@@ -18,7 +19,7 @@ from deqcheck.records.measured import EPS, Measured
 
 
 @dataclass(frozen=True)
-class Square:
+class Square(OuterLoss):
     """|q - y|^2, summed over the samples (no 1/n, no 1/2)."""
 
     kind: ClassVar[str] = "square"

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from deqcheck.fields import Refusal, number
+from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.block_pencil import Frame
 from deqcheck.linalg.errors import length
 from deqcheck.losses.outer import Outer
@@ -29,14 +30,19 @@ MAX_CONDITION = 1e-6 / EPS
 
 
 @dataclass(frozen=True)
-class Delm:
+class Delm(Model):
     """Deep equilibrium linear model: z = gamma softmax(A) z + phi(x), prediction B z."""
 
     kind: ClassVar[str] = "delm"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
     default_loss: ClassVar[str] = "square"
-    losses: ClassVar[tuple[str, ...]] = ("square", "logistic", "smoothed-hinge")
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 20, dim: 4, target: {kind: gaussian, outputs: 2}}
+model: {kind: delm, gamma: 0.5}
+init: {kind: gaussian, scale: 0.3}
+train: {kind: gd, step: 1e-4, steps: 50}"""
+    loss: ClassVar[type[Loss]] = OuterLoss
 
     gamma: float = number(above=0, below=1, doc="contraction factor of the equilibrium equation")
 

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import Refusal, integer, number
+from deqcheck.kinds import Loss, Model
+from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models import implicit_relu_oracle
 from deqcheck.models.implicit_relu_state import ImplicitReluState
 from deqcheck.models.problem import Params
@@ -18,7 +20,7 @@ from deqcheck.models.relu_state import ReluModel
 
 
 @dataclass(frozen=True)
-class ImplicitRelu:
+class ImplicitRelu(Model):
     """ReLU implicit network: Z = relu(gamma Z A + relu(X W)), prediction Z b, half square loss."""
 
     kind: ClassVar[str] = "implicit-relu"
@@ -29,7 +31,12 @@ class ImplicitRelu:
         "b": ("m",),
     }
     default_loss: ClassVar[str] = "half-square"
-    losses: ClassVar[tuple[str, ...]] = ("half-square",)
+    example: ClassVar[str] = """\
+data: {kind: sphere, n: 6, dim: 4, target: gaussian}
+model: {kind: implicit-relu, gamma: 0.3, width: 10}
+init: {kind: each, W: {kind: gaussian, fan: in}, A: {kind: gaussian, fan: in}, b: gaussian}
+train: {kind: gd, step: 1e-3, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
 
     gamma: float = number(above=0, doc="scale of the implicit layer; gamma |A| must stay below 1")
     width: int | None = integer(

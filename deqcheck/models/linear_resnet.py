@@ -12,22 +12,29 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import integer
+from deqcheck.kinds import Loss, Model
 from deqcheck.linalg import errors
 from deqcheck.linalg.kron import unvec, vec
 from deqcheck.losses.outer import Evaluation, Outer
+from deqcheck.losses.square import Square
 from deqcheck.models.problem import Objective, Params
 from deqcheck.records.measured import EPS, Measured
 
 
 @dataclass(frozen=True)
-class LinearResNet:
+class LinearResNet(Model):
     """Linear residual network with identity input and output maps; parameter H (depth x m x m)."""
 
     kind: ClassVar[str] = "linear-resnet"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("m", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"H": ("L", "m", "m")}
     default_loss: ClassVar[str] = "square"
-    losses: ClassVar[tuple[str, ...]] = ("square",)
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 20, dim: 4, target: {kind: negated-input, noise: 0.1}}
+model: {kind: linear-resnet, depth: 3}
+init: {kind: gaussian, scale: 0.1}
+train: {kind: gd, step: 1e-4, steps: 50}"""
+    loss: ClassVar[type[Loss]] = Square
 
     depth: int = integer(at_least=1, at_most=1000, doc="number of layers")
 

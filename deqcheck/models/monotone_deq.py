@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import choice, integer, number
+from deqcheck.kinds import Loss, Model
+from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models import monotone_deq_oracle
 from deqcheck.models.monotone_deq_state import MonotoneDeqState
 from deqcheck.models.problem import Params
@@ -22,7 +24,7 @@ PEACEMAN_RACHFORD, FORWARD_BACKWARD = "peaceman-rachford", "forward-backward"
 
 
 @dataclass(frozen=True)
-class MonotoneDeq:
+class MonotoneDeq(Model):
     """Monotone deep equilibrium model: z = relu(W z + U x), prediction u^T z."""
 
     kind: ClassVar[str] = "monotone-deq"
@@ -34,7 +36,12 @@ class MonotoneDeq:
         "u": ("n",),
     }
     default_loss: ClassVar[str] = "half-square"
-    losses: ClassVar[tuple[str, ...]] = ("half-square",)
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 6, dim: 4, target: gaussian}
+model: {kind: monotone-deq, m: 1, width: 8}
+init: {kind: gaussian, scale: 0.3}
+train: {kind: gd, step: 1e-4, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
 
     m: float = number(above=0, doc="strong monotonicity of I - W")
     width: int = integer(at_least=1, default=None, doc="n; only where the init brings no arrays")

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import below, choice, integer, number, part, section
+from deqcheck.kinds import Activation, Loss, Model, Regularizer
+from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models import opteq_oracle
 from deqcheck.models.opteq_state import OpteqState
 from deqcheck.models.opteq_sweep import Sam, Weights
@@ -33,7 +35,7 @@ class SamFields:
     gamma: float = number(above=0, doc="step on the regulariser")
     rho: float = number(at_least=0, default=0.0, doc="beta_k = beta k^-rho")
     c: float = number(at_least=0, default=0.0, doc="lambda_k = lambda k^-c")
-    regularizer: Any = part("deqcheck.regularizers", default="distance", doc="R")
+    regularizer: Any = part(Regularizer, default="distance", doc="R")
 
     def check(self) -> Iterable[tuple[str, str]]:
         if not self.regularizer.differentiable:
@@ -46,7 +48,7 @@ class SamFields:
 
 
 @dataclass(frozen=True, eq=False)
-class Opteq:
+class Opteq(Model):
     """Equilibrium network whose layers are proximal operators of hidden convex functions.
 
     Parameters: Wi (ni x m), Ui (ni x d), bi (ni) for each layer i = 1, ..., depth, and Wo (dy x m).
@@ -57,21 +59,26 @@ class Opteq:
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "Y": ("dy", "N")}
     optional: ClassVar[dict[str, tuple[str, ...]]] = {"Z0": ("m", "N")}
     default_loss: ClassVar[str] = "half-square"
-    losses: ClassVar[tuple[str, ...]] = ("half-square",)
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 4, dim: 3, target: {kind: gaussian, outputs: 1}}
+model: {kind: opteq, alpha: 0.5, iterations: 8, activation: tanh, m: 5, n: 6}
+init: {kind: gaussian, scale: 0.2}
+train: {kind: gd, step: 1e-3, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
 
     alpha: float = number(above=0, at_most=1, default=1.0, doc="share of a layer against its input")
     depth: int = integer(at_least=1, at_most=1000, default=1, doc="number of layers, L")
     iterations: int | None = integer(
         at_least=1, at_most=10_000_000, default=None, doc="iterations applied to Z0, K"
     )
-    activation: Any = part("deqcheck.activations", doc="the activation s")
+    activation: Any = part(Activation, doc="the activation s")
     solver: str = choice(
         UNROLLED, IMPLICIT, default=UNROLLED, doc="read out Z^K, or the equilibrium"
     )
     m: int | None = integer(at_least=1, default=None, doc="width of the state, if W is drawn")
     n: int | None = integer(at_least=1, default=None, doc="width of each layer, if W is drawn")
     sam: SamFields | None = section(SamFields, default=None, doc="iterate SAM instead of T")
-    prox: Any = part("deqcheck.regularizers", default=None, doc="a last layer prox_R (section 4.1)")
+    prox: Any = part(Regularizer, default=None, doc="a last layer prox_R (section 4.1)")
 
     def check(self) -> Iterable[tuple[str, str]]:
         if self.solver == UNROLLED and self.iterations is None:

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import integer, number, refuse
+from deqcheck.kinds import Loss, Model
 from deqcheck.linalg import errors
+from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models import relu_deq_oracle
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_deq_kernel import PopulationKernel
@@ -20,7 +22,7 @@ from deqcheck.records.measured import Measured
 
 
 @dataclass(frozen=True)
-class ReluDeq:
+class ReluDeq(Model):
     """ReLU deep equilibrium model: z = relu(W z + U x), prediction a.z."""
 
     kind: ClassVar[str] = "relu-deq"
@@ -31,7 +33,12 @@ class ReluDeq:
         "a": ("m",),
     }
     default_loss: ClassVar[str] = "half-square"
-    losses: ClassVar[tuple[str, ...]] = ("half-square",)
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 6, dim: 4, target: gaussian}
+model: {kind: relu-deq, width: 10}
+init: {kind: each, W: {kind: gaussian, scale: 0.2, fan: in}, U: gaussian, a: gaussian}
+train: {kind: gd, step: 1e-4, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
 
     width: int | None = integer(
         at_least=1, default=None, doc="m; needed where the initialisation is drawn"

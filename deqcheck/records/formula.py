@@ -38,6 +38,7 @@ _FUNCTIONS: dict[str, Callable[..., Measured]] = {
     "max": ms.maximum,
     "abs": lambda x: abs(measured(x)),
 }
+_LANGUAGE = (ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)
 _PLAIN = {
     "exp": np.exp,
     "log": np.log,
@@ -50,11 +51,20 @@ _PLAIN = {
 }
 
 
+class FormulaError(ValueError):
+    """A formula that is none, or values that are not those it names."""
+
+
 @dataclass(frozen=True)
 class Formula:
     """`left RELATION right` in plain ASCII; `^` is the power."""
 
     text: str
+
+    def check(self) -> None:
+        """Raises FormulaError where it could not be evaluated whatever the values."""
+        for side in self._trees:
+            _refuse_foreign(side)
 
     @cached_property
     def relation(self) -> str:
@@ -66,7 +76,7 @@ class Formula:
             left, found, right = self.text.partition(relation)
             if found:
                 return left, relation, right
-        raise ValueError(f"formula without a relation: {self.text}")
+        raise FormulaError(f"has no relation; expected one of {', '.join(RELATIONS)}")
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -90,6 +100,9 @@ class Formula:
         return _parse(left), _parse(right)
 
     def sides(self, values: Mapping[str, Any]) -> tuple[Measured, Measured]:
+        missing = sorted(self.names - values.keys())
+        if missing:
+            raise FormulaError(f"names {' and '.join(missing)}, for which no value was given")
         left, right = self._trees
         return measured(_evaluate(left, values)), measured(_evaluate(right, values))
 
@@ -107,7 +120,23 @@ class Formula:
 
 
 def _parse(text: str) -> ast.expr:
-    return ast.parse(text.strip().replace("^", "**"), mode="eval").body
+    try:
+        return ast.parse(text.strip().replace("^", "**"), mode="eval").body
+    except SyntaxError as error:
+        raise FormulaError(f"cannot be read at {text.strip()!r}: {error.msg}") from None
+
+
+def _refuse_foreign(side: ast.expr) -> None:
+    for node in ast.walk(side):
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+            if name not in _FUNCTIONS:
+                known = ", ".join(_FUNCTIONS)
+                raise FormulaError(f"calls {name}, which is none of its functions {known}")
+        elif isinstance(node, ast.expr) and not isinstance(node, _LANGUAGE):
+            raise FormulaError(f"has {ast.unparse(node)!r}, which is not part of its language")
+        elif isinstance(node, ast.operator) and type(node) not in _OPERATORS:
+            raise FormulaError(f"has the operator {type(node).__name__}, which is not part of it")
 
 
 @cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from deqcheck.fields import Refusal
+from deqcheck.kinds import Regularizer
 from deqcheck.linalg.errors import rounding, singular_values
 
 
@@ -62,7 +63,7 @@ class Quadratic:
         return np.broadcast_to(jacobian, (Z.shape[1], *jacobian.shape))
 
 
-class QuadraticKind(ABC):
+class QuadraticKind(Regularizer):
     """A regulariser with a gradient; its matrix may depend on the output weights."""
 
     differentiable = True

@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.fields import number
+from deqcheck.kinds import Regularizer
 from deqcheck.linalg.errors import rounding
 
 
 @dataclass(frozen=True)
-class L1:
+class L1(Regularizer):
     """weight |z|_1: its prox is the soft threshold; it has no gradient."""
 
     kind: ClassVar[str] = "l1"

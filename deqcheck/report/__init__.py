@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from deqcheck.registry import modules
+from deqcheck.kinds import Format
+from deqcheck.registry import kinds, modules
 
 if TYPE_CHECKING:
     from deqcheck.records.report import Report
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 
 
 def formats() -> list[str]:
-    """The names of the formats, without importing them."""
-    return modules(__name__)
+    """The names of the formats, without importing deqcheck's own."""
+    return sorted({*modules(__name__), *kinds(Format).added()})
 
 
 def renderer(name: str) -> Renderer:
+    own = kinds(Format).added().get(name)
+    if own is not None:
+        return own().render
     return cast("Renderer", importlib.import_module(f"{__name__}.{name}").render)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,12 +13,13 @@ import numpy as np
 
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.formula import Formula
+from deqcheck.records.formula import Formula, FormulaError
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.words import CORRECTED, DESCENT, FLOW, PRINTED, STATIC
 
 __all__ = [
+    "ANY",
     "CORRECTED",
     "DESCENT",
     "FLOW",
@@ -54,11 +56,23 @@ class Check:
         self.name = name
         self.formula = Formula(formula)
         self.equation = equation
+        with self._blamed():
+            self.formula.check()
         self.decays = decays
         self.contracts = contracts
 
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        try:
+            yield
+        except FormulaError as error:
+            raise FormulaError(f"check {self.name!r}: {self.formula.text!r} {error}") from None
+
     def __call__(self, note: str = "", /, **values: Any) -> Claim:
-        left, right = self.formula.sides(values)
+        with self._blamed():
+            left, right = self.formula.sides(values)
+            if np.ndim(left.value) or np.ndim(right.value):
+                raise FormulaError("has a value for each step; use `along` or `sampled`")
         relation = self.formula.relation
         return Claim(
             name=self.name,
@@ -77,7 +91,8 @@ class Check:
 
     def sampled(self, k: np.ndarray, t: np.ndarray, note: str = "", /, **values: Any) -> Curve:
         """The formula at given steps."""
-        sides = self.formula.sides({"k": k.astype(float), "t": t, **values})
+        with self._blamed():
+            sides = self.formula.sides({"k": k.astype(float), "t": t, **values})
         left, right = (_spread(side, k.shape) for side in sides)
         return Curve(
             name=self.name,
@@ -101,6 +116,10 @@ def _spread(side: Measured, shape: tuple[int, ...]) -> Measured:
 
 GRADIENT_FLOW = Check("gradient flow", "step == 0", "setting")
 GRADIENT_DESCENT = Check("gradient descent", "step > 0", "setting")
+
+
+# In place of the models of a statement: it applies to every one.
+ANY: tuple[str, ...] = ("any model",)
 
 
 @dataclass(frozen=True)
@@ -136,9 +155,14 @@ class Statement:
     searches: ClassVar[tuple[Search, ...]] = ()
 
     @classmethod
+    def paper(cls) -> str:
+        """The work it is from, as its id names it."""
+        return cls.id.partition("/")[0]
+
+    @classmethod
     def misfit(cls, model: str, loss: str) -> str:
         """Why a case with this model and loss cannot be judged by it; empty if it can."""
-        if model not in cls.models:
+        if cls.models is not ANY and model not in cls.models:
             return f"{cls.id} speaks of {' and '.join(cls.models)}, the case's model is {model}"
         if cls.losses and loss not in cls.losses:
             losses = " and ".join(cls.losses)

@@ -1,20 +1,33 @@
-"""The bibliography: an entry for each folder of statements, under the folder's name."""
+"""What lies beside the statements of a paper: its reference and its theory page."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from functools import cache
-from importlib.resources import files
+from pathlib import Path
+
+from deqcheck.theorems.base import Statement
+
+REFERENCE, THEORY = "reference.bib", "theory.md"
 
 
-def bibtex(statement: str) -> str | None:
-    """The entry of the work that a statement such as `kawaguchi2021/thm1` is from."""
-    return _entries().get(statement.partition("/")[0])
+def folder(statement: type[Statement]) -> Path:
+    return Path(inspect.getfile(statement)).parent
 
 
-@cache
-def _entries() -> dict[str, str]:
-    text = files("deqcheck.theorems").joinpath("references.bib").read_text(encoding="utf-8")
-    found = re.findall(r"^@\w+\{(\w+),.*?^\}$", text, re.MULTILINE | re.DOTALL)
-    whole = re.findall(r"^@\w+\{\w+,.*?^\}$", text, re.MULTILINE | re.DOTALL)
-    return dict(zip(found, whole, strict=True))
+def bibtex(statement: type[Statement]) -> str | None:
+    """The entry of the work that a statement is from: of several, the one of its paper."""
+    text = _text(folder(statement) / REFERENCE)
+    entries = re.findall(r"^@\w+\{(\S+?),(.*?^\})$", text, re.MULTILINE | re.DOTALL)
+    whole = re.findall(r"^@\w+\{.*?^\}$", text, re.MULTILINE | re.DOTALL)
+    by_key = {key: entry for (key, _), entry in zip(entries, whole, strict=True)}
+    return by_key.get(statement.paper()) or (whole[0] if len(whole) == 1 else None)
+
+
+def theory(statement: type[Statement]) -> str:
+    """The introduction to the statements of its paper; empty where there is none."""
+    return _text(folder(statement) / THEORY)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -1,4 +1,4 @@
-"""A case to start from, and a catalogue of theorems that does not grow."""
+"""A case to start from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deqcheck.case import CaseError, build_problem, read_text, schema
-from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, Statement
+from deqcheck.case import CaseError, build_problem, read_text
 
 CASE = """
 deqcheck: 1
@@ -19,20 +18,7 @@ init: {kind: gaussian, scale: 0.3}
 
 
 @pytest.fixture
-def catalogue(monkeypatch):
-    delm = {"models": ("delm",), "dynamics": (FLOW,)}
-    implicit = {"models": ("implicit-relu",), "dynamics": (FLOW, DESCENT)}
-    known = {
-        "kawaguchi2021/thm1": delm | {"constants": {"kappa": "of the loss"}},
-        "kawaguchi2021/cor1": delm | {"editions": (PRINTED, CORRECTED)},
-        "gao2022/thm4.4": implicit | {"constants": {"C": "any"}},
-    }
-    made = {name: type("Known", (Statement,), {"id": name, **more}) for name, more in known.items()}
-    monkeypatch.setattr(schema, "_known_statements", lambda: made)
-
-
-@pytest.fixture
-def read(tmp_path, catalogue):
+def read(tmp_path):
     def read(*overrides, text=CASE, folder=tmp_path, seed=None):
         return read_text(text, "case.yaml", Path(folder), overrides, seed)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from deqcheck.case import build, build_problem
+from deqcheck.losses.logistic import Logistic
 
 from .conftest import CASE
 
@@ -167,7 +168,7 @@ def test_what_the_model_refuses(messages):
 
 
 def test_loss_without_theory(messages, read, monkeypatch):
-    monkeypatch.setattr(type(read().stated.model), "losses", ("logistic",))
+    monkeypatch.setattr(type(read().stated.model), "loss", Logistic)
     assert messages(text=CASE + "loss: square\n") == [
         "case.yaml:7: loss: 'delm' has no theory for the loss 'square'; expected logistic"
     ]
@@ -178,6 +179,7 @@ class Wide:
 
     data_arrays = {"X": ("d", "n"), "y": ("n",)}
     parameters = {"W": ("m", "m"), "a": ("m",)}
+    optional = {}
 
     def __init__(self, **sizes):
         self._sizes = sizes

@@ -27,6 +27,7 @@ from deqcheck.fields import (
     specs,
     text,
 )
+from deqcheck.kinds import Target
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Everything:
     name: str = text(default="")
     verbose: bool = flag(default=False)
     weights: np.ndarray = array(default=[[1, 2]])
-    target: Any = part("deqcheck.targets", default="negated-input")
+    target: Any = part(Target, default="negated-input")
     inner: Inner = section(Inner, default={})
     table: Any = mapping(number(), default={})
     optional: Any = file(default=None)

@@ -15,8 +15,6 @@ from .conftest import CASE
 quick = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-pytestmark = pytest.mark.usefixtures("catalogue")
-
 MARKS = """ { } [ ] , : | > ' " ? - # &a *a !!x << ~ --- ... \\U %YAML"""
 WORDS = " deqcheck: data: theorems: expect: kind values gaussian 1 1e-3 0x1 .inf nan"
 SNIPPETS = [*MARKS.split(" "), *WORDS.split(" "), "\n", "\n  ", "\t", ": ", "- "]

@@ -9,10 +9,11 @@ from deqcheck.case import build_problem
 from deqcheck.fields import specs
 from deqcheck.registry import kinds
 from deqcheck.seeds import rng
+from tests.families import ROOMS
 
 
 def kind(room, word, **fields):
-    return kinds(f"deqcheck.{room}")[word](**fields)
+    return kinds(ROOMS[room])[word](**fields)
 
 
 def test_streams_are_named():
@@ -67,6 +68,6 @@ def test_inits():
 
 @pytest.mark.parametrize("room", ["data", "targets", "inits", "models", "losses", "dynamics"])
 def test_every_kind_is_documented(room):
-    for word, cls in kinds(f"deqcheck.{room}").items():
+    for word, cls in kinds(ROOMS[room]).items():
         assert cls.__doc__, word
         assert all(spec.doc for spec in specs(cls).values()), word

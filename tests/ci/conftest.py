@@ -28,7 +28,7 @@ theorems: [kawaguchi2021/gd]
 CONFIRMED = "expect: {kawaguchi2021/gd: confirmed}"
 # A worker whose cases misbehave according to their names.
 FAULTY = """
-import json, sys; sys.path[:] = json.loads(sys.argv.pop())
+import json, sys; sys.path[:], _ = json.loads(sys.argv.pop())
 import os, time, deqcheck.ci.single as single
 from deqcheck.ci import worker
 real = single.judge

@@ -10,8 +10,9 @@ import sys
 
 import pytest
 
-from deqcheck.registry import folders, kinds
+from deqcheck.registry import inside, kinds
 from deqcheck.threads import VARIABLES
+from tests.families import ROOMS
 
 DEQCHECK = [sys.executable, "-m", "deqcheck"]
 
@@ -70,10 +71,12 @@ def test_what_computes_nothing_waits_for_no_part_of_scipy(words):
 
 def test_a_case_imports_only_what_it_names():
     found = imported("validate", "quickstart")
-    papers = below(found, "deqcheck.theorems") & set(folders("deqcheck.theorems"))
+    papers = below(found, "deqcheck.theorems") & {
+        name for name, is_folder in inside("deqcheck.theorems") if is_folder
+    }
     assert papers == {"kawaguchi2021"}
     for room, kind in {"models": "delm", "losses": "square", "dynamics": "flow"}.items():
-        known = {cls.__module__.split(".")[-1] for cls in kinds(f"deqcheck.{room}").values()}
+        known = {cls.__module__.split(".")[-1] for cls in kinds(ROOMS[room]).values()}
         assert below(found, f"deqcheck.{room}") & known == {kind}
 
 

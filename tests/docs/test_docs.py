@@ -15,6 +15,7 @@ from deqcheck.cli.main import cli
 from deqcheck.fields import specs
 from deqcheck.registry import kinds
 from deqcheck.report.parts import picture
+from tests.families import ROOMS
 
 from .console import ROOT, perform, steps
 
@@ -51,7 +52,7 @@ def test_every_paper_has_its_theory() -> None:
         mine = [s for s in statements() if s.id.startswith(f"{paper}/")]
         assert all(f"## {s.id}: {s.title}" in told for s in mine)
         assert all(check.formula.text in told for s in mine for check in s.checks())
-        assert (ROOT / "deqcheck" / "docs" / "theory" / f"{paper}.md").exists()
+        assert (ROOT / "deqcheck" / "theorems" / paper / "theory.md").exists()
 
 
 def test_every_erratum_is_told_and_every_false_statement_has_a_counterexample() -> None:
@@ -66,7 +67,7 @@ def test_every_erratum_is_told_and_every_false_statement_has_a_counterexample() 
 def test_the_case_reference_has_every_kind_and_field() -> None:
     told = docs.text("case", cases)
     for package in ("data", "models", "losses", "inits", "dynamics", "targets"):
-        for kind, cls in kinds(f"deqcheck.{package}").items():
+        for kind, cls in kinds(ROOMS[package]).items():
             assert f"### {kind}\n" in told
             assert all(f"`{key}`" in told or "(any name)" in told for key in specs(cls))
 

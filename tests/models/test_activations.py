@@ -14,9 +14,10 @@ from deqcheck.activations.base import Activation
 from deqcheck.activations.mix import Mix
 from deqcheck.registry import kinds
 from deqcheck.regularizers.base import Quadratic
+from tests.families import ROOMS
 
 ACTIVATIONS = [
-    cls(k=0.3) if kind == "mix" else cls() for kind, cls in kinds("deqcheck.activations").items()
+    cls(k=0.3) if kind == "mix" else cls() for kind, cls in kinds(ROOMS["activations"]).items()
 ]
 T = np.concatenate([np.linspace(-6, 6, 241), [-800.0, -40.0, 40.0, 800.0]])
 
@@ -78,7 +79,7 @@ def test_conjugate_is_the_supremum(s: Activation) -> None:
 def test_conjugates_at_the_edge_of_their_domain() -> None:
     edge = {"relu": (0.0, 0.0), "softplus": (0.0, np.pi**2 / 12), "tanh": (1.0, np.log(2))}
     for kind, (u, value) in edge.items():
-        s = kinds("deqcheck.activations")[kind]()
+        s = kinds(ROOMS["activations"])[kind]()
         assert s.conjugate(np.array([u]))[0] == pytest.approx(value, abs=1e-14)
 
 
@@ -98,7 +99,7 @@ REGULARIZERS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "fields"), REGULARIZERS)
 def test_regularizers(kind: str, fields: dict[str, Any]) -> None:
     r = np.random.default_rng(0)
-    R = kinds("deqcheck.regularizers")[kind](**fields).on(3, r.normal(size=(2, 3)))
+    R = kinds(ROOMS["regularizers"])[kind](**fields).on(3, r.normal(size=(2, 3)))
     z = r.normal(size=(3, 1))
     found = minimize(
         lambda u: R.value(u[:, None]) + ((u - z[:, 0]) ** 2).sum() / 2,
@@ -119,6 +120,6 @@ def test_regularizers(kind: str, fields: dict[str, Any]) -> None:
 def test_cases_spell_activations_both_ways(tmp_path: Path) -> None:
     from deqcheck.fields import Part
 
-    spec = Part(package="deqcheck.activations")
+    spec = Part(family=ROOMS["activations"])
     assert spec.read("tanh", tmp_path).kind == "tanh"
     assert spec.read({"kind": "mix", "k": 0.5}, tmp_path) == Mix(k=0.5)

@@ -17,9 +17,10 @@ from deqcheck.gradcheck import STEP, Agreement, gradcheck
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.measured import Measured
 from deqcheck.registry import kinds
+from tests.families import ROOMS
 from tests.shipped import stated
 
-MODELS = kinds("deqcheck.models")
+MODELS = kinds(ROOMS["models"])
 # Not what a solver reports about itself, nor what follows from a constant that was searched for.
 INVARIANT = ("loss", "gap", "residual", "gradient", "norm", "sigma", "lambda", "kappa", "cond")
 few = settings(

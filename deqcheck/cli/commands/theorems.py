@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.judging import catalogue
+from deqcheck.plugins import where
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, paper
 from deqcheck.report.parts.sentences import numbered
@@ -31,13 +33,15 @@ def command(ctx: click.Context, form: str) -> None:
     if form == "json":
         to_stdout(dumps([_entry(s) for s in catalogue().values()]))
         return
-    titles = heading(("id", "status", "editions", "title"))
     # An id that is cut cannot be pasted.
     rows = [
-        (Text(s.id, no_wrap=True), s.status, ", ".join(s.editions), s.title)
+        (Text(s.id, no_wrap=True), s.status, ", ".join(s.editions), s.title, _source(s))
         for s in catalogue().values()
     ]
-    to_stdout(paper([columns([titles, *rows], indent=0)], look_of_stdout()))
+    titles: tuple[str, ...] = ("id", "status", "editions", "title", "source")
+    own = 5 if any(row[-1] for row in rows) else 4
+    rows_shown = [heading(titles[:own]), *(row[:own] for row in rows)]
+    to_stdout(paper([columns(rows_shown, indent=0)], look_of_stdout()))
 
 
 @command.command("show")
@@ -53,7 +57,7 @@ def show(id_: str, citing: bool, form: str) -> None:
         raise Complaint(f"deqcheck: there is no statement {id_!r}{hint}")
     statement = known[id_]
     if citing:
-        entry = bibtex(id_)
+        entry = bibtex(statement)
         if entry is None:
             raise Complaint(f"deqcheck: no BibTeX entry is known for {statement.cite.paper}")
         to_stdout(f"{entry}\n")
@@ -61,6 +65,11 @@ def show(id_: str, citing: bool, form: str) -> None:
         to_stdout(dumps(_entry(statement) | _details(statement)))
     else:
         to_stdout(paper(_page(statement), look_of_stdout()))
+
+
+def _source(s: type[Statement]) -> str:
+    """Empty for what comes with deqcheck."""
+    return "" if where(s) == "deqcheck" else os.path.relpath(where(s))
 
 
 def _entry(s: type[Statement]) -> dict[str, Any]:
@@ -74,13 +83,14 @@ def _entry(s: type[Statement]) -> dict[str, Any]:
         "status": s.status,
         "editions": list(s.editions),
         "erratum": s.erratum or None,
+        "source": where(s),
     }
 
 
 def _details(s: type[Statement]) -> dict[str, Any]:
     return {
         "statement": s.text(),
-        "bibtex": bibtex(s.id),
+        "bibtex": bibtex(s),
         "equations": s.cite.equations,
         "constants": dict(s.constants),
         "checks": [
@@ -94,6 +104,7 @@ def _page(s: type[Statement]) -> Iterator[RenderableType]:
     yield Text(str(s.cite))
     yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")
     yield Text(f"status: {s.status}; editions: {', '.join(s.editions)}")
+    yield Text(f"source: {where(s)}")
     yield Text("")
     yield Text(s.text())
     yield Text("")

@@ -1,0 +1,135 @@
+"""Initial parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.fields import (
+    FilePath,
+    array,
+    below,
+    choice,
+    file,
+    inline,
+    join,
+    number,
+    part,
+    refuse,
+    unknown,
+)
+from deqcheck.given import Given, from_npz, from_values
+from deqcheck.kinds import Init
+from deqcheck.seeds import rng
+
+
+@dataclass(frozen=True)
+class ZeroInit(Init):
+    """Zeros."""
+
+    kind: ClassVar[str] = "zero"
+    scale: float = number(default=1.0, doc="no effect: every initialisation has a scale")
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        return np.zeros(shape)
+
+
+@dataclass(frozen=True)
+class IdentityInit(Init):
+    """Ones on the diagonal, zeros elsewhere; a vector is ones."""
+
+    kind: ClassVar[str] = "identity"
+    scale: float = number(default=1.0, doc="what stands in place of the ones")
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        return self.scale * (np.eye(*shape) if len(shape) == 2 else np.ones(shape))
+
+
+@dataclass(frozen=True)
+class GaussianInit(Init):
+    """Independent normal entries."""
+
+    kind: ClassVar[str] = "gaussian"
+    scale: float = number(at_least=0, default=1.0, doc="standard deviation of an entry")
+    fan: str = choice(
+        "none", "in", default="none", doc="in: divide by the root of the last axis' size"
+    )
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        normal = rng(seed, f"init.{name}").standard_normal(shape)
+        return self.scale * (normal / np.sqrt(shape[-1]) if self.fan == "in" else normal)
+
+
+@dataclass(frozen=True)
+class HalfNormalInit(Init):
+    """Absolute values of independent normal entries."""
+
+    kind: ClassVar[str] = "half-normal"
+    scale: float = number(at_least=0, default=1.0, doc="standard deviation before the modulus")
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        return self.scale * np.abs(rng(seed, f"init.{name}").standard_normal(shape))
+
+
+@dataclass(frozen=True, eq=False)
+class ValuesInit(Init):
+    """The parameters, under their own names, as lists of numbers."""
+
+    kind: ClassVar[str] = "values"
+    scale: float = number(default=1.0, doc="factor on every parameter")
+    numbers: Mapping[str, np.ndarray] = inline(array(), doc="each parameter by its name")
+
+    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+        found = from_values(self.numbers, wanted, known)
+        return {name: each.scaled(self.scale) for name, each in found.items()}
+
+
+@dataclass(frozen=True)
+class NpzInit(Init):
+    """The parameters, under their own names, from an .npz file."""
+
+    kind: ClassVar[str] = "npz"
+    path: FilePath = file(doc="an .npz file, relative to the case")
+    scale: float = number(default=1.0, doc="factor on every parameter")
+
+    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+        found = from_npz(self.path, wanted, known)
+        return {name: each.scaled(self.scale) for name, each in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class EachInit(Init):
+    """One initialisation for each parameter, under the parameter's name."""
+
+    kind: ClassVar[str] = "each"
+    parts: Mapping[str, Any] = inline(
+        part(Init), doc="an initialisation for each parameter by its name"
+    )
+
+    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+        wanted = list(wanted)
+        problems = [
+            (name, "missing; expected an initialisation for this parameter")
+            for name in wanted
+            if name not in self.parts
+        ]
+        problems += [
+            (name, unknown("the model has no parameter", name, known))
+            for name in self.parts
+            if name not in known
+        ]
+        refuse(problems)
+        found: dict[str, Given] = {}
+        for name, part_ in self.parts.items():
+            with below(name):
+                given = part_.given([name], known).get(name)
+            if given is not None:
+                found[name] = replace(given, key=join(name, given.key))
+        return found
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        drawn: np.ndarray = self.parts[name].draw(name, shape, seed)
+        return drawn

@@ -1,0 +1,78 @@
+"""Statements that do not come with deqcheck: a mistake in one is told with its place."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from deqcheck.fields import show, unknown
+from deqcheck.judging.errors import UsageError
+from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.arithmetic import FAILURES, OutOfRange
+from deqcheck.records.claim import Claim, Curve, Judged
+from deqcheck.theorems.base import Statement
+
+
+def foreign(s: Statement) -> bool:
+    return not type(s).__module__.startswith("deqcheck.")
+
+
+@contextmanager
+def authored(s: Statement, p: Problem) -> Iterator[None]:
+    """What goes wrong in a statement of ours is a bug, in any other it is its author's mistake."""
+    try:
+        yield
+    except (NoEquilibrium, OutOfRange, UsageError, *FAILURES):
+        raise
+    except Exception as error:
+        if not foreign(s):
+            raise
+        raise UsageError(f"{_place(s, error)}: {_sentence(error, p)}") from error
+
+
+def judged(claims: Iterable[Claim | Curve]) -> list[Judged]:
+    """Every claim, judged; an author may have forgotten to yield one."""
+    if not isinstance(claims, Iterable):
+        raise TypeError(f"{show(claims)} was returned; expected claims, each with `yield`")
+    found = []
+    for claim in claims:
+        if not isinstance(claim, Claim | Curve):
+            raise TypeError(f"{show(claim)} was yielded; expected a claim, made by calling a Check")
+        found.append(claim.judge())
+    return found
+
+
+def check_tracks(s: Statement, p: Problem) -> None:
+    """What is to be recorded must be something that the model measures. Raises UsageError."""
+    if foreign(s):
+        for name in (*s.tracks, *s.infima):
+            try:
+                p.start.measure(name)
+            except KeyError:
+                raise UsageError(f"{_place(s)}: tracks: {_no_measure(name, p)}") from None
+
+
+def _place(s: Statement, error: Exception | None = None) -> str:
+    """The file, the last line in it that was reached, and the class."""
+    cls = type(s)
+    try:
+        file = inspect.getsourcefile(cls) or cls.__module__
+    except (TypeError, OSError):
+        file = cls.__module__
+    frames = traceback.extract_tb(error.__traceback__) if error else []
+    lines = [frame.lineno for frame in frames if frame.filename == file]
+    return f"{file}{f':{lines[-1]}' if lines else ''}: class {cls.__name__}"
+
+
+def _sentence(error: Exception, p: Problem) -> str:
+    asked = [f for f in traceback.extract_tb(error.__traceback__) if f.name == "measure"]
+    if isinstance(error, KeyError) and asked:
+        return _no_measure(str(error.args[0]), p)
+    said = " ".join(str(error).split())
+    return said if isinstance(error, ValueError) else f"{type(error).__name__}: {said}"
+
+
+def _no_measure(name: str, p: Problem) -> str:
+    return unknown(f"{p.model.kind!r} has no measure", name, p.start.names)

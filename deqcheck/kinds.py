@@ -1,0 +1,158 @@
+"""What a case may name by a word: the contracts of models, losses, data, initialisations, dynamics.
+
+A kind is a frozen dataclass whose fields are declared with `deqcheck.fields`, a subclass of one of
+the classes below with a word of its own as `kind`. It is found by its class: in the package of its
+family, or in a file of the user's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from deqcheck.given import Given
+    from deqcheck.records.report import Report
+    from deqcheck.report.parts.look import Look
+
+# The axes of an array by letters: the same letter is the same size everywhere.
+Shapes = Mapping[str, tuple[str, ...]]
+
+
+class Kind(ABC):
+    """One word of a case, with its fields."""
+
+    kind: ClassVar[str]
+    # What sentences call the family, and where those of deqcheck itself are.
+    family: ClassVar[str]
+    package: ClassVar[str]
+
+
+class Model(Kind):
+    """A model as a case states it; `build` puts it on its data."""
+
+    family, package = "model", "deqcheck.models"
+    data_arrays: ClassVar[Shapes]
+    # Shapes; a property where fields decide them.
+    parameters: ClassVar[Any]
+    # Arrays that an initialisation may bring, which are not trained; zero where it does not.
+    optional: ClassVar[Shapes] = {}
+    # What it needs of a loss, and the one that is taken where the case names none.
+    loss: ClassVar[type[Loss]]
+    default_loss: ClassVar[str]
+    # The fields of a small case in YAML, for `deqcheck new`.
+    example: ClassVar[str] = ""
+
+    def sizes(self) -> dict[str, int]:
+        """The sizes that its fields decide, by letter."""
+        return {}
+
+    @abstractmethod
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+        """Its data arrays, from inputs (dim x n) and targets (outputs x n). Raises ValueError."""
+
+    @abstractmethod
+    def build(self, arrays: dict[str, np.ndarray], loss: Any) -> Any:
+        """The model on these arrays. Raises Refusal or ValueError."""
+
+
+class Loss(Kind):
+    """What is minimised. A model says which contract it needs of a loss."""
+
+    family, package = "loss", "deqcheck.losses"
+
+
+class OuterLoss(Loss):
+    """A convex loss of the outputs of a linear map: `on` gives L0(W) = sum_i l(W phi_i, y_i)."""
+
+    @abstractmethod
+    def on(self, Phi: np.ndarray, Y: np.ndarray) -> Any:
+        """With the members of `deqcheck.losses.outer.Outer`."""
+
+
+class Data(Kind):
+    """What a model is trained on."""
+
+    family, package = "data", "deqcheck.data"
+
+    @abstractmethod
+    def arrays(self, model: Model, seed: int) -> dict[str, Given]:
+        """The data arrays of the model. Raises Refusal."""
+
+
+class Target(Kind):
+    """What drawn data are to be fitted by."""
+
+    family, package = "target", "deqcheck.targets"
+
+    @abstractmethod
+    def targets(self, inputs: np.ndarray, seed: int) -> np.ndarray:
+        """outputs x n, for inputs dim x n."""
+
+
+class Init(Kind):
+    """Where the parameters start."""
+
+    family, package = "init", "deqcheck.inits"
+
+    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+        """The parameters that the user brings, with their own sizes. Raises Refusal."""
+        return {}
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        """One of the others; whatever is random comes from the stream `init.<name>`."""
+        raise NotImplementedError
+
+
+class Dynamics(Kind):
+    """How a model is trained."""
+
+    family, package = "dynamics", "deqcheck.dynamics"
+
+    @abstractmethod
+    def run(
+        self,
+        problem: Any,
+        tracks: Sequence[str],
+        infima: Sequence[str],
+        report: Callable[[Any], None],
+    ) -> Any:
+        """The trajectory, with the quantities named by `tracks` recorded. Raises Refusal."""
+
+
+class Activation(Kind):
+    """The activation of an OptEq layer; `deqcheck.activations.base` has its members."""
+
+    family, package = "activation", "deqcheck.activations"
+
+
+class Regularizer(Kind):
+    """A regulariser of an OptEq network."""
+
+    family, package = "regularizer", "deqcheck.regularizers"
+
+
+class Format(Kind):
+    """A way to write reports, beside those of `deqcheck.report`."""
+
+    family, package = "format", "deqcheck.report"
+
+    @abstractmethod
+    def render(self, reports: Sequence[Report], look: Look) -> str:
+        """The whole text; `look` tells width, colour and the like."""
+
+
+FAMILIES: tuple[type[Kind], ...] = (
+    Model,
+    Loss,
+    Data,
+    Target,
+    Init,
+    Dynamics,
+    Activation,
+    Regularizer,
+    Format,
+)

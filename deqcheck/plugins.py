@@ -1,0 +1,294 @@
+"""Statements, models, losses, data kinds and report formats from the user's own files.
+
+A plugin is a Python file, a folder of them, or an installed package with an entry point in the
+group `deqcheck.plugins`. Loading one runs its code: a case file never names one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from deqcheck import registry
+from deqcheck.kinds import FAMILIES
+
+GROUP = "deqcheck.plugins"
+# The package that the user's files are modules of.
+PARENT = "deqcheck_plugins"
+ENTRY_POINT = "entry point "
+
+
+class PluginError(Exception):
+    """What is wrong with a plugin: one sentence for each mistake."""
+
+    __module__ = "deqcheck"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """What was loaded from one place: a path, or `entry point NAME`."""
+
+    place: str
+    sha256: str
+    classes: tuple[type, ...]
+    modules: tuple[str, ...]
+    # What is wrong with the rest of it.
+    problems: tuple[str, ...] = ()
+
+    def sound(self) -> Plugin:
+        """The plugin itself. Raises PluginError."""
+        if self.problems:
+            raise PluginError("\n".join(self.problems))
+        return self
+
+
+_LOADED: dict[str, Plugin] = {}
+
+
+def loaded() -> tuple[Plugin, ...]:
+    return tuple(_LOADED.values())
+
+
+def fingerprints() -> dict[str, str]:
+    """The name of each plugin, without its folder, and the sha256 of its source."""
+    return {Path(plugin.place).name: plugin.sha256 for plugin in loaded()}
+
+
+def fingerprint(cls: type) -> str | None:
+    """Of the plugin that a class is from; None for what comes with deqcheck."""
+    return next((plugin.sha256 for plugin in loaded() if cls in plugin.classes), None)
+
+
+def load(path: str | Path) -> Plugin:
+    """Load a Python file, or every one in a folder; again, if it was changed. Raises PluginError.
+
+    Whatever is sound in a folder stays loaded, even where another file in it is broken.
+    """
+    place = Path(path).absolute()
+    if not place.exists():
+        raise PluginError(f"{path}: no such file or folder")
+    files = sorted(_files(place))
+    if not files:
+        raise PluginError(f"{path}: holds no Python file")
+    sha256 = _sha256(files, place)
+    known = _LOADED.get(str(place))
+    if known is not None and known.sha256 == sha256:
+        return known.sound()
+    forget(str(place))
+    modules, problems = _import(place, files)
+    return _register(str(place), sha256, modules, problems)
+
+
+def load_installed() -> None:
+    """Every entry point of the group. Raises PluginError when all of them were tried."""
+    problems = []
+    for entry in sorted(importlib.metadata.entry_points(group=GROUP)):
+        try:
+            _load_entry(entry)
+        except PluginError as error:
+            problems.append(str(error))
+    if problems:
+        raise PluginError("\n".join(problems))
+
+
+def _load_entry(entry: importlib.metadata.EntryPoint) -> None:
+    place = f"{ENTRY_POINT}{entry.name}"
+    if place in _LOADED:
+        return
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise PluginError(f"{place}: {_said(error)}") from None
+    module = found if isinstance(found, ModuleType) else sys.modules[found.__module__]
+    modules = list(_with_inner(module))
+    files = [Path(m.__file__) for m in modules if m.__file__]
+    _register(place, _sha256(files, files[0].parent), modules, [])
+
+
+def load_again(places: Sequence[str]) -> None:
+    """In another process: what was loaded in the first one. Raises PluginError."""
+    for place in places:
+        if not place.startswith(ENTRY_POINT):
+            load(place)
+    if any(place.startswith(ENTRY_POINT) for place in places):
+        load_installed()
+
+
+def places() -> list[str]:
+    return list(_LOADED)
+
+
+def forget(*wanted: str) -> None:
+    """Take plugins out again; without a place, all of them."""
+    for place in wanted or places():
+        plugin = _LOADED.pop(place, None)
+        if plugin is not None:
+            registry.remove(plugin.classes)
+            for name in plugin.modules:
+                if name.startswith(f"{PARENT}."):
+                    sys.modules.pop(name, None)
+
+
+def where(cls: type) -> str:
+    """The place that a class is from: `deqcheck`, or a file."""
+    plugin = next((plugin for plugin in loaded() if cls in plugin.classes), None)
+    if plugin is None:
+        return "deqcheck"
+    file = inspect.getsourcefile(cls)
+    return plugin.place if plugin.place.startswith(ENTRY_POINT) or not file else file
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+        return
+    for path in place.rglob("*.py"):
+        below = path.relative_to(place).parts
+        hidden = any(part.startswith((".", "__pycache__")) for part in below)
+        # Tests are for pytest, not for the catalogue.
+        if not hidden and not path.name.startswith("test_") and path.name != "conftest.py":
+            yield path
+
+
+def _sha256(files: Iterable[Path], root: Path) -> str:
+    digest = hashlib.sha256()
+    base = root if root.is_dir() else root.parent
+    for path in files:
+        name = path.relative_to(base).as_posix() if base in path.parents else path.name
+        digest.update(name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _import(place: Path, files: Sequence[Path]) -> tuple[list[ModuleType], list[str]]:
+    """Each file as a module of a package that is the folder, so that they can import each other."""
+    root = f"{PARENT}.{_word(place)}"
+    sys.modules.setdefault(PARENT, _package(PARENT, []))
+    if place.is_file():
+        names = {files[0]: root}
+    else:
+        sys.modules[root] = _package(root, [str(place)])
+        names = {path: ".".join((root, *_steps(path, place))) for path in files}
+    modules, problems = [], []
+    for path, name in names.items():
+        try:
+            modules.append(_module(name, path))
+        except Exception as error:
+            problems.append(f"{_blamed(error, path)}: {_said(error)}")
+    return modules, problems
+
+
+def _word(place: Path) -> str:
+    """A name for a module that no other place has."""
+    short = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in place.stem)
+    return f"{short}_{hashlib.sha256(str(place).encode()).hexdigest()[:8]}"
+
+
+def _steps(path: Path, root: Path) -> tuple[str, ...]:
+    steps = path.relative_to(root).with_suffix("").parts
+    return steps[:-1] if steps[-1] == "__init__" else steps
+
+
+def _package(name: str, folders: list[str]) -> ModuleType:
+    spec = importlib.util.spec_from_loader(name, None, is_package=True)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    module.__path__ = folders
+    return module
+
+
+def _module(name: str, path: Path) -> ModuleType:
+    if name in sys.modules and getattr(sys.modules[name], "__file__", None) == str(path):
+        # Another file imported it already.
+        return sys.modules[name]
+    inner = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inner)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _with_inner(module: ModuleType) -> Iterator[ModuleType]:
+    yield module
+    for inner, _ in registry.inside(module.__name__) if hasattr(module, "__path__") else ():
+        yield from _with_inner(importlib.import_module(f"{module.__name__}.{inner}"))
+
+
+def _register(
+    place: str, sha256: str, modules: Sequence[ModuleType], problems: Sequence[str]
+) -> Plugin:
+    from deqcheck.theorems.authors import mistakes
+
+    wrong, classes = list(problems), list[type]()
+    for cls in (cls for module in modules for cls in registry.defined(module)):
+        found = _known(cls)
+        if found is None:
+            continue
+        named, name = found
+        faults = list(mistakes(cls)) or _clash(named, name, classes)
+        wrong += [
+            f"{inspect.getsourcefile(cls)}: class {cls.__name__}: {fault}" for fault in faults
+        ]
+        if not faults:
+            classes.append(cls)
+    if not classes and not wrong:
+        wrong.append(f"{place}: defines no statement, model or other kind")
+    names = tuple(module.__name__ for module in modules)
+    plugin = Plugin(place, sha256, tuple(classes), names, tuple(wrong))
+    if classes:
+        _LOADED[place] = plugin
+        registry.add(classes)
+    return plugin.sound()
+
+
+def _known(cls: type) -> tuple[registry.Registry[Any], str] | None:
+    """The registry that a class belongs to, with its name there; None for a helper."""
+    from deqcheck.theorems.base import Statement
+
+    if issubclass(cls, Statement):
+        # A base of other statements has no id of its own.
+        return (registry.statements(), cls.id) if isinstance(vars(cls).get("id"), str) else None
+    for family in FAMILIES:
+        if issubclass(cls, family) and isinstance(getattr(cls, "kind", None), str):
+            return registry.kinds(family), cls.kind
+    return None
+
+
+def _clash(known: registry.Registry[Any], name: str, classes: Sequence[type]) -> list[str]:
+    same = (c for c in classes if getattr(c, known.attribute, None) == name)
+    taken = known.get(name) or next((c for c in same if issubclass(c, known.base)), None)
+    if taken is None:
+        return []
+    there = inspect.getsourcefile(taken) if where(taken) != "deqcheck" else "deqcheck itself"
+    return [f"{name!r} is taken: {taken.__name__} in {there} has it"]
+
+
+def _blamed(error: Exception, path: Path) -> str:
+    """The line of the user's file, and the class whose body it is in."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
+    if not frames:
+        return str(path)
+    body = f": class {frames[-1].name}" if frames[-1].name[:1].isupper() else ""
+    return f"{path}:{frames[-1].lineno}{body}"
+
+
+def _said(error: Exception) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return " ".join(f"{type(error).__name__}: {text}".split())

@@ -1,1 +1,0 @@
-"""Targets of drawn data: one file for each kind. `targets(inputs, seed)` is outputs x n."""
