@@ -24,17 +24,17 @@ from deqcheck.fields import unknown
 from deqcheck.judging import Question, UsageError
 from deqcheck.judging.catalogue import Named
 from deqcheck.judging.errors import refusals
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import AnyProblem, Problem
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.records.words import BOTH, EDITIONS, editions
 from deqcheck.report.table import explain
 from deqcheck.store import Store
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 
 Word: TypeAlias = "str | os.PathLike[str]"
-Stated: TypeAlias = "Word | Mapping[str, Any] | Case | Problem"
+Stated: TypeAlias = "Word | Mapping[str, Any] | Case | AnyProblem"
 Train: TypeAlias = "Mapping[str, Any] | Any"
 Constants: TypeAlias = Mapping[str, Mapping[str, float]]
 # What the user's own tests may call right: seeds confirm nothing, but they can agree.
@@ -50,13 +50,13 @@ def load(path: Word) -> tuple[type, ...]:
         raise UsageError(str(error)) from None
 
 
-class Statements(tuple[type[Statement], ...]):
+class Statements(tuple[type[AnyStatement], ...]):
     """Statements in the order of their ids; an id finds its own."""
 
     @overload  # type: ignore[override]
-    def __getitem__(self, key: str | int) -> type[Statement]: ...
+    def __getitem__(self, key: str | int) -> type[AnyStatement]: ...
     @overload
-    def __getitem__(self, key: slice) -> tuple[type[Statement], ...]: ...
+    def __getitem__(self, key: slice) -> tuple[type[AnyStatement], ...]: ...
     def __getitem__(self, key: str | int | slice) -> Any:
         if not isinstance(key, str):
             return super().__getitem__(key)
@@ -98,7 +98,7 @@ def problem(
     seed: int = 0,
     title: str = "",
     **fields: Any,
-) -> Problem:
+) -> AnyProblem:
     """A model on data, with the parameters to start from.
 
     `data` and `init` map the names of the model's arrays to arrays, or name a kind as a case file
@@ -216,7 +216,7 @@ def check(
     return found
 
 
-def _one(case: Stated, set: Sequence[str], seed: int | None) -> Case | Problem:
+def _one(case: Stated, set: Sequence[str], seed: int | None) -> Case | AnyProblem:
     if not isinstance(case, Case | Problem):
         return read(case, set=set, seed=seed)
     if set or seed is not None:
@@ -225,12 +225,12 @@ def _one(case: Stated, set: Sequence[str], seed: int | None) -> Case | Problem:
 
 
 def _asked(
-    case: Case | Problem,
+    case: Case | AnyProblem,
     train: Train | None,
     only: Sequence[Named],
     edition: str | None,
     constants: Constants | None,
-) -> tuple[Problem, Question]:
+) -> tuple[AnyProblem, Question]:
     p = case.problem() if isinstance(case, Case) else case
     question = p.origin.question if isinstance(p.origin, Case) else Question()
     if train is not None:
@@ -243,7 +243,7 @@ def _asked(
     return p, question.narrowed(only, chosen, constants)
 
 
-def _trained(p: Problem, train: Train) -> Problem:
+def _trained(p: AnyProblem, train: Train) -> AnyProblem:
     with refusals():
         return p.trained_by(read_train(train))
 

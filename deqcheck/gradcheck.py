@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deqcheck.models.problem import Params, Problem, gradient_norm
+from deqcheck.models.problem import AnyProblem, Params, gradient_norm
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.measured import EPS
 
@@ -38,7 +38,7 @@ class Agreement:
 
 
 @in_range()
-def gradcheck(problem: Problem) -> tuple[Agreement, ...]:
+def gradcheck(problem: AnyProblem) -> tuple[Agreement, ...]:
     """Raises OutOfRange where a gradient is not finite: nothing can be compared there."""
     model, theta = problem.model, problem.theta0
     fast = model.objective(theta).gradient
@@ -66,7 +66,7 @@ def gradcheck(problem: Problem) -> tuple[Agreement, ...]:
     return tuple(out)
 
 
-def differences(problem: Problem, theta: Params, name: str) -> tuple[np.ndarray, float]:
+def differences(problem: AnyProblem, theta: Params, name: str) -> tuple[np.ndarray, float]:
     """Central differences with respect to one parameter, and the radius of their error.
 
     Truncation: D(2h) - D(h) = 3 h^2 f'''/6 + ..., three times the error of D(h). Rounding: the
@@ -84,7 +84,7 @@ def differences(problem: Problem, theta: Params, name: str) -> tuple[np.ndarray,
 
 
 def _slope(
-    problem: Problem, theta: Params, name: str, index: tuple[int, ...], h: float
+    problem: AnyProblem, theta: Params, name: str, index: tuple[int, ...], h: float
 ) -> tuple[float, float]:
     moved = {**theta, name: theta[name].copy()}
     moved[name][index] = theta[name][index] + h

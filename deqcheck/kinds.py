@@ -124,15 +124,15 @@ class Dynamics(Kind):
 
 
 class Activation(Kind):
-    """The activation of an OptEq layer; `deqcheck.activations.base` has its members."""
+    """The activation of an OptEq layer; `deqcheck.models.opteq.activations` has its members."""
 
-    family, package = "activation", "deqcheck.activations"
+    family, package = "activation", "deqcheck.models.opteq.activations"
 
 
 class Regularizer(Kind):
     """A regulariser of an OptEq network."""
 
-    family, package = "regularizer", "deqcheck.regularizers"
+    family, package = "regularizer", "deqcheck.models.opteq.regularizers"
 
 
 class Format(Kind):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from deqcheck.kinds import Kind
 
 if TYPE_CHECKING:
-    from deqcheck.theorems.base import Statement
+    from deqcheck.theorems.base import AnyStatement
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Kind)
@@ -121,9 +121,18 @@ def _statements() -> Registry[Any]:
     return Registry(Statement, "deqcheck.theorems", "id", _paper, strict=True)
 
 
-def statements() -> Registry[Statement]:
+def statements() -> Registry[AnyStatement]:
     """Every statement by its id."""
-    return cast("Registry[Statement]", _statements())
+    return cast("Registry[AnyStatement]", _statements())
+
+
+def in_papers(base: type[T], module: str) -> list[type[T]]:
+    """Concrete subclasses of `base` in the modules of this name, one in a paper's folder at most,
+    and in the user's files."""
+    papers = (f"deqcheck.theorems.{n}" for n, is_folder in inside("deqcheck.theorems") if is_folder)
+    places = (f"{paper}.{module}" for paper in papers if module in modules(paper))
+    own = (cls for place in places for cls in _classes(place))
+    return [c for c in (*own, *_ADDED) if issubclass(c, base) and not inspect.isabstract(c)]
 
 
 def modules(package: str) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.claim import Decision
-from deqcheck.theorems.base import DESCENT, Search, Statement
+from deqcheck.theorems.base import DESCENT, AnyStatement, Search
 
 # Scales are tried between these factors, and told apart to this relative accuracy.
 SMALLEST, LARGEST = 1e-14, 1e14
@@ -16,7 +16,7 @@ ACCURACY = 1e-6
 # The step of a found case, relative to the supremum of what the statement allows.
 STEP_SHARE = 0.99
 
-Builder = Callable[[Mapping[str, float]], Problem]
+Builder = Callable[[Mapping[str, float]], AnyProblem]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Found:
     step: float | None
 
 
-def search(statement: Statement, wanted: Search, build: Builder) -> Found | None:
+def search(statement: AnyStatement, wanted: Search, build: Builder) -> Found | None:
     """The largest scale (or the smallest, if larger is easier) for which the hypotheses hold.
 
     `build` makes the problem with the named arrays scaled. Hypotheses are taken to be monotone in
@@ -36,7 +36,7 @@ def search(statement: Statement, wanted: Search, build: Builder) -> Found | None
     holding.
     """
 
-    def at(scale: float) -> Problem:
+    def at(scale: float) -> AnyProblem:
         return build(dict.fromkeys(wanted.arrays, scale))
 
     def holds(scale: float) -> bool:

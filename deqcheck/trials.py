@@ -14,9 +14,9 @@ import numpy as np
 
 from deqcheck import plugins, threads
 from deqcheck.environment import source
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import AnyProblem
 from deqcheck.store import Store
-from deqcheck.theorems.frequency import Frequency
+from deqcheck.theorems.frequency import AnyFrequency
 
 # Seeds that are tried, kept and handed to a process together.
 BATCH = 20
@@ -30,8 +30,8 @@ Done = Callable[[int, int], None]
 
 
 def tally(
-    s: Frequency,
-    p: Problem,
+    s: AnyFrequency,
+    p: AnyProblem,
     store: Store | None = None,
     done: Done = lambda finished, total: None,
 ) -> Results:
@@ -55,7 +55,7 @@ def tally(
     return [result for i in range(len(batches)) for result in found[i]]
 
 
-def _key(s: Frequency, resolved: Mapping[str, Any], batch: range) -> str:
+def _key(s: AnyFrequency, resolved: Mapping[str, Any], batch: range) -> str:
     """Everything that the results depend on."""
     parts = {
         "deqcheck": source(),
@@ -68,7 +68,7 @@ def _key(s: Frequency, resolved: Mapping[str, Any], batch: range) -> str:
 
 
 def _computed(
-    s: Frequency, p: Problem, batches: Sequence[range], missing: Sequence[int]
+    s: AnyFrequency, p: AnyProblem, batches: Sequence[range], missing: Sequence[int]
 ) -> Iterator[tuple[int, Results]]:
     started = time.perf_counter()
     for position, i in enumerate(missing):
@@ -81,12 +81,12 @@ def _computed(
 
 
 @np.errstate(all="ignore")
-def _batch(s: Frequency, p: Problem, batch: range) -> Results:
+def _batch(s: AnyFrequency, p: AnyProblem, batch: range) -> Results:
     return [s.trial(p, seed) for seed in batch]
 
 
 def _in_processes(
-    s: Frequency, p: Problem, batches: Sequence[range], missing: Sequence[int]
+    s: AnyFrequency, p: AnyProblem, batches: Sequence[range], missing: Sequence[int]
 ) -> Iterator[tuple[int, Results]]:
     """Fresh processes: a fork would copy the locks of the parent's threads in whatever state."""
     # Few runs come here: the others need not wait for these imports.
@@ -108,7 +108,7 @@ def _in_processes(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-_TASK: list[tuple[Frequency, Problem]] = []
+_TASK: list[tuple[AnyFrequency, AnyProblem]] = []
 
 
 def _remember(places: list[str], task: bytes) -> None:

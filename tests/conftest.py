@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deqcheck import plugins
 from deqcheck.ci.records import Result
 from deqcheck.losses.square import Square
-from deqcheck.models.delm import Delm
-from deqcheck.models.implicit_relu import ImplicitRelu
-from deqcheck.models.monotone_deq import MonotoneDeqModel
+from deqcheck.models.delm.model import Delm
+from deqcheck.models.implicit_relu.model import ImplicitRelu
+from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.problem import Problem
 from tests.make_hieu2022_arrays import instance
 
 from .shipped import results
+
+
+@pytest.fixture(autouse=True)
+def only_what_comes_with_deqcheck() -> Iterator[None]:
+    """What a test loads from outside is gone after it."""
+    yield
+    plugins.forget()
 
 
 def delm_problem(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.fields import read_record
-from deqcheck.models.opteq import Opteq
+from deqcheck.models.opteq.model import Opteq
 from deqcheck.models.problem import Params, Problem
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 
 import deqcheck as dq
-from deqcheck import plugins
 from deqcheck.cli.main import cli
 
 HEAD = "from deqcheck import ANY, Check, Cite, Measured, Statement\n"
@@ -49,12 +48,6 @@ theorems: [doe2031/thm2]
 expect: {doe2031/thm2: confirmed}
 """
 LOST = "no theorem 'doe2031/thm2'"
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    yield
-    plugins.forget()
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from deqcheck.given import MOST_ENTRIES, Given
 from deqcheck.records.arithmetic import FAILURES, in_range
 
 if TYPE_CHECKING:
-    from deqcheck.models.problem import Problem
+    from deqcheck.models.problem import AnyProblem
 
 
-def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> Problem:
+def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> AnyProblem:
     """The model on its data, with the parameters to start from. Raises CaseError or OutOfRange.
 
     `scales` are further factors on the arrays, beside those of the case.
@@ -54,7 +54,7 @@ def _companion(case: CaseFile) -> CaseFile:
     return replace(case, model=other.model, init=other.init, train=other.train, rescale=shared)
 
 
-def _problem(case: CaseFile) -> Problem:
+def _problem(case: CaseFile) -> AnyProblem:
     from deqcheck.models.problem import Problem
 
     model, theta0 = _build(case)
@@ -89,7 +89,7 @@ def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray]]:
         raise
     except ValueError as error:
         raise Refusal("model", str(error)) from None
-    refuse(model.check(theta0) if hasattr(model, "check") else ())
+    refuse(model.check(theta0))
     return model, theta0
 
 

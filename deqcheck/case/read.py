@@ -22,7 +22,7 @@ from deqcheck.records.report import Place
 
 if TYPE_CHECKING:
     from deqcheck.judging.question import Question
-    from deqcheck.models.problem import Problem
+    from deqcheck.models.problem import AnyProblem
 
 MOST_BYTES = 1 << 20
 
@@ -47,7 +47,7 @@ class Case:
         stated = self.stated
         return Question(stated.theorems, stated.editions, stated.constants, stated.expect)
 
-    def problem(self, scales: Mapping[str, float] | None = None) -> Problem:
+    def problem(self, scales: Mapping[str, float] | None = None) -> AnyProblem:
         """What it states, built; `scales` are further factors on its arrays. Raises CaseError or
         OutOfRange."""
         from deqcheck.case.build import build_problem

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -85,7 +85,14 @@ def output_options(*names: str) -> Callable[[F], F]:
     return decorate
 
 
-class ReportFormat(click.Choice):
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    # Not generic before click 8.2.
+    _Choice = click.Choice
+
+
+class ReportFormat(_Choice):
     """Every report format, those of plugins included."""
 
     @property

@@ -15,7 +15,7 @@ from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.words import DESCENT, dynamics
 from deqcheck.search import LARGEST, SMALLEST, Found, search
-from deqcheck.theorems.base import Search, Statement
+from deqcheck.theorems.base import AnyStatement, Search
 
 
 def searched(task: Task, choice: Choice) -> str:
@@ -44,7 +44,7 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
                 yield comment + ready_case(case, changes)
 
 
-def _refuse_out_of_range(statement: Statement, task: Task) -> None:
+def _refuse_out_of_range(statement: AnyStatement, task: Task) -> None:
     """Where numbers are lost, that no scale was found says nothing."""
     with suppress(NoEquilibrium), in_range():
         judging.check_start(task.problem)

@@ -12,14 +12,14 @@ from deqcheck.case.embedded import read_named
 from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Complaint, NumericalComplaint
 from deqcheck.judging import UsageError
-from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.store import Store
 
 
 class Task(NamedTuple):
     case: Case
-    problem: Problem
+    problem: AnyProblem
 
 
 def prepare(words: Sequence[str], changes: Changes) -> list[Task]:

@@ -73,7 +73,8 @@ class Images(Data):
         norms = np.linalg.norm(flat, axis=1, keepdims=True)
         if not norms.all():
             raise Refusal("unit_norm", "a drawn image is black and has no direction")
-        return flat / norms
+        found: np.ndarray = flat / norms
+        return found
 
 
 def averaging(size: int, wanted: int) -> np.ndarray:
@@ -83,7 +84,8 @@ def averaging(size: int, wanted: int) -> np.ndarray:
     low = np.maximum(edges[:-1, None], pixels)
     high = np.minimum(edges[1:, None], pixels + 1)
     overlap: np.ndarray = np.maximum(high - low, 0.0)
-    return overlap / overlap.sum(axis=1, keepdims=True)
+    found: np.ndarray = overlap / overlap.sum(axis=1, keepdims=True)
+    return found
 
 
 def content(file: FilePath, key: str) -> bytes:

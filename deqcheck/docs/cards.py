@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from deqcheck import registry
 from deqcheck.case import Case
 from deqcheck.docs import Cases
-from deqcheck.theorems.base import CORRECTED, PRINTED, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, AnyStatement
 from deqcheck.theorems.references import theory
 
 ERRATA = "errata"
@@ -38,14 +38,14 @@ def render(topic: str, cases: Cases) -> str:
     return _theory(topic.partition("/")[2], cases())
 
 
-def _papers() -> dict[str, list[type[Statement]]]:
-    found: dict[str, list[type[Statement]]] = {}
+def _papers() -> dict[str, list[type[AnyStatement]]]:
+    found: dict[str, list[type[AnyStatement]]] = {}
     for statement in registry.statements().values():
         found.setdefault(statement.paper(), []).append(statement)
     return found
 
 
-def _title(statements: list[type[Statement]]) -> str:
+def _title(statements: list[type[AnyStatement]]) -> str:
     """What the folder of these statements calls the work, or how they cite it."""
     first = statements[0]
     package = sys.modules.get(first.__module__.rpartition(".")[0])
@@ -60,7 +60,7 @@ def _theory(paper: str, cases: Mapping[str, Case]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _card(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
+def _card(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
     yield f"## {s.id}: {s.title}\n"
     yield f"{s.cite}. Status: {s.status}. Editions: {', '.join(s.editions)}.\n"
     yield f"{s.text()}\n"
@@ -89,7 +89,7 @@ def _errata(cases: Mapping[str, Case]) -> str:
     return "\n".join(parts)
 
 
-def _entry(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
+def _entry(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
     yield f"### {s.id} ({s.cite.number}): {s.status}\n"
     yield f"{s.erratum}\n"
     example = _counterexample(s, cases)
@@ -102,7 +102,7 @@ def _entry(s: type[Statement], cases: Mapping[str, Case]) -> Iterator[str]:
         yield "```\n"
 
 
-def _counterexample(s: type[Statement], cases: Mapping[str, Case]) -> str | None:
+def _counterexample(s: type[AnyStatement], cases: Mapping[str, Case]) -> str | None:
     """The case in which the printed edition fares worst, if it fares differently at all.
 
     Of several, the one that speaks of the fewest statements.

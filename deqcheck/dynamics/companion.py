@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from deqcheck.dynamics.recorder import SAFETY
-from deqcheck.models.problem import Params, Problem, norm, pack, unpack
+from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 
@@ -32,7 +32,7 @@ LINEAR = 1e-3
 class Companion:
     """All parameters in one row, as `pack` puts them."""
 
-    def __init__(self, problem: Problem, step: float):
+    def __init__(self, problem: AnyProblem, step: float):
         self.step = step
         self._x, self._shapes = pack(problem.theta0), problem.shapes
         self._signs = rng(problem.seed, "gd.rounding").choice(

@@ -13,10 +13,11 @@ from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
 from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.kinds import Dynamics
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import (
+    AnyProblem,
     NoEquilibrium,
     Params,
-    Problem,
     State,
     gradient_norm,
     pack,
@@ -64,7 +65,7 @@ class GradientFlow(Dynamics):
 
     def run(
         self,
-        problem: Problem,
+        problem: AnyProblem,
         tracks: Sequence[str] = (),
         infima: Sequence[str] = (),
         report: Report = silent,
@@ -72,8 +73,9 @@ class GradientFlow(Dynamics):
         times = record_times(self.horizon, problem.record_points)
         # Near the smallest tolerance that solve_ivp takes, the first run is the looser one.
         coarser = max(1.0, TIGHTEST / TIGHTER / self.rtol)
-        loose = Integration(problem, self, times, coarser)
-        tight = Integration(problem, self, times, TIGHTER)
+        memory = Memory()
+        loose = Integration(problem, self, times, coarser, memory)
+        tight = Integration(problem, self, times, TIGHTER, memory)
         safety = MULTISTEP_SAFETY if self.method in MULTISTEP else ONE_STEP_SAFETY
         recorder = Recorder(problem, self, tracks, safety)
         pieces = Pieces(problem)
@@ -81,7 +83,7 @@ class GradientFlow(Dynamics):
         try:
             # In step with each other, so that an interruption leaves both at the same time.
             for (_, coarse), (i, theta) in zip(loose.samples(), tight.samples(), strict=False):
-                state, other = problem.model.at(theta), problem.model.at(coarse)
+                state, other = (problem.model.at(x, memory) for x in (theta, coarse))
                 t, here = float(times[i]), state.objective
                 slope = gradient_norm(here.gradient)
                 # What one step's tolerance may do to the loss: early steps of both runs can be
@@ -121,7 +123,7 @@ def record_times(horizon: float, points: int) -> np.ndarray:
 class Pieces:
     """Follows the activation pattern of a piecewise smooth model along a flow."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, problem: AnyProblem):
         self.crossings: list[tuple[float, float]] = []
         self._last: tuple[float, np.ndarray] | None = None
         start = problem.start.kinks
@@ -163,12 +165,13 @@ class Integration:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: AnyProblem,
         flow: GradientFlow,
         times: np.ndarray,
         factor: float,
+        memory: Memory,
     ):
-        self.problem, self.times = problem, times
+        self.problem, self.times, self.memory = problem, times, memory
         self.method = flow.method
         self.rtol = max(flow.rtol * factor, TIGHTEST)
         scale = float(np.sqrt(np.mean(pack(problem.theta0) ** 2)))
@@ -263,7 +266,7 @@ class Integration:
         self._budget -= 1
         if self._budget < 0:
             raise Starving
-        state = self.problem.model.at(unpack(x, self.problem.shapes))
+        state = self.problem.model.at(unpack(x, self.problem.shapes), self.memory)
         try:
             found = state.objective
         except NoEquilibrium as stop:
@@ -291,5 +294,5 @@ def _refine(recorder: Recorder, run: Integration, name: str) -> None:
         for neighbour in (lowest - 1, lowest + 1):
             if 0 <= neighbour < len(t):
                 between = float(t[lowest] + t[neighbour]) / 2
-                state = recorder.problem.model.at(run.theta(between))
+                state = recorder.problem.model.at(run.theta(between), run.memory)
                 recorder.dear(int(np.searchsorted(run.times, between)), between, state)

@@ -11,9 +11,10 @@ from deqcheck.dynamics.companion import Companion
 from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
 from deqcheck.fields import integer, number
 from deqcheck.kinds import Dynamics
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import (
+    AnyProblem,
     NoEquilibrium,
-    Problem,
     gradient_radius,
     norm,
     pack,
@@ -40,28 +41,28 @@ class GradientDescent(Dynamics):
 
     def run(
         self,
-        problem: Problem,
+        problem: AnyProblem,
         tracks: Sequence[str] = (),
         infima: Sequence[str] = (),
         report: Report = silent,
     ) -> Trajectory:
         recorder = Recorder(problem, self, tracks)
         dear = set(schedule(self.steps, problem.record_points).tolist())
-        companion = Companion(problem, self.step)
+        companion, memory = Companion(problem, self.step), Memory()
         x, shapes = pack(problem.theta0), problem.shapes
         theta = unpack(x, shapes)
         notes: list[str] = []
         status, k = Status.COMPLETED, 0
         try:
             for k in range(self.steps + 1):
-                state = problem.model.at(theta)
+                state = problem.model.at(theta, memory)
                 here = state.objective
                 gradient = pack(here.gradient)
                 slope = norm(gradient)
                 if not (math.isfinite(here.gap) and math.isfinite(slope)):
                     status = Status.DIVERGED
                     break
-                other = state if companion.lost else problem.model.at(companion.theta)
+                other = state if companion.lost else problem.model.at(companion.theta, memory)
                 there = other.objective
                 t, grown = k * self.step, companion.grown
                 recorder.cheap(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.models.problem import Params, Problem, State, quantities
+from deqcheck.models.problem import AnyProblem, Params, State, quantities
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Trajectory
@@ -51,7 +51,7 @@ def schedule(steps: int, points: int) -> np.ndarray:
 class Recorder:
     """Collects a run: cheap numbers at every step, the asked-for quantities on a schedule."""
 
-    problem: Problem
+    problem: AnyProblem
     # The dynamics that are recorded.
     train: Any
     tracks: Sequence[str]

@@ -9,18 +9,18 @@ from contextlib import contextmanager
 
 from deqcheck.fields import show, unknown
 from deqcheck.judging.errors import UsageError
-from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange
 from deqcheck.records.claim import Claim, Curve, Judged
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 
 
-def foreign(s: Statement) -> bool:
+def foreign(s: AnyStatement) -> bool:
     return not type(s).__module__.startswith("deqcheck.")
 
 
 @contextmanager
-def authored(s: Statement, p: Problem) -> Iterator[None]:
+def authored(s: AnyStatement, p: AnyProblem) -> Iterator[None]:
     """What goes wrong in a statement of ours is a bug, in any other it is its author's mistake."""
     try:
         yield
@@ -44,7 +44,7 @@ def judged(claims: Iterable[Claim | Curve]) -> list[Judged]:
     return found
 
 
-def check_tracks(s: Statement, p: Problem) -> None:
+def check_tracks(s: AnyStatement, p: AnyProblem) -> None:
     """What is to be recorded must be something that the model measures. Raises UsageError."""
     if foreign(s):
         for name in (*s.tracks, *s.infima):
@@ -54,7 +54,7 @@ def check_tracks(s: Statement, p: Problem) -> None:
                 raise UsageError(f"{_place(s)}: tracks: {_no_measure(name, p)}") from None
 
 
-def _place(s: Statement, error: Exception | None = None) -> str:
+def _place(s: AnyStatement, error: Exception | None = None) -> str:
     """The file, the last line in it that was reached, and the class."""
     cls = type(s)
     try:
@@ -66,7 +66,7 @@ def _place(s: Statement, error: Exception | None = None) -> str:
     return f"{file}{f':{lines[-1]}' if lines else ''}: class {cls.__name__}"
 
 
-def _sentence(error: Exception, p: Problem) -> str:
+def _sentence(error: Exception, p: AnyProblem) -> str:
     asked = [f for f in traceback.extract_tb(error.__traceback__) if f.name == "measure"]
     if isinstance(error, KeyError) and asked:
         return _no_measure(str(error.args[0]), p)
@@ -74,5 +74,5 @@ def _sentence(error: Exception, p: Problem) -> str:
     return said if isinstance(error, ValueError) else f"{type(error).__name__}: {said}"
 
 
-def _no_measure(name: str, p: Problem) -> str:
+def _no_measure(name: str, p: AnyProblem) -> str:
     return unknown(f"{p.model.kind!r} has no measure", name, p.start.names)

@@ -8,18 +8,18 @@ from typing import TypeAlias
 from deqcheck import registry
 from deqcheck.fields import did_you_mean
 from deqcheck.judging.errors import UsageError
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 
 # An id of the catalogue, or a statement that need not be in it.
-Named: TypeAlias = "str | type[Statement]"
+Named: TypeAlias = "str | type[AnyStatement]"
 
 
-def catalogue() -> Mapping[str, type[Statement]]:
+def catalogue() -> Mapping[str, type[AnyStatement]]:
     """Every statement by its id."""
     return registry.statements()
 
 
-def find(named: Named) -> type[Statement]:
+def find(named: Named) -> type[AnyStatement]:
     """Raises UsageError."""
     if not isinstance(named, str):
         return named

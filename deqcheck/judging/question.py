@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from deqcheck.judging.catalogue import Named, catalogue, find
 from deqcheck.judging.errors import UsageError
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import AnyProblem
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.words import CORRECTED
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Question:
         )
 
 
-def choose(question: Question, p: Problem) -> list[Statement]:
+def choose(question: Question, p: AnyProblem) -> list[AnyStatement]:
     """The statements to be judged: those named, or all that apply. Raises UsageError."""
     if question.statements:
         asked = [fitting(find(named), p) for named in question.statements]
@@ -53,7 +53,7 @@ def choose(question: Question, p: Problem) -> list[Statement]:
     )
 
 
-def fitting(s: type[Statement], p: Problem) -> type[Statement]:
+def fitting(s: type[AnyStatement], p: AnyProblem) -> type[AnyStatement]:
     """The statement itself. Raises UsageError where it cannot judge such a problem at all."""
     misfit = s.misfit(p.model.kind, p.loss)
     if misfit:
@@ -61,7 +61,7 @@ def fitting(s: type[Statement], p: Problem) -> type[Statement]:
     return s
 
 
-def sound(statements: Iterable[Statement]) -> list[Statement]:
+def sound(statements: Iterable[AnyStatement]) -> list[AnyStatement]:
     """The statements themselves. Raises UsageError where their constants make no sense."""
     found = list(statements)
     faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
@@ -70,5 +70,5 @@ def sound(statements: Iterable[Statement]) -> list[Statement]:
     return found
 
 
-def _applies(s: type[Statement], p: Problem) -> bool:
+def _applies(s: type[AnyStatement], p: AnyProblem) -> bool:
     return not s.silence(p.model.kind, p.loss, p.dynamics)

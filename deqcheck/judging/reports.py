@@ -20,19 +20,20 @@ from deqcheck.judging.verdicts import (
     verdict,
     without_equilibrium,
 )
-from deqcheck.models.problem import NoEquilibrium, Problem, quantities
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, quantities
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.store import Store
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.quantities import of_papers
 
 ASK = Question()
-Asked = Sequence[Statement]
+Asked = Sequence[AnyStatement]
 
 
 def run(
-    problem: Problem,
+    problem: AnyProblem,
     question: Question = ASK,
     *,
     progress: Callable[[Progress], None] | None = None,
@@ -53,7 +54,7 @@ def run(
     return _report(problem, question, judged)
 
 
-def bounds(problem: Problem, question: Question = ASK) -> Report:
+def bounds(problem: AnyProblem, question: Question = ASK) -> Report:
     """Everything known before training. Raises UsageError."""
 
     def judged(asked: Asked) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def bounds(problem: Problem, question: Question = ASK) -> Report:
     return _report(problem, question, judged)
 
 
-def _report(p: Problem, question: Question, judged: Callable[[Asked], dict[str, Any]]) -> Report:
+def _report(p: AnyProblem, question: Question, judged: Callable[[Asked], dict[str, Any]]) -> Report:
     started = time.perf_counter()
     asked = choose(question, p)
     try:
@@ -84,23 +85,23 @@ def _report(p: Problem, question: Question, judged: Callable[[Asked], dict[str, 
 
 
 def _measured(
-    p: Problem, asked: Asked, judged: Callable[[Asked], dict[str, Any]]
+    p: AnyProblem, asked: Asked, judged: Callable[[Asked], dict[str, Any]]
 ) -> dict[str, Any]:
     try:
         check_start(p)
-        measured = quantities(p.start)
+        measured = quantities(p.start) | of_papers(p.model.kind, p.start)
     except NoEquilibrium as stop:
         known = (without_equilibrium(s, p) for s in asked)
         failing = tuple(verdict for verdict in known if verdict.failing)
         return {"verdicts": failing, "status": stop.status, "notes": (str(stop),)}
     found = {"quantities": measured, "notes": (), **judged(asked)}
     # What a model has to say about its initial parameters.
-    found["notes"] = (*getattr(p.start, "warnings", ()), *found["notes"])
+    found["notes"] = (*p.start.warnings, *found["notes"])
     return found
 
 
 def _runs(
-    p: Problem, made: Trajectory | None, progress: Callable[[Progress], None]
+    p: AnyProblem, made: Trajectory | None, progress: Callable[[Progress], None]
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if made is not None:
@@ -111,7 +112,7 @@ def _runs(
     return found
 
 
-def _labels(p: Problem) -> dict[str, Any]:
+def _labels(p: AnyProblem) -> dict[str, Any]:
     origin = p.origin
     if origin is None:
         return {}
@@ -126,7 +127,7 @@ def _labels(p: Problem) -> dict[str, Any]:
 
 
 def _with_bound(
-    progress: Callable[[Progress], None], p: Problem, asked: Asked
+    progress: Callable[[Progress], None], p: AnyProblem, asked: Asked
 ) -> Callable[[Progress], None]:
     """Progress that tells the best bound of the statements that apply, if one is known by now."""
     rates = [

@@ -9,15 +9,15 @@ from contextlib import suppress
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.authored import check_tracks
 from deqcheck.judging.errors import refusals
-from deqcheck.models.problem import NoEquilibrium, Problem, gradient_norm
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, gradient_norm
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 
 
 @in_range()
 def train(
-    problem: Problem, statements: Sequence[Statement], progress: Callable[[Progress], None]
+    problem: AnyProblem, statements: Sequence[AnyStatement], progress: Callable[[Progress], None]
 ) -> Trajectory:
     """Raises OutOfRange where there is no step to take, and UsageError."""
     with suppress(NoEquilibrium):
@@ -28,13 +28,12 @@ def train(
         check_tracks(s, problem)
     tracks = _union(s.tracks for s in statements)
     infima = _union(s.infima for s in statements)
-    getattr(problem.model, "forget", lambda: None)()
     with refusals():
         run: Trajectory = problem.train.run(problem, tracks, infima, progress)
     return run
 
 
-def check_start(problem: Problem) -> None:
+def check_start(problem: AnyProblem) -> None:
     """Raises OutOfRange where even the loss of the initial parameters is no float."""
     _finite_at_start("loss", float(problem.start.measure("loss").value))
 

@@ -19,15 +19,15 @@ from deqcheck.judging.errors import UsageError, refusals
 from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.training import check_start
 from deqcheck.judging.training import train as trained
-from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict, outcome_of
 from deqcheck.records.words import EDITIONS, FLOW, STATIC
 from deqcheck.store import Store
-from deqcheck.theorems.base import Statement
-from deqcheck.theorems.frequency import Frequency
+from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.frequency import AnyFrequency, Frequency
 from deqcheck.trials import tally
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Drawing:
     store: Store | None = None
     progress: Callable[[Progress], None] = silent
 
-    def tried(self, s: Frequency, p: Problem) -> Judged:
+    def tried(self, s: AnyFrequency, p: AnyProblem) -> Judged:
         def done(finished: int, total: int) -> None:
             self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
 
@@ -49,7 +49,7 @@ class Drawing:
 
 def judge(
     statement: Named,
-    problem: Problem,
+    problem: AnyProblem,
     run: Trajectory | None = None,
     *,
     train: Mapping[str, Any] | Any | None = None,
@@ -84,11 +84,11 @@ def judge(
 
 
 def _asked(
-    cls: type[Statement],
-    p: Problem,
+    cls: type[AnyStatement],
+    p: AnyProblem,
     edition: str | None,
     constants: Mapping[str, float] | None,
-) -> Statement:
+) -> AnyStatement:
     if edition is not None and edition not in EDITIONS:
         raise UsageError(unknown("no edition", edition, EDITIONS))
     fitting(cls, p)
@@ -101,7 +101,7 @@ def _asked(
     return found
 
 
-def _of_run(s: Statement, p: Problem, run: Trajectory) -> Problem:
+def _of_run(s: AnyStatement, p: AnyProblem, run: Trajectory) -> AnyProblem:
     """The problem as the run trained it. Raises UsageError where the run cannot be its own."""
     missing = [name for name in (*s.tracks, *s.infima) if name not in run.series]
     if missing and STATIC not in s.dynamics:
@@ -120,7 +120,7 @@ def _of_run(s: Statement, p: Problem, run: Trajectory) -> Problem:
     return p.trained_by(run.train)
 
 
-def verdict(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) -> Verdict:
+def verdict(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Drawing) -> Verdict:
     """Of a statement that fits the problem. One that looks at other parameters than the initial
     ones, where there need not be an equilibrium, is left undecided."""
     try:
@@ -130,7 +130,7 @@ def verdict(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) 
         return _lost(s, p, stop)
 
 
-def _judged(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) -> Verdict:
+def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Drawing) -> Verdict:
     hypotheses = before_training(s, p)
     conclusions = judged(s.claims(p, p.start))
     counted = s if isinstance(s, Frequency) and s.counted else None
@@ -148,7 +148,7 @@ def _judged(s: Statement, p: Problem, run: Trajectory | None, drawing: Drawing) 
     return _told(s, p, hypotheses, conclusions=tuple(conclusions), outcome=outcome)
 
 
-def foreseen(s: Statement, p: Problem) -> Verdict:
+def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
     """What is known before training: no outcome yet."""
     try:
         with authored(s, p):
@@ -157,7 +157,7 @@ def foreseen(s: Statement, p: Problem) -> Verdict:
         return _lost(s, p, stop)
 
 
-def before_training(s: Statement, p: Problem) -> list[Judged]:
+def before_training(s: AnyStatement, p: AnyProblem) -> list[Judged]:
     steps = judged(s.step_hypotheses(p)) if p.step else []
     return [*judged(s.setting(p)), *judged(s.hypotheses(p)), *steps]
 
@@ -166,7 +166,7 @@ def all_hold(claims: Sequence[Judged]) -> bool:
     return all(each.decision is Decision.HOLDS for each in claims)
 
 
-def without_equilibrium(s: Statement, p: Problem) -> Verdict:
+def without_equilibrium(s: AnyStatement, p: AnyProblem) -> Verdict:
     """What is known of the hypotheses that come before the first one which needs an equilibrium:
     one of them may be known to fail."""
     known: list[Judged] = []
@@ -176,12 +176,12 @@ def without_equilibrium(s: Statement, p: Problem) -> Verdict:
     return _told(s, p, known, outcome=outcome_of(known, (), complete=False))
 
 
-def _lost(s: Statement, p: Problem, stop: NoEquilibrium) -> Verdict:
+def _lost(s: AnyStatement, p: AnyProblem, stop: NoEquilibrium) -> Verdict:
     left = without_equilibrium(s, p)
     return replace(left, notes=(*left.notes, f"no equilibrium where it is needed: {stop}"))
 
 
-def _told(s: Statement, p: Problem, hypotheses: Sequence[Judged], **more: Any) -> Verdict:
+def _told(s: AnyStatement, p: AnyProblem, hypotheses: Sequence[Judged], **more: Any) -> Verdict:
     return Verdict(
         **{"outcome": None, **more},
         **_labels(s),
@@ -193,7 +193,7 @@ def _told(s: Statement, p: Problem, hypotheses: Sequence[Judged], **more: Any) -
     )
 
 
-def _labels(s: Statement) -> dict[str, Any]:
+def _labels(s: AnyStatement) -> dict[str, Any]:
     return {
         "id": s.id,
         "number": s.cite.number,

@@ -9,11 +9,13 @@ def Q(x: np.ndarray) -> np.ndarray:
     """2 E[relu(u) relu(v)] for unit variances and correlation x: (sin th + (pi - th) cos th)/pi."""
     x = np.clip(x, -1.0, 1.0)
     # (1 - x)(1 + x) keeps the digits that 1 - x^2 loses near |x| = 1.
-    return (np.sqrt((1 - x) * (1 + x)) + (np.pi - np.arccos(x)) * x) / np.pi
+    found: np.ndarray = (np.sqrt((1 - x) * (1 + x)) + (np.pi - np.arccos(x)) * x) / np.pi
+    return found
 
 
 def Q_prime(x: np.ndarray) -> np.ndarray:
-    return 1 - np.arccos(np.clip(x, -1.0, 1.0)) / np.pi
+    found: np.ndarray = 1 - np.arccos(np.clip(x, -1.0, 1.0)) / np.pi
+    return found
 
 
 def angles(X: np.ndarray) -> np.ndarray:
@@ -29,4 +31,7 @@ def gram(X: np.ndarray) -> np.ndarray:
     """E[relu(w.x_i) relu(w.x_j)] over w ~ N(0, I), for the columns x_i of X."""
     theta = angles(X)
     norms = np.linalg.norm(X, axis=0)
-    return np.outer(norms, norms) * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)
+    found: np.ndarray = (
+        np.outer(norms, norms) * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)
+    )
+    return found

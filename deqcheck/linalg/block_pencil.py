@@ -153,7 +153,8 @@ class _Pencil:
     def times_K(self, x: np.ndarray) -> np.ndarray:
         y = (self.K @ x.reshape(len(self.K), -1)).reshape(x.shape)
         y /= self.frame.f[:, None]
-        return y
+        found: np.ndarray = y
+        return found
 
     def enclosed(self) -> Enclosure | None:
         X = self.frame.X
@@ -186,7 +187,8 @@ class _Pencil:
             z = near * r
             rz, old = _dots(r, z), rz
             d = z + (rz / np.maximum(old, tiny)) * d
-        return y
+        found: np.ndarray = y
+        return found
 
 
 class _Trial:

@@ -31,7 +31,8 @@ def product_reach(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _support(a: np.ndarray) -> np.ndarray:
-    return (a != 0).astype(float)
+    found: np.ndarray = (a != 0).astype(float)
+    return found
 
 
 def exactly_zero(support: Support, C: np.ndarray, inactive: np.ndarray) -> np.ndarray:

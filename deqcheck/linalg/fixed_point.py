@@ -214,7 +214,8 @@ class _History:
         system = gram / (scale[:, :, None] * scale[:, None, :])
         np.einsum("nii->ni", system)[...] = 1.0 + RIDGE
         right = _dots(kept, f).T / scale
-        return (np.linalg.solve(system, right[:, :, None])[:, :, 0] / scale).T
+        found: np.ndarray = (np.linalg.solve(system, right[:, :, None])[:, :, 0] / scale).T
+        return found
 
 
 def _dots(a: Array, b: Array) -> Array:

@@ -38,7 +38,8 @@ def minimise_largest(
 
     def room(xs: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            return np.clip(np.nan_to_num(xs[-1] - f(xs[:-1]), nan=-1e6), -1e6, 1e6)
+            found: np.ndarray = np.clip(np.nan_to_num(xs[-1] - f(xs[:-1]), nan=-1e6), -1e6, 1e6)
+            return found
 
     best = Optimum(start, largest(start))
     for shift in (0.0, -2.0, 2.0):
@@ -108,7 +109,8 @@ def _slopes(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, h: float = 1e-
     steps = h * np.eye(len(x))
     near = [f(x + step) - f(x - step) for step in steps]
     far = [f(x + 2 * step) - f(x - 2 * step) for step in steps]
-    return (8 * np.array(near) - np.array(far)).T / (12 * h)
+    found: np.ndarray = (8 * np.array(near) - np.array(far)).T / (12 * h)
+    return found
 
 
 def _better(best: Optimum, x: np.ndarray, f: Callable[[np.ndarray], float]) -> Optimum:

@@ -30,7 +30,8 @@ SWEEPS = 20_000
 
 
 def relu(x: np.ndarray) -> np.ndarray:
-    return np.maximum(x, 0.0)
+    found: np.ndarray = np.maximum(x, 0.0)
+    return found
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,10 @@ class Equilibrium:
         """Pre-activations that are zero in exact arithmetic: there the slope 0 is a convention."""
         if self.support is None or not (self.H == 0).any():
             return np.zeros(self.H.shape, dtype=bool)
-        return exactly_zero(self.support(), self.C, self.H + self.H_error < 0) & (self.H == 0)
+        found: np.ndarray = exactly_zero(self.support(), self.C, self.H + self.H_error < 0) & (
+            self.H == 0
+        )
+        return found
 
     @cached_property
     def doubtful(self) -> np.ndarray:
@@ -168,7 +172,8 @@ def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarr
         V = new
         if moved <= 4 * EPS * float(np.linalg.norm(V)):
             break
-    return V
+    found: np.ndarray = V
+    return found
 
 
 def _sweeps_win(W: np.ndarray, certificate: Certificate) -> bool:

@@ -47,7 +47,7 @@ class Factored:
 
     @property
     def tolerance(self) -> float:
-        return max(self.a.shape) * EPS * float(self._svd[1][0])
+        return float(max(self.a.shape) * EPS * float(self._svd[1][0]))
 
     @cached_property
     def rank(self) -> int:
@@ -83,7 +83,8 @@ class Factored:
     @property
     def scaled(self) -> np.ndarray:
         """P diag(s): the matrix in the coordinates of its row space."""
-        return self.p * self.s
+        found: np.ndarray = self.p * self.s
+        return found
 
     def sigma(self, i: int) -> Measured:
         """The i-th singular value, counted from 1."""

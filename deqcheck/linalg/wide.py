@@ -37,13 +37,16 @@ def state_map(W: np.ndarray, C: np.ndarray) -> Map:
     def linear(Z: np.ndarray, columns: Columns) -> np.ndarray:
         H = W @ Z
         H += C[:, columns]
-        return H
+        found: np.ndarray = H
+        return found
 
     def act(H: np.ndarray, _: Columns) -> np.ndarray:
-        return np.maximum(H, 0.0)
+        found: np.ndarray = np.maximum(H, 0.0)
+        return found
 
     def on_pattern(H: np.ndarray, columns: Columns) -> np.ndarray:
-        return np.maximum(Patterns(W, H > 0).solve(C[:, columns]), 0.0)
+        found: np.ndarray = np.maximum(Patterns(W, H > 0).solve(C[:, columns]), 0.0)
+        return found
 
     def change(H: np.ndarray, _: Columns, unit: float) -> Change:
         """relu(h + w) - relu(h) = max(w, -h) + min(h, 0): nothing above |w| is rounded."""
@@ -54,7 +57,8 @@ def state_map(W: np.ndarray, C: np.ndarray) -> Map:
             w = single @ d
             np.maximum(w, negative, out=w)
             w += down
-            return w
+            found: np.ndarray = w
+            return found
 
         return move
 
@@ -67,10 +71,12 @@ def adjoint_map(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> Map:
     def linear(V: np.ndarray, _: Columns) -> np.ndarray:
         incoming = W.T @ V
         incoming += column
-        return incoming
+        found: np.ndarray = incoming
+        return found
 
     def act(incoming: np.ndarray, columns: Columns) -> np.ndarray:
-        return incoming * on[:, columns]
+        found: np.ndarray = incoming * on[:, columns]
+        return found
 
     def on_pattern(_: np.ndarray, columns: Columns) -> np.ndarray:
         return Patterns(W, mask[:, columns]).adjoint(a)
@@ -81,7 +87,8 @@ def adjoint_map(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> Map:
         def move(d: np.ndarray) -> np.ndarray:
             w = single @ d
             w *= slope
-            return w
+            found: np.ndarray = w
+            return found
 
         return move
 

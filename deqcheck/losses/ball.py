@@ -20,7 +20,7 @@ def optimality_gap(W: np.ndarray, G: np.ndarray, R: float, G_radius: float) -> f
     """Bound on L(W) - min over the ball (Frank-Wolfe); W is in the ball."""
     exact = float(np.sum(G * W) + R * np.abs(G).max(axis=0).sum())
     spread = G_radius * (float(np.linalg.norm(W)) + R * np.sqrt(W.shape[1]))
-    return max(exact, 0.0) + spread
+    return float(max(exact, 0.0) + spread)
 
 
 def projected_newton(
@@ -89,4 +89,5 @@ def project(W: np.ndarray, R: float) -> np.ndarray:
     count = np.arange(1, len(W) + 1)[:, None]
     last = np.maximum((down * count > excess).sum(axis=0), 1) - 1
     threshold = np.maximum(np.take_along_axis(excess, last[None], axis=0) / (last + 1), 0.0)
-    return np.sign(W) * np.maximum(size - threshold, 0.0)
+    found: np.ndarray = np.sign(W) * np.maximum(size - threshold, 0.0)
+    return found

@@ -55,15 +55,18 @@ class LinearLogistic(LinearScalar):
 
     def values(self, q: np.ndarray) -> np.ndarray:
         # log(1 + e^q) - y q without cancellation: log(1 + e^s) with s = -q for y = 1, q for y = 0.
-        return np.logaddexp(0.0, self._sign * q) + self.tau * q**2
+        found: np.ndarray = np.logaddexp(0.0, self._sign * q) + self.tau * q**2
+        return found
 
     def first(self, q: np.ndarray) -> np.ndarray:
         # p - y as -+1/(1 + e^-s) with the same s, accurate when p is near y.
-        return self._sign * _sigmoid(self._sign * q) + 2 * self.tau * q
+        found: np.ndarray = self._sign * _sigmoid(self._sign * q) + 2 * self.tau * q
+        return found
 
     def second(self, q: np.ndarray) -> np.ndarray:
         e = np.exp(-np.abs(q))
-        return e / (1 + e) ** 2 + 2 * self.tau
+        found: np.ndarray = e / (1 + e) ** 2 + 2 * self.tau
+        return found
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
         # p (1 - p) is largest at 0 and falls with |q|.
@@ -83,11 +86,6 @@ class LinearLogistic(LinearScalar):
     @property
     def rho_R(self) -> Measured:
         return self.rho(float(np.abs(self.Phi).sum(axis=0).max()))
-
-    @cached_property
-    def pl_printed(self) -> PL:
-        kappa = (2 * self.tau + self.rho_R) * self.factored.last**2
-        return PL(kappa, "(2 tau + rho(R)) sigma_min(Phi)^2")
 
     @cached_property
     def pl(self) -> PL:
@@ -139,4 +137,5 @@ class LinearLogistic(LinearScalar):
 
 def _sigmoid(q: np.ndarray) -> np.ndarray:
     e = np.exp(-np.abs(q))
-    return np.where(q >= 0, 1.0, e) / (1 + e)
+    found: np.ndarray = np.where(q >= 0, 1.0, e) / (1 + e)
+    return found

@@ -50,11 +50,6 @@ class Outer(Protocol):
         """The best proven constant."""
         ...
 
-    @property
-    def pl_printed(self) -> PL:
-        """The constant of the paper's corollary, which asks for full rank."""
-        ...
-
     def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
         """At a W of this Frobenius norm that is known up to the radius."""
         ...

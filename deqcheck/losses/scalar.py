@@ -46,10 +46,6 @@ class LinearScalar(ABC):
     @abstractmethod
     def pl(self) -> PL: ...
 
-    @property
-    @abstractmethod
-    def pl_printed(self) -> PL: ...
-
     @cached_property
     def infimum(self) -> Measured:
         return self._free_infimum() if math.isinf(self.R) else self._boxed_infimum()
@@ -110,7 +106,8 @@ class LinearScalar(ABC):
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Bound on the second derivative between q - reach and q + reach."""
-        return np.maximum(self.second(q - reach), self.second(q + reach))
+        found: np.ndarray = np.maximum(self.second(q - reach), self.second(q + reach))
+        return found
 
     def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
         found, star = self._whole(W[0], size, radius), self.infimum

@@ -45,13 +45,15 @@ class LinearHinge(LinearScalar):
         return LinearHinge(self.Phi[:, keep], self.Y[:, keep], self.k, math.inf)
 
     def _short(self, q: np.ndarray) -> np.ndarray:
-        return np.maximum(1 - self.y * q, 0.0)
+        found: np.ndarray = np.maximum(1 - self.y * q, 0.0)
+        return found
 
     def values(self, q: np.ndarray) -> np.ndarray:
         return self._short(q) ** self.k
 
     def first(self, q: np.ndarray) -> np.ndarray:
-        return -self.k * self.y * self._short(q) ** (self.k - 1)
+        found: np.ndarray = -self.k * self.y * self._short(q) ** (self.k - 1)
+        return found
 
     def second(self, q: np.ndarray) -> np.ndarray:
         short = self._short(q)
@@ -68,7 +70,7 @@ class LinearHinge(LinearScalar):
         if self.k == 2:
             return 2.0
         reach = 1 + self.R * float(np.abs(self.Phi).sum(axis=0).max())
-        return self.k * (self.k - 1) * reach ** (self.k - 2)
+        return float(self.k * (self.k - 1) * reach ** (self.k - 2))
 
     @cached_property
     def separable(self) -> bool:
@@ -111,10 +113,6 @@ class LinearHinge(LinearScalar):
         if self.separable:
             return PL(self._steep_ball(), "no stationary point in the ball")
         return PL(Measured(np.nan), "no constant is proven for inseparable data")
-
-    @property
-    def pl_printed(self) -> PL:
-        return self.pl
 
     def _steep_ball(self) -> Measured:
         """min |grad|^2 / (2 (max L0 - L0*)): with v of zero loss, |grad(w)| |w - v| >= L0(w) >= L0*

@@ -58,7 +58,8 @@ class LinearSquare:
 
     @property
     def _rest(self) -> np.ndarray:
-        return self.Y - self.targets @ self.factored.vt
+        found: np.ndarray = self.Y - self.targets @ self.factored.vt
+        return found
 
     @cached_property
     def infimum(self) -> Measured:
@@ -96,10 +97,12 @@ class LinearSquare:
         # The method has less overhead than the operator.
         r = W.dot(self.features)
         r -= self.targets
-        return r
+        found: np.ndarray = r
+        return found
 
     def _gradient(self, W: np.ndarray) -> np.ndarray:
-        return self.residual(W).dot(self._doubled)
+        found: np.ndarray = self.residual(W).dot(self._doubled)
+        return found
 
     def residual_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
@@ -133,12 +136,9 @@ class LinearSquare:
         kappa = 2 * self.factored.smallest_positive**2
         return PL(kappa, "2 sigma_pos(Phi)^2")
 
-    @cached_property
-    def pl_printed(self) -> PL:
-        return PL(2 * self.factored.last**2, "2 sigma_min(Phi)^2")
-
     def slopes(self, W: np.ndarray) -> np.ndarray:
-        return 2 * (W @ self.Phi - self.Y)
+        found: np.ndarray = 2 * (W @ self.Phi - self.Y)
+        return found
 
     def curved_features(self, W: np.ndarray) -> np.ndarray:
         return float(np.sqrt(2)) * self.features

@@ -17,7 +17,8 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.kron import unvec, vec
 from deqcheck.losses.outer import Evaluation, Outer
 from deqcheck.losses.square import Square
-from deqcheck.models.problem import Objective, Params
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import BuiltModel, Objective, Params, State
 from deqcheck.records.measured import EPS, Measured
 
 
@@ -54,7 +55,7 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         return LinearResNetModel(self.depth, outer, loss.kind)
 
 
-class LinearResNetModel:
+class LinearResNetModel(BuiltModel["LinearResNetState"]):
     def __init__(self, depth: int, outer: Outer, loss_kind: str):
         self.kind, self.loss_kind = LinearResNet.kind, loss_kind
         self.outer, self.depth, self.m = outer, depth, outer.Phi.shape[0]
@@ -63,10 +64,7 @@ class LinearResNetModel:
     def infimum(self) -> Measured:
         return self.outer.infimum
 
-    def objective(self, theta: Params) -> Objective:
-        return self.at(theta).objective
-
-    def at(self, theta: Params) -> LinearResNetState:
+    def at(self, theta: Params, memory: Memory | None = None) -> LinearResNetState:
         return LinearResNetState(self, theta)
 
     def explicit_gradient(self, theta: Params) -> Params:
@@ -80,11 +78,10 @@ class LinearResNetModel:
         return {"H": np.stack(parts)}
 
 
-class LinearResNetState:
-    kinks = None
-    names: ClassVar[tuple[str, ...]] = (
-        "loss", "loss_star", "gap", "gradient", "gradient.H", "norm2.P",
-    )  # fmt: skip
+class LinearResNetState(State):
+    @property
+    def names(self) -> tuple[str, ...]:
+        return "loss", "loss_star", "gap", "gradient", "gradient.H", "norm2.P"
 
     def __init__(self, model: LinearResNetModel, theta: Params):
         self.model, self.theta = model, theta
@@ -113,7 +110,7 @@ class LinearResNetState:
     @cached_property
     def P_radius(self) -> float:
         sizes = np.prod([float(np.linalg.norm(layer)) for layer in self._layers])
-        return 4 * EPS * self.model.m * self.model.depth * float(sizes)
+        return float(4 * EPS * self.model.m * self.model.depth * float(sizes))
 
     @cached_property
     def _outer(self) -> Evaluation:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import dynamics
+
+if TYPE_CHECKING:
+    from deqcheck.models.memory import Memory
 
 Params = dict[str, np.ndarray]
 
@@ -28,45 +32,77 @@ class Objective(NamedTuple):
     radius: Callable[[], float] | None = None
 
 
-class State(Protocol):
-    """A model at given parameters; whatever is asked for is computed then, and once."""
-
-    names: tuple[str, ...]
-    theta: Params
-
-    @property
-    def objective(self) -> Objective: ...
-
-    @property
-    def kinks(self) -> Kinks | None:
-        """None for a smooth model."""
-        ...
-
-    def measure(self, name: str) -> Measured: ...
-
-
-class Model(Protocol):
-    """A model with its data and loss."""
-
-    kind: str
-    loss_kind: str
-    # The infimum of the loss that the theorems compare with (0 where they compare with none).
-    infimum: Measured
-
-    def at(self, theta: Params) -> State: ...
-
-    def objective(self, theta: Params) -> Objective:
-        """at(theta).objective"""
-        ...
-
-    def explicit_gradient(self, theta: Params) -> Params: ...
-
-
 class Kinks(NamedTuple):
     """Of a piecewise smooth model: the piece that the parameters lie on, and exact zeros."""
 
     pattern: np.ndarray
     zeros: int
+
+
+class State(ABC):
+    """A model at given parameters; whatever is asked for is computed then, and once."""
+
+    theta: Params
+
+    @property
+    @abstractmethod
+    def objective(self) -> Objective:
+        """The loss above its infimum, and the gradient."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What can be measured. Every model has `loss`, `gradient` (the norm of all of it) and
+        `gradient.<name>` for each of its parameters."""
+
+    @abstractmethod
+    def measure(self, name: str) -> Measured:
+        """One of `names`, with its error bar. Raises KeyError for any other."""
+
+    @property
+    def kinks(self) -> Kinks | None:
+        """None for a smooth model."""
+        return None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a report should say of these parameters."""
+        return ()
+
+
+S = TypeVar("S", bound=State)
+
+
+class BuiltModel(ABC, Generic[S]):
+    """A model with its data and loss, as the `build` of its kind makes it."""
+
+    kind: str
+    loss_kind: str
+
+    @property
+    @abstractmethod
+    def infimum(self) -> Measured:
+        """Of the loss, as the theorems compare with it (0 where they compare with none)."""
+
+    @abstractmethod
+    def at(self, theta: Params, memory: Memory | None = None) -> S:
+        """The model at these parameters. A run passes its memory of earlier states, which may say
+        where to start, never what to answer."""
+
+    def objective(self, theta: Params) -> Objective:
+        """at(theta).objective, for models that have a shorter way."""
+        return self.at(theta).objective
+
+    @abstractmethod
+    def explicit_gradient(self, theta: Params) -> Params:
+        """The gradient in dense Kronecker form, slow and obviously right."""
+
+    def check(self, theta: Params) -> Iterable[tuple[str, str]]:
+        """What is wrong with the parameters to start from: keys of the case, and sentences."""
+        return ()
+
+
+M = TypeVar("M", bound=BuiltModel[Any])
 
 
 class NoEquilibrium(Exception):
@@ -82,20 +118,20 @@ class NotCertified(NoEquilibrium):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Problem:
+class Problem(Generic[M, S]):
     """A model with its data, where it starts and how it is trained, if at all."""
 
-    model: Any
+    model: M
     theta0: Params
     train: Any = None
     seed: int = 0
     record_points: int = 200
     # Another model on the same data, trained for comparison only.
-    companion: Problem | None = None
+    companion: AnyProblem | None = None
     # Where it comes from, for reports.
     origin: Origin | None = None
 
-    def trained_by(self, train: Any) -> Problem:
+    def trained_by(self, train: Any) -> Problem[M, S]:
         """The same problem with other dynamics."""
         if train is self.train:
             return self
@@ -107,9 +143,9 @@ class Problem:
         return f"<Problem {self.model.kind}, {self.dynamics}: {sizes}>"
 
     @cached_property
-    def start(self) -> Any:
+    def start(self) -> S:
         """The model at its initial parameters."""
-        return self.model.at(self.theta0)
+        return cast("S", self.model.at(self.theta0))
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -129,6 +165,9 @@ class Problem:
     def step(self) -> float:
         """Step size of the dynamics; a flow is the limit 0."""
         return float(getattr(self.train, "step", 0.0))
+
+
+AnyProblem: TypeAlias = Problem[Any, Any]
 
 
 def gradient_radius(state: State) -> float:

@@ -7,19 +7,20 @@ gradient is made from Z, r and the sensitivities V, whose column i is (I - J_i W
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
-from deqcheck.linalg.memory import Hint, Memory
+from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
-from deqcheck.models.problem import Kinks, NotCertified, Objective, Params
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import BuiltModel, Kinks, NotCertified, Objective, Params, State
 from deqcheck.records.measured import EPS, Measured, measured
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
@@ -28,15 +29,15 @@ CERTIFIED = 1e-6
 NEAR_KINK = 1e-12
 
 
-class ReluState(ABC):
+class ReluState(State):
     """A ReLU equilibrium model at given parameters; lazy, each matrix once."""
 
     # What the model can measure beyond the names that every model has.
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {}
 
-    def __init__(self, model: Any, theta: Params):
-        self.model, self.theta = model, theta
-        self.y: np.ndarray = model.y
+    def __init__(self, y: np.ndarray, theta: Params, memory: Memory | None):
+        self.y, self.theta = y, theta
+        self._memory = memory or Memory()
         # Where the iterations start.
         self._hint: Hint | None = None
 
@@ -74,7 +75,7 @@ class ReluState(ABC):
         """From the last equilibria where sweeps dominate the cost."""
         if len(W) < WIDE or not isinstance(certificate, Contraction):
             return picard(W, C, certificate)
-        self._hint = self.model.memory.hint(W, C, self.a)
+        self._hint = self._memory.equilibria.hint(W, C, self.a)
         found = picard(W, C, certificate, self._hint.state)
         if found.pre_activations is not None:
             self._hint.keep_state(found.Z, found.H)
@@ -86,7 +87,8 @@ class ReluState(ABC):
 
     @cached_property
     def r(self) -> np.ndarray:
-        return self.Z.T @ self.a - self.y
+        found: np.ndarray = self.Z.T @ self.a - self.y
+        return found
 
     @cached_property
     def r_radius(self) -> float:
@@ -123,7 +125,8 @@ class ReluState(ABC):
     @cached_property
     def E(self) -> np.ndarray:
         """V with column i scaled by r_i: d loss / d pre-activation."""
-        return self.V * self.r
+        found: np.ndarray = self.V * self.r
+        return found
 
     @cached_property
     def E_radius(self) -> float:
@@ -212,28 +215,15 @@ def _parameter_norm(name: str, state: ReluState) -> Measured:
     return errors.norm2(state.theta[name])
 
 
-class ReluModel(ABC):
+R = TypeVar("R", bound=ReluState)
+
+
+class ReluModel(BuiltModel[R], Generic[R]):
     """A ReLU equilibrium model with its data; the theorems compare the loss with 0."""
 
-    kind: str
     loss_kind = "half-square"
     y: np.ndarray
-    infimum = Measured(0.0)
 
-    @cached_property
-    def memory(self) -> Memory:
-        """The last equilibria: starts for the next one."""
-        return Memory()
-
-    def forget(self) -> None:
-        """So that what follows does not depend, in its last digits, on what was asked before."""
-        self.__dict__.pop("memory", None)
-
-    @abstractmethod
-    def at(self, theta: Params) -> ReluState: ...
-
-    @abstractmethod
-    def explicit_gradient(self, theta: Params) -> Params: ...
-
-    def objective(self, theta: Params) -> Objective:
-        return self.at(theta).objective
+    @property
+    def infimum(self) -> Measured:
+        return Measured(0.0)

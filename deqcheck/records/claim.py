@@ -224,14 +224,16 @@ class Curve:
         """Where the bound still stands above the error bars of the two sides."""
         error = np.asarray(self.left.error + self.right.error)
         size = 1 - self.right.value if self.contracts else self.right.value
-        return error < CURVE_RESOLUTION * np.abs(size)
+        found: np.ndarray = error < CURVE_RESOLUTION * np.abs(size)
+        return found
 
     def _slack(self) -> np.ndarray:
         above, below = self.left.value, self.right.value
         if self.relation in ("<=", "<", "=="):
             above, below = below, above
         with np.errstate(all="ignore"):
-            return np.divide(above, below)
+            found: np.ndarray = np.divide(above, below)
+            return found
 
     def _facts(self, horizon: int | None, violated: np.ndarray) -> CurveFacts:
         slack = self._slack()

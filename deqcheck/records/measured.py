@@ -179,7 +179,8 @@ def _overflown(value: Any, a: Measured, b: Measured, error: Any) -> Any:
 
 
 def _exact_zero(x: Measured) -> np.ndarray:
-    return (np.asarray(x.value) == 0) & (np.asarray(x.error) == 0)
+    found: np.ndarray = (np.asarray(x.value) == 0) & (np.asarray(x.error) == 0)
+    return found
 
 
 def _rounded(value: Any, error: Any, ulps: Any = 1.0) -> Measured:

@@ -129,7 +129,8 @@ class Report:
         """The loss against its bounds (needs matplotlib); with `ax`, drawn into those axes."""
         from deqcheck.report.parts.picture import plot
 
-        return plot(self, ax)
+        figure: Figure = plot(self, ax)
+        return figure
 
     def html(self) -> str:
         """A self-contained page."""

@@ -24,7 +24,8 @@ class Series:
         t, f = self.t, self.value.value
         h = np.diff(t)
         if len(h) < 2:
-            return np.abs(np.diff(f))
+            chord: np.ndarray = np.abs(np.diff(f))
+            return chord
         with np.errstate(all="ignore"):
             slopes = np.diff(f) / h
             bend = 2 * np.diff(slopes) / (h[1:] + h[:-1])
@@ -34,7 +35,8 @@ class Series:
         # A corner (a singular value that passes through zero) reaches down as steeply as its sides.
         steep = np.maximum(np.maximum(np.abs(before), np.abs(after)), np.abs(slopes))
         corner = np.where((before < 0) & (after > 0), h / 2 * steep, 0.0)
-        return np.maximum(DIP_SAFETY * h**2 * worst / 8, corner)
+        found: np.ndarray = np.maximum(DIP_SAFETY * h**2 * worst / 8, corner)
+        return found
 
     def infimum_until(self, t: np.ndarray) -> Measured:
         """inf over [0, t]. Samples are an upper estimate; the radius reaches down to the dips."""

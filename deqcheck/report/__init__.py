@@ -24,5 +24,6 @@ def formats() -> list[str]:
 def renderer(name: str) -> Renderer:
     own = kinds(Format).added().get(name)
     if own is not None:
-        return own().render
+        found: Renderer = own().render
+        return found
     return cast("Renderer", importlib.import_module(f"{__name__}.{name}").render)

@@ -12,7 +12,7 @@ from deqcheck.fields import one_of, show, specs
 from deqcheck.fields.record import spelt
 from deqcheck.kinds import Kind
 from deqcheck.records.words import DESCENT, EDITIONS, FLOW, STATIC
-from deqcheck.theorems.base import Cite, Statement
+from deqcheck.theorems.base import AnyStatement, Cite, Statement
 from deqcheck.theorems.frequency import Frequency
 
 ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -34,7 +34,7 @@ def _family(cls: type) -> str:
     return str(getattr(cls, "family", "statement"))
 
 
-def _statement(s: type[Statement]) -> Iterator[str]:
+def _statement(s: type[AnyStatement]) -> Iterator[str]:
     if not ID.fullmatch(s.id):
         yield f"id is {show(s.id)}; expected PAPER/NUMBER, such as 'doe2031/thm2'"
     for name, wanted in (("title", str), ("cite", Cite)):
@@ -57,7 +57,7 @@ def _statement(s: type[Statement]) -> Iterator[str]:
 
 
 def _words(
-    s: type[Statement], name: str, known: tuple[str, ...] | None, empty: bool = False
+    s: type[AnyStatement], name: str, known: tuple[str, ...] | None, empty: bool = False
 ) -> Iterator[str]:
     value = getattr(s, name, None)
     if not isinstance(value, tuple) or not (value or empty):

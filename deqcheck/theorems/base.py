@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeAlias
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.formula import Formula, FormulaError
 from deqcheck.records.measured import Measured
@@ -25,6 +25,7 @@ __all__ = [
     "FLOW",
     "PRINTED",
     "STATIC",
+    "AnyStatement",
     "Check",
     "Cite",
     "Search",
@@ -131,7 +132,7 @@ class Search:
     smaller_is_easier: bool
 
 
-class Statement:
+class Statement(Generic[M, S]):
     """A theorem, lemma, proposition or corollary, judged in one edition."""
 
     id: ClassVar[str]
@@ -192,7 +193,7 @@ class Statement:
     def printed(self) -> bool:
         return self.edition == PRINTED
 
-    def setting(self, p: Problem) -> Iterable[Claim]:
+    def setting(self, p: Problem[M, S]) -> Iterable[Claim]:
         """The dynamics that the statement speaks of; a flow is descent with step 0."""
         if p.train is not None and STATIC not in self.dynamics:
             if DESCENT not in self.dynamics:
@@ -200,7 +201,7 @@ class Statement:
             elif FLOW not in self.dynamics:
                 yield GRADIENT_DESCENT(step=p.step)
 
-    def chosen(self, p: Problem) -> Mapping[str, float]:
+    def chosen(self, p: Problem[M, S]) -> Mapping[str, float]:
         """The values of the free constants that the claims use."""
         return self.fixed
 
@@ -214,43 +215,43 @@ class Statement:
             if value <= 0:
                 yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
 
-    def notes(self, p: Problem) -> Iterable[str]:
+    def notes(self, p: Problem[M, S]) -> Iterable[str]:
         """What else there is to say about the statement on this problem."""
         return ()
 
-    def obstacle(self, p: Problem) -> str:
+    def obstacle(self, p: Problem[M, S]) -> str:
         """Why no scale may make the hypotheses hold; empty where nothing is known."""
         return ""
 
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+    def hypotheses(self, p: Problem[M, S]) -> Iterable[Claim]:
         """What must hold before training. Where the equilibrium of the start is not certified, the
         claims that come before the first use of it are judged."""
         return ()
 
-    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+    def step_hypotheses(self, p: Problem[M, S]) -> Iterable[Claim]:
         """What must hold of the step size of gradient descent."""
         return ()
 
-    def admissible_step(self, p: Problem) -> Measured | None:
+    def admissible_step(self, p: Problem[M, S]) -> Measured | None:
         """The supremum of the step sizes that the statement allows, if it restricts them."""
         return None
 
-    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+    def path_hypotheses(self, p: Problem[M, S], run: Trajectory) -> Iterable[Claim | Curve]:
         """What must hold along the run."""
         return ()
 
-    def quantities(self, p: Problem) -> Mapping[str, Measured]:
+    def quantities(self, p: Problem[M, S]) -> Mapping[str, Measured]:
         """What the statement promises before training: rates, admissible steps, times."""
         return {}
 
-    def guaranteed_rate(self, p: Problem) -> Measured | None:
+    def guaranteed_rate(self, p: Problem[M, S]) -> Measured | None:
         """r with gap(t) <= gap(0) exp(-r t), where it is promised before training."""
         return self.quantities(p).get("rate")
 
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+    def conclusions(self, p: Problem[M, S], run: Trajectory) -> Iterable[Claim | Curve]:
         return ()
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim | Curve]:
+    def claims(self, p: Problem[M, S], state: S) -> Iterable[Claim | Curve]:
         """Pointwise conclusions of a static statement at one state of the model."""
         return ()
 
@@ -263,3 +264,6 @@ class Statement:
     def checks(cls) -> list[Check]:
         """The formulas in the order of the class body."""
         return [v for c in reversed(cls.__mro__) for v in vars(c).values() if isinstance(v, Check)]
+
+
+AnyStatement: TypeAlias = Statement[Any, Any]

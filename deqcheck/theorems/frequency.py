@@ -6,11 +6,11 @@ Seeds are evidence, not proof: the outcome is `consistent` or `inconsistent`, ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import scipy
 
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim, compare
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
@@ -43,7 +43,7 @@ def happened(left: Measured, relation: str, right: Measured) -> bool | None:
     return bool(holds) if holds or violated else None
 
 
-class Frequency(Statement):
+class Frequency(Statement[M, S]):
     """`event with probability at least p`, for parameters drawn anew from each seed."""
 
     constants: ClassVar[dict[str, str]] = SEEDS
@@ -68,16 +68,16 @@ class Frequency(Statement):
         if not (1 <= wanted <= MOST_SEEDS and float(wanted).is_integer()):
             yield f"{self.id} has seeds = {wanted:g}; expected an integer from 1 to {MOST_SEEDS}"
 
-    def trial(self, p: Problem, seed: int) -> bool | None:
+    def trial(self, p: Problem[M, S], seed: int) -> bool | None:
         """Whether the event happens for this seed: a function of the problem and the seed alone.
         None where rounding leaves it open."""
         raise NotImplementedError
 
-    def probability(self, p: Problem) -> Measured:
+    def probability(self, p: Problem[M, S]) -> Measured:
         """What the statement claims at least."""
         raise NotImplementedError
 
-    def tallied(self, p: Problem, results: Sequence[bool | None]) -> Claim:
+    def tallied(self, p: Problem[M, S], results: Sequence[bool | None]) -> Claim:
         """The claim against the seeds. Where not even a run of failures could exclude it, nothing
         is decided."""
         total, yes, open_ = len(results), results.count(True), results.count(None)
@@ -96,3 +96,6 @@ class Frequency(Statement):
     @staticmethod
     def word(outcome: Outcome) -> Outcome:
         return WORDS.get(outcome, outcome)
+
+
+AnyFrequency: TypeAlias = Frequency[Any, Any]

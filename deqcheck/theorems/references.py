@@ -6,16 +6,16 @@ import inspect
 import re
 from pathlib import Path
 
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 
 REFERENCE, THEORY = "reference.bib", "theory.md"
 
 
-def folder(statement: type[Statement]) -> Path:
+def folder(statement: type[AnyStatement]) -> Path:
     return Path(inspect.getfile(statement)).parent
 
 
-def bibtex(statement: type[Statement]) -> str | None:
+def bibtex(statement: type[AnyStatement]) -> str | None:
     """The entry of the work that a statement is from: of several, the one of its paper."""
     text = _text(folder(statement) / REFERENCE)
     entries = re.findall(r"^@\w+\{(\S+?),(.*?^\})$", text, re.MULTILINE | re.DOTALL)
@@ -24,7 +24,7 @@ def bibtex(statement: type[Statement]) -> str | None:
     return by_key.get(statement.paper()) or (whole[0] if len(whole) == 1 else None)
 
 
-def theory(statement: type[Statement]) -> str:
+def theory(statement: type[AnyStatement]) -> str:
     """The introduction to the statements of its paper; empty where there is none."""
     return _text(folder(statement) / THEORY)
 

@@ -26,11 +26,9 @@ losses: linalg +
 data: +
 targets: +
 inits: +
-activations: +
-regularizers: linalg +
-models: linalg losses activations regularizers +
+models: linalg losses +
 dynamics: models linalg +
-theorems: linalg models dynamics regularizers gradcheck +
+theorems: linalg losses models dynamics gradcheck +
 gradcheck: models records
 search: theorems models records
 atomic:
@@ -114,5 +112,5 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
 def test_the_walls_are_checked() -> None:
     """The test above must be able to say no."""
     assert "theorems" not in MAY_IMPORT["models"] and "report" not in MAY_IMPORT["theorems"]
-    assert imported(ROOT / "judging" / "verdicts.py") & {"deqcheck.theorems.base.Statement"}
+    assert imported(ROOT / "judging" / "verdicts.py") & {"deqcheck.theorems.base.AnyStatement"}
     assert {room(p) for p in MODULES} <= set(MAY_IMPORT) | {"__init__"}

@@ -195,7 +195,12 @@ class Wide:
     def build(self, arrays, loss):
         if arrays["X"].shape == (1, 1):
             raise ValueError("one number is not enough")
-        return arrays
+        return Unchecked()
+
+
+class Unchecked:
+    def check(self, theta):
+        return ()
 
 
 @pytest.mark.parametrize(

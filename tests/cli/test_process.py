@@ -76,7 +76,7 @@ def test_a_case_imports_only_what_it_names():
     }
     assert papers == {"kawaguchi2021"}
     for room, kind in {"models": "delm", "losses": "square", "dynamics": "flow"}.items():
-        known = {cls.__module__.split(".")[-1] for cls in kinds(ROOMS[room]).values()}
+        known = {cls.__module__.split(".")[2] for cls in kinds(ROOMS[room]).values()}
         assert below(found, f"deqcheck.{room}") & known == {kind}
 
 

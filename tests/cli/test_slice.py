@@ -10,7 +10,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from deqcheck.models.monotone_deq_slice import REPEATS, cut, filter_normalised, unrolled_losses
+from deqcheck.models.monotone_deq.slice import REPEATS, cut, filter_normalised, unrolled_losses
 
 CASE = """
 deqcheck: 1
@@ -136,7 +136,7 @@ def test_the_centre_is_the_end_point_and_many_repeats_the_equilibrium(monotone, 
     # W = 0: one sweep is the equilibrium.
     for name in found.losses:
         assert found.losses[name][1, 1] == pytest.approx(p.start.loss.value, rel=1e-12)
-    module = importlib.import_module("deqcheck.models.monotone_deq_slice")
+    module = importlib.import_module("deqcheck.models.monotone_deq.slice")
     monkeypatch.setattr(module, "REPEATS", (1, 400))
     slow = monotone(5, 3, 2, 1.0, A=0.5 * np.eye(5), B=np.zeros((5, 5)))
     losses = dict(unrolled_losses(slow.model, slow.theta0))

@@ -9,12 +9,13 @@ import pytest
 
 from deqcheck.linalg import errors, fixed_point, wide
 from deqcheck.linalg.certificates import Contraction
+from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.fixed_point import Columns, Map
-from deqcheck.linalg.memory import Memory
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.losses.half_square import HalfSquare
-from deqcheck.models.implicit_relu import ImplicitRelu
-from deqcheck.models.relu_deq import ReluDeq
+from deqcheck.models.implicit_relu.model import ImplicitRelu
+from deqcheck.models.memory import Memory
+from deqcheck.models.relu_deq.model import ReluDeq
 
 M, N, D = 80, 12, 5
 
@@ -151,14 +152,11 @@ def test_what_a_model_remembers_does_not_change_its_answers(model, theta) -> Non
     """Along a path, after a jump, and back: always within the bars of a model without memory."""
     r = np.random.default_rng(5)
     direction = {name: r.normal(size=x.shape) * 0.01 / M**0.5 for name, x in theta.items()}
+    memory = Memory()
     for t in [0.0, 0.01, 0.02, 0.02, 0.03, 0.9, 0.91, -1.0, 0.0]:
         here = {name: theta[name] + t * direction[name] for name in theta}
-        state = model.at(here)
-        model.memory, memory = Memory(), model.memory
-        fresh = model.at(here)
-        pairs = [(fresh.gradient, fresh.gradient_radii(), fresh.loss)]
-        model.memory = memory
-        pairs.append((state.gradient, state.gradient_radii(), state.loss))
+        states = model.at(here), model.at(here, memory)
+        pairs = [(state.gradient, state.gradient_radii(), state.loss) for state in states]
         (g, radii, loss), (g2, radii2, loss2) = pairs
         for name in theta:
             assert np.linalg.norm(g[name] - g2[name]) <= radii[name] + radii2[name]
@@ -172,15 +170,14 @@ def test_asking_again_changes_no_digit(model, theta) -> None:  # type: ignore[no
     """What is recorded on the way must not change the way."""
 
     def walk(twice: bool) -> dict[str, np.ndarray]:
-        model.forget()
-        here = dict(theta)
+        memory, here = Memory(), dict(theta)
         for _ in range(4):
-            g = model.objective(here).gradient
+            g = model.at(here, memory).objective.gradient
             other = {name: x * (1 + 1e-15) for name, x in here.items()}
-            model.objective(other)
+            model.at(other, memory).objective  # noqa: B018
             if twice:
                 for again in (here, other):
-                    assert np.isfinite(model.at(again).gradient_norms["W"].high)
+                    assert np.isfinite(model.at(again, memory).gradient_norms["W"].high)
             here = {name: x - 1e-4 * g[name] for name, x in here.items()}
         return here
 
@@ -193,12 +190,12 @@ def test_a_change_of_one_entry_is_not_taken_for_none(model, theta) -> None:  # t
     """The start is then another one, and asking for the first again changes no digit of it."""
     for name in theta:
         for entry in [0, theta[name].size // 2 + 1, theta[name].size - 1]:
-            model.forget()
-            before = model.objective(theta)
+            memory = Memory()
+            before = model.at(theta, memory).objective
             moved = {**theta, name: theta[name].copy()}
             moved[name].flat[entry] += 1e-3
-            model.objective(moved)
-            again = model.objective(theta)
+            model.at(moved, memory).objective  # noqa: B018
+            again = model.at(theta, memory).objective
             assert again.gap == before.gap
             for part, value in before.gradient.items():
                 assert np.array_equal(again.gradient[part], value)
@@ -218,7 +215,7 @@ def test_few_columns_are_solved_on_their_pieces() -> None:
 
 def test_remembered_starts_save_sweeps() -> None:
     W, C = drawn(0, 0.9)
-    memory, sweeps = Memory(), []
+    memory, sweeps = Equilibria(), []
     for k in range(5):
         here = C * (1 + 1e-6 * k)
         hint = memory.hint(W, here, np.ones(M))
@@ -231,7 +228,7 @@ def test_remembered_starts_save_sweeps() -> None:
 @pytest.mark.parametrize("limit", [1.0, 7.0])
 def test_norm_bounds_hold_along_a_path(limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
     W, exact, computed = limit * drawn(0, 0.9)[0], errors.norm2, []
-    memory, r = Memory(), np.random.default_rng(1)
+    memory, r = Equilibria(), np.random.default_rng(1)
     monkeypatch.setattr(errors, "norm2", lambda W: computed.append(W) or exact(W))
     for _ in range(30):
         W = W + 1e-4 * limit * r.normal(size=W.shape) / M**0.5

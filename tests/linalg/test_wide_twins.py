@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from deqcheck.linalg.certificates import Contraction
+from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.exact_zeros import Support
-from deqcheck.linalg.memory import Memory
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 
 Long = np.longdouble
@@ -89,7 +89,7 @@ def test_bars_contain_the_truth_along_a_path(kind: str, q: float) -> None:
     r = np.random.default_rng(KINDS.index(kind))
     W, scale = weight(kind, r, q), float(10.0 ** r.choice([-100, -8, 0, 8, 100]))
     C, a = samples(r, scale), r.normal(size=M) * 10.0 ** r.choice([-100, 0, 100])
-    drift, memory = r.normal(size=W.shape) * 1e-5 / M, Memory()
+    drift, memory = r.normal(size=W.shape) * 1e-5 / M, Equilibria()
     for k, factor in enumerate([1.0, 1.001, 1.002, -1.0]):
         W_k, C_k = W + k * (1 - q) * drift, C * factor
         hint = memory.hint(W_k, C_k, a)

@@ -10,10 +10,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
-from deqcheck.activations.base import Activation
-from deqcheck.activations.mix import Mix
+from deqcheck.models.opteq.activations import Activation, Mix
+from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.registry import kinds
-from deqcheck.regularizers.base import Quadratic
 from tests.families import ROOMS
 
 ACTIVATIONS = [

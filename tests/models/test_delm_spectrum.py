@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from deqcheck.models import delm_oracle, delm_spectrum
-from deqcheck.models.delm_state import DelmState
+from deqcheck.models.delm import oracle, spectrum
+from deqcheck.models.delm.state import DelmState
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Problem
 
 Builder = Callable[..., Problem]
 
 
-def path(p: Problem, step: float, steps: int) -> Iterator[DelmState]:
+def path(p: Problem, step: float, steps: int, memory: Memory) -> Iterator[DelmState]:
     theta = p.theta0
     for _ in range(steps):
-        yield p.model.at(theta)
+        yield p.model.at(theta, memory)
         gradient = p.model.objective(theta).gradient
         theta = {name: a - step * gradient[name] for name, a in theta.items()}
 
@@ -27,28 +28,29 @@ def path(p: Problem, step: float, steps: int) -> Iterator[DelmState]:
 def test_contains_the_dense_value_along_a_path(delm: Builder, step: float, scale: float) -> None:
     reused = 0
     p = delm(20, 40, 6, 0.7, scale=scale)
-    for state in path(p, step, 25):
-        before = p.model.frame
-        found = delm_spectrum.enclosed(state)
-        reused += before is not None and p.model.frame is not None and before.V is p.model.frame.V
-        dense = np.linalg.eigvalsh(delm_oracle.dense_D(state))
+    memory = Memory()
+    for state in path(p, step, 25, memory):
+        before = memory.frame
+        found = spectrum.enclosed(state)
+        reused += before is not None and memory.frame is not None and before.V is memory.frame.V
+        dense = np.linalg.eigvalsh(oracle.dense_D(state))
         # eigvalsh is accurate relative to the largest eigenvalue.
         oracle_error = 50 * len(dense) * np.finfo(float).eps * dense[-1]
         assert found is not None
         assert abs(found.value - dense[0]) <= found.error + oracle_error
         assert found.error <= 1e-8 * found.value
-        assert delm_spectrum.block_factorised(state).high >= found.low
+        assert spectrum.block_factorised(state).high >= found.low
     # Small steps stay in the frame of the first one.
     assert step > 1e-5 or reused == 24
 
 
 def test_a_frame_from_elsewhere_changes_nothing(delm: Builder) -> None:
-    """One model, visited at unrelated parameters: an earlier frame may not mislead."""
-    p = delm(15, 30, 8, 0.8)
+    """One run, at unrelated parameters: an earlier frame may not mislead."""
+    p, memory = delm(15, 30, 8, 0.8), Memory()
     for seed in range(12):
         scale = (0.05, 0.3, 1.0, 3.0)[seed % 4]
-        state = p.model.at(delm(15, 30, 8, scale=scale, seed=seed).theta0)
-        dense, found = delm_spectrum.block_factorised(state), state.lambda_min_D
+        state = p.model.at(delm(15, 30, 8, scale=scale, seed=seed).theta0, memory)
+        dense, found = spectrum.block_factorised(state), state.lambda_min_D
         assert found.low <= dense.high
         assert dense.low <= found.high
         assert found.error <= 1e-7 * found.value
@@ -58,7 +60,7 @@ def test_a_frame_from_elsewhere_changes_nothing(delm: Builder) -> None:
 def test_cholesky_below_the_ritz_value(delm: Builder, scale: float) -> None:
     for seed in range(3):
         state = delm(20, 30, 8, 0.8, scale=scale, seed=seed).start
-        dense, found = delm_spectrum.block_factorised(state), delm_spectrum.iterated(state)
+        dense, found = spectrum.block_factorised(state), spectrum.iterated(state)
         assert found.how == "Lanczos above Cholesky"
         assert found.low <= dense.low
         assert dense.high <= found.high
@@ -67,11 +69,11 @@ def test_cholesky_below_the_ritz_value(delm: Builder, scale: float) -> None:
 
 def test_cholesky_says_no_above_the_smallest_eigenvalue(delm: Builder) -> None:
     state = delm(12, 30, 5, 0.8).start
-    grams, _ = delm_spectrum._grams(state)
+    grams, _ = spectrum._grams(state)
     M, K = np.eye(5) + 0.8**2 * grams, state.U.T @ state.U
-    smallest = delm_spectrum.block_factorised(state).value
-    assert delm_spectrum._positive(M, smallest * (1 - 1e-10) * K, 0.0)
-    assert not delm_spectrum._positive(M, smallest * (1 + 1e-10) * K, 0.0)
+    smallest = spectrum.block_factorised(state).value
+    assert spectrum._positive(M, smallest * (1 - 1e-10) * K, 0.0)
+    assert not spectrum._positive(M, smallest * (1 + 1e-10) * K, 0.0)
 
 
 def test_a_ritz_value_of_another_eigenvalue_is_not_believed(
@@ -88,7 +90,7 @@ def test_a_ritz_value_of_another_eigenvalue_is_not_believed(
 
     monkeypatch.setattr(sparse, "eigsh", second)
     state = delm(20, 30, 8, 0.8, scale=1.0).start
-    dense, found = delm_spectrum.block_factorised(state), delm_spectrum.iterated(state)
+    dense, found = spectrum.block_factorised(state), spectrum.iterated(state)
     assert found.value > dense.high
     assert found.how == "Lanczos above a certified floor"
     assert found.low <= dense.low
@@ -97,8 +99,8 @@ def test_a_ritz_value_of_another_eigenvalue_is_not_believed(
 def test_gram_matrices_of_the_blocks(delm: Builder) -> None:
     for scale in (0.1, 1.0, 5.0):
         state = delm(9, 20, 4, 0.8, scale=scale).start
-        N = delm_spectrum.block_factors(state)
-        grams, radius = delm_spectrum._grams(state)
+        N = spectrum.block_factors(state)
+        grams, radius = spectrum._grams(state)
         off = np.linalg.norm(grams - N @ N.transpose(0, 2, 1), 2, axis=(1, 2)).max()
         assert off <= radius
         assert radius <= 1e-9 * max(1.0, float(np.linalg.norm(state.Z)) ** 2)
@@ -109,4 +111,4 @@ def test_gram_matrices_of_the_blocks(delm: Builder) -> None:
 def test_overflow_is_told_by_the_radius(delm: Builder, m: int, my: int, size: float) -> None:
     with np.errstate(all="ignore"):
         state = delm(m, 30, my, B=np.full((my, m), size)).start
-        assert delm_spectrum.lambda_min(state).error == np.inf
+        assert spectrum.lambda_min(state).error == np.inf

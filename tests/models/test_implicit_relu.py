@@ -17,7 +17,7 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
 from deqcheck.judging import Question
-from deqcheck.models import implicit_relu_oracle, implicit_relu_spectrum
+from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.models.problem import NotCertified, Problem
 from deqcheck.records.verdict import Outcome, Status
 
@@ -98,7 +98,7 @@ def test_structured_forms_agree_with_the_dense_ones(
 ) -> None:
     for seed in range(4):
         s = implicit(N, d, m, seed=seed).start
-        dense = implicit_relu_oracle.dense(s)
+        dense = oracle.dense(s)
         H, radius = s.H_with_radius
         assert np.linalg.norm(dense.H - H) <= 100 * radius
         M = s.gamma * np.einsum("ij,ik->ijk", s.Z.T, s.P).reshape(N, -1)
@@ -117,7 +117,7 @@ def test_an_unaffordable_spectrum_is_bracketed(
 ) -> None:
     s = implicit(8, 4, 6).start
     exact = s.measure("sigma_min_Q").value
-    monkeypatch.setattr(implicit_relu_spectrum, "BUDGET", 0.0)
+    monkeypatch.setattr(spectrum, "BUDGET", 0.0)
     bracket = s.measure("sigma_min_Q")
     assert bracket.low <= exact <= bracket.high and bracket.error > 0.01
 

@@ -12,8 +12,8 @@ import pytest
 from deqcheck.gradcheck import gradcheck
 from deqcheck.linalg import relu_equilibrium
 from deqcheck.linalg.kron import commutation, sparse_commutation, vec
-from deqcheck.models import monotone_deq_oracle as oracle
-from deqcheck.models.monotone_deq import FORWARD_BACKWARD, MonotoneDeqModel
+from deqcheck.models.monotone_deq import oracle
+from deqcheck.models.monotone_deq.model import FORWARD_BACKWARD, MonotoneDeqModel
 from deqcheck.models.problem import NoEquilibrium, Problem, gradient_norm
 
 Builder = Callable[..., Problem]

@@ -10,9 +10,9 @@ import pytest
 
 from deqcheck.fields import Refusal
 from deqcheck.gradcheck import gradcheck
-from deqcheck.models import opteq_oracle
-from deqcheck.models.opteq_equilibrium import Existence, FixedPoint
-from deqcheck.models.opteq_network import Network
+from deqcheck.models.opteq import oracle
+from deqcheck.models.opteq.equilibrium import Existence, FixedPoint
+from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import NoEquilibrium, Params, Problem, pack
 from tests.opteq_instances import arrays, parameters, problem
 
@@ -53,7 +53,7 @@ def test_gradients_of_the_other_activations(activation: str) -> None:
 def test_the_jacobian_is_that_of_lemma_11(fields: dict[str, Any]) -> None:
     """J = (I kron W_o) dZ/dtheta plus the read-out, with dZ/dtheta from Kronecker products."""
     start = small(activation=MIX, **fields).start
-    dense = opteq_oracle.state_jacobian(start)
+    dense = oracle.state_jacobian(start)
     # The oracle stacks columns, the sweeps rows: compare parameter by parameter.
     blocks = []
     for name, D in dense.items():

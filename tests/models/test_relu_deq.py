@@ -15,10 +15,11 @@ from deqcheck.gradcheck import gradcheck
 from deqcheck.linalg import relu_equilibrium
 from deqcheck.linalg.well_posed import equilibria
 from deqcheck.losses.half_square import HalfSquare
-from deqcheck.models import relu_deq_oracle
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Problem
-from deqcheck.models.relu_deq import ReluDeq, ReluDeqModel
-from deqcheck.records.measured import Measured
+from deqcheck.models.relu_deq import oracle
+from deqcheck.models.relu_deq.model import ReluDeq, ReluDeqModel
+from deqcheck.theorems.ling2022.condition import condition as condition_of
+from deqcheck.theorems.quantities import of_papers
 from tests.theorems.ling2022_problems import F1, relu_deq
 
 SHAPES = [(1, 1, 1), (1, 3, 2), (4, 1, 3), (5, 3, 2), (3, 6, 4), (8, 5, 5)]
@@ -47,9 +48,9 @@ def test_gradcheck_catches_a_wrong_gradient(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_hadamard_form_of_H_is_the_dense_one(m: int, n: int, d: int) -> None:
     for seed in range(3):
         state = relu_deq(m, n, d, 0.8, seed=seed).start
-        dense = relu_deq_oracle.dense_H(state)
+        dense = oracle.dense_H(state)
         assert np.linalg.norm(state.H - dense) <= 100 * state.H_radius
-        for fast, slow in zip(state.H_parts, relu_deq_oracle.H_parts(state), strict=True):
+        for fast, slow in zip(state.H_parts, oracle.H_parts(state), strict=True):
             assert np.linalg.norm(fast - slow) <= 100 * state.H_radius
         r = state.r
         assert r @ dense @ r == pytest.approx(state.measure("gradient").value ** 2, rel=1e-11)
@@ -59,14 +60,14 @@ def test_printed_gradient_of_the_counterexample() -> None:
     arrays = {"X": [[2, 1], [1, 2]], "y": [2, 4], "W": [[0, 0], [0, 0]], "a": [1, 0]}
     state = relu_deq(2, 2, 2, U=np.eye(2), **arrays).start
     assert state.gradient["U"].tolist() == [[-3, -6], [0, 0]]
-    printed = relu_deq_oracle.gradient(state, printed=True)["U"]
+    printed = oracle.gradient(state, printed=True)["U"]
     assert printed.tolist() == [[0, 0], [-6, -3]]
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 3), (4, 1)])
 def test_the_printed_order_is_right_for_one_unit_or_one_sample(m: int, n: int) -> None:
     state = relu_deq(m, n, 2).start
-    printed = relu_deq_oracle.gradient(state, printed=True)
+    printed = oracle.gradient(state, printed=True)
     for name, g in state.gradient.items():
         assert printed[name] == pytest.approx(g, abs=1e-13)
 
@@ -138,7 +139,7 @@ def test_every_quantity_lies_within_its_bar_in_50_digits(m: int, n: int, d: int,
 def test_the_condition_in_50_digits() -> None:
     p = relu_deq(4, 2, 3, 0.5, seed=1)
     delta = 0.1
-    found = p.start.condition.at(delta)
+    found = condition_of(p.start).at(delta)
     with mp.workdps(50):
         truth = reference(p)
         w, u, a = (truth[f"norm2.{n}"] + mp.mpf(delta) for n in "WUa")
@@ -149,7 +150,7 @@ def test_the_condition_in_50_digits() -> None:
 
 
 def test_f1_has_the_published_numbers() -> None:
-    condition = relu_deq(2, 2, 2, **F1).start.condition
+    condition = condition_of(relu_deq(2, 2, 2, **F1).start)
     assert condition.lambda_0.value == pytest.approx(2170.27, abs=0.005)
     assert np.exp(condition.log_ratios(3 / 16)) == pytest.approx([1.0235, 2.342, 1.0233], abs=5e-4)
     assert condition.window() == pytest.approx((0.18170835, 0.18892263), abs=1e-8)
@@ -161,7 +162,7 @@ def test_the_window_is_the_feasible_set(with_9: bool) -> None:
     """Against a fine grid: inside the window every ratio is at least 1, outside one is below."""
     found = 0
     for seed in range(30):
-        condition = relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3)).start.condition
+        condition = condition_of(relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3)).start)
         grid = np.geomspace(1e-9, 1 - condition.q.value, 4001)[:-1]
         feasible = np.array([condition.worst(float(x), with_9) >= 0 for x in grid])
         window = condition.window(with_9)
@@ -186,7 +187,7 @@ TINY = {
 def test_radii_far_below_the_room_are_found(labels: float) -> None:
     """sigma_min(Z) is 2e-18, so that (9) needs delta < 1e-18, and (7) allows it for tiny labels."""
     p = relu_deq(2, 2, 2, **TINY, y=labels * np.array([1e-70, -5e-71]))
-    condition = p.start.condition
+    condition = condition_of(p.start)
     window = condition.window()
     assert window is not None
     assert condition.worst(1e-19) >= 0 and window[0] < 1e-19 < window[1] < 1e-17
@@ -195,9 +196,9 @@ def test_radii_far_below_the_room_are_found(labels: float) -> None:
 
 def test_labels_too_large_for_any_radius() -> None:
     p = relu_deq(2, 2, 2, **TINY, y=np.array([1e-40, -5e-41]))
-    assert p.start.condition.window() is None
+    assert condition_of(p.start).window() is None
     grid = np.geomspace(1e-60, 0.5, 2000)
-    assert max(p.start.condition.worst(float(x)) for x in grid) < 0
+    assert max(condition_of(p.start).worst(float(x)) for x in grid) < 0
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e-5, 1.0, 1e5])
@@ -208,7 +209,7 @@ def test_the_range_of_the_search_loses_nothing(scale: float) -> None:
         y = scale * drawn.model.y
         for a in (np.zeros(6), drawn.theta0["a"]):
             condition = relu_deq(6, 2, 3, 0.1, seed=seed, scale=(60.0, 1e-3), y=y, a=a)
-            found = condition.start.condition
+            found = condition_of(condition.start)
             for with_9, best in ((True, found.best), (False, found.best_without_9)):
                 grid = np.geomspace(1e-250, 0.99 * (1 - found.q.value), 1000)
                 worst = [found.worst(float(x), with_9) for x in grid]
@@ -218,7 +219,7 @@ def test_the_range_of_the_search_loses_nothing(scale: float) -> None:
 def test_proposition_f_caps_the_ratio_of_9() -> None:
     for seed in range(40):
         p = relu_deq(5, 3, 4, 0.6, seed=seed)
-        condition = p.start.condition
+        condition = condition_of(p.start)
         for delta in np.geomspace(1e-6, 0.39, 7):
             ratio = np.exp(condition.log_ratios(float(delta))[2])
             assert ratio <= condition.cap(float(delta), 3).high
@@ -227,7 +228,7 @@ def test_proposition_f_caps_the_ratio_of_9() -> None:
 def test_a_residual_of_zero_voids_7_and_8() -> None:
     p = relu_deq(8, 2, 2, 0.2, y=np.zeros(2), a=np.zeros(8))
     assert p.start.residual.value == 0
-    assert np.isposinf(p.start.condition.log_ratios(0.1)[:2]).all()
+    assert np.isposinf(condition_of(p.start).log_ratios(0.1)[:2]).all()
 
 
 @pytest.mark.parametrize(
@@ -328,10 +329,9 @@ def test_rotated_inputs_with_rotated_weights_are_the_same_model() -> None:
 
 
 def test_population_quantities_appear_with_sigma_w2() -> None:
-    assert "lambda_star" not in relu_deq(3, 2, 2).start.names
-    state = relu_deq(3, 2, 2, sigma_w2=0.05).start
-    assert isinstance(state.measure("K_fro"), Measured)
-    assert state.measure("lambda_star").value > 0
+    assert "lambda_star" not in of_papers("relu-deq", relu_deq(3, 2, 2).start)
+    found = of_papers("relu-deq", relu_deq(3, 2, 2, sigma_w2=0.05).start)
+    assert found["lambda_star"].value > 0 and found["K_fro"].value > 0
 
 
 def test_bars_do_not_vanish_where_squares_underflow() -> None:

@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from deqcheck.models.relu_deq_kernel import PopulationKernel
+from deqcheck.theorems.ling2022.kernel import PopulationKernel
 
 
 def sphere(d: int, n: int, seed: int = 0) -> np.ndarray:

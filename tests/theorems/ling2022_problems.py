@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq import ReluDeq
+from deqcheck.models.relu_deq.model import ReluDeq
 
 # The instance on which Condition 1 holds for delta in [0.18170835, 0.18892263].
 F1 = {

@@ -23,6 +23,8 @@ from deqcheck.theorems.base import STATIC
 from deqcheck.theorems.frequency import MISSED, Frequency, lower_end, upper_end
 from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.condition1 import Condition1
+from deqcheck.theorems.ling2022.draws import draw
+from deqcheck.theorems.ling2022.kernel import given_kernel
 from deqcheck.theorems.ling2022.lem1 import Lemma1
 from deqcheck.theorems.ling2022.thm2 import Theorem2
 from deqcheck.theorems.ling2022.thm5 import Theorem5
@@ -123,12 +125,9 @@ def test_too_small_an_excess_is_caught(population: Problem) -> None:
 def test_a_broken_eigenvalue_bound_is_caught(population: Problem) -> None:
     class TooHigh(Theorem2):
         def trial(self, p: Problem, seed: int) -> bool | None:
-            from deqcheck.theorems.ling2022.draws import draw
-
-            state = p.model.at(draw(p, seed, self.id))
-            return bool(state.lambda_0.value >= 1.2 * len(p.theta0["W"]) * state.measure(
-                "lambda_star"
-            ).value)  # fmt: skip
+            star = given_kernel(p.model).lambda_star
+            lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
+            return bool(lambda_0.value >= 1.2 * len(p.theta0["W"]) * star.value)
 
     fixed = {"C": 0.01, "seeds": 60}
     assert judge(TooHigh, population, constants=fixed).outcome is Outcome.INCONSISTENT

@@ -10,7 +10,7 @@ import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.models import implicit_relu_oracle
+from deqcheck.models.implicit_relu import oracle
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.theorems.base import Check, Statement
@@ -148,9 +148,9 @@ def test_every_claim_has_its_broken_twin() -> None:
 def test_a_wrong_kronecker_form_is_caught(
     implicit: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = implicit_relu_oracle.gradient
+    right = oracle.gradient
     monkeypatch.setattr(
-        implicit_relu_oracle, "gradient", lambda s: {n: 1.000001 * g for n, g in right(s).items()}
+        oracle, "gradient", lambda s: {n: 1.000001 * g for n, g in right(s).items()}
     )
     p = implicit()
     judged = {c.name: c.judge().decision for c in Gradients().claims(p, p.start)}

@@ -448,7 +448,7 @@ def test_the_closed_end_of_forward_backward(monotone: Builder, judge: Judge) -> 
 
 
 def test_any_monotone_weight_has_the_stated_form() -> None:
-    from deqcheck.models.monotone_deq_state import weight
+    from deqcheck.models.monotone_deq.state import weight
 
     r = np.random.default_rng(0)
     for _ in range(20):

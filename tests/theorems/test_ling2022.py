@@ -15,7 +15,9 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.ling2022 import lem4
+from deqcheck.theorems.ling2022.condition import condition as condition_of
 from deqcheck.theorems.ling2022.condition1 import Condition1
+from deqcheck.theorems.ling2022.kernel import population_kernel
 from deqcheck.theorems.ling2022.lem2 import Lemma2
 from deqcheck.theorems.ling2022.lem3 import Lemma3
 from deqcheck.theorems.ling2022.lem4 import Lemma4
@@ -97,7 +99,7 @@ def test_a_broken_bound_of_the_flow_is_refuted(name: str, old: str, new: str) ->
     verdict = judge(Theorem1Flow, p)
     assert verdict.outcome is Outcome.CONFIRMED
     assert all(h.ratio >= 7 for h in verdict.hypotheses if h.equation in ("(7)", "(8)"))
-    assert np.exp(p.start.condition.log_ratios(verdict.constants["delta"])[2]) < 0.05
+    assert np.exp(condition_of(p.start).log_ratios(verdict.constants["delta"])[2]) < 0.05
     assert judge(broken(Theorem1Flow, name, old, new), p).outcome is Outcome.REFUTED
 
 
@@ -113,7 +115,7 @@ def test_delta_is_chosen_for_the_condition_and_the_step_together() -> None:
     """With small labels the window is wide: the best delta for the condition allows only tiny
     steps, and another one allows this step."""
     p = f1(GradientDescent(step=1.3e-5, steps=5), y=1e-3 * F1["y"])
-    condition = p.start.condition
+    condition = condition_of(p.start)
     assert condition.step_10(condition.best).high < 1.3e-5
     verdict = judge(Theorem1, p)
     assert verdict.outcome is Outcome.CONFIRMED
@@ -129,7 +131,7 @@ def test_delta_is_chosen_for_the_condition_and_the_step_together() -> None:
 def test_just_below_the_admissible_step_some_delta_is_found(statement: type) -> None:
     for seed in range(3):
         p = relu_deq(12, 2, 3, 0.2, seed=seed, scale=(300.0, 1e-3))
-        assert p.start.condition.window() is not None
+        assert condition_of(p.start).window() is not None
         limit = statement().admissible_step(p)
         for factor, outcome in ((0.99, Outcome.CONFIRMED), (1.01, Outcome.NOT_APPLICABLE)):
             train = GradientDescent(step=factor * limit.value, steps=5)
@@ -258,7 +260,7 @@ def test_pl_counterexample_has_the_published_numbers() -> None:
 
 def test_lemma3_counterexample_has_the_published_numbers() -> None:
     p = relu_deq(3, 3, 3, X=np.sqrt(3) * np.eye(3), sigma_w2=0.08)
-    kernel, statement = p.model.kernel, Lemma3("printed")
+    kernel, statement = population_kernel(p.model), Lemma3("printed")
     assert statement._by_kernel(kernel)[1][0, 1] == pytest.approx(0.3572901933983, abs=1e-12)
     assert statement._by_cosine(kernel)[1][0, 1] == pytest.approx(0.3437746770785, abs=1e-12)
     # The printed (13) lags behind but has the right limit; the printed denominator has not.

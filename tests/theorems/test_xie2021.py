@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from deqcheck import judging
-from deqcheck.activations.relu import Relu
-from deqcheck.activations.tanh import Tanh
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.models.opteq_network import Network
+from deqcheck.models.opteq.activations import Relu, Tanh
+from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import gradient_norm, pack, unpack
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured

@@ -16,8 +16,8 @@ from deqcheck.cli.output import Destination, look_of_stdout, save, to_stdout
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import Task, sentences, task
 from deqcheck.judging import UsageError, train
-from deqcheck.models.monotone_deq import MonotoneDeq
-from deqcheck.models.monotone_deq_slice import Slice, cut
+from deqcheck.models.monotone_deq.model import MonotoneDeq
+from deqcheck.models.monotone_deq.slice import Slice, cut
 from deqcheck.records.arithmetic import in_range
 from deqcheck.report.json import dumps, finite
 from deqcheck.report.parts import contour

@@ -19,7 +19,7 @@ from deqcheck.plugins import where
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, paper
 from deqcheck.report.parts.sentences import numbered
-from deqcheck.theorems.base import Statement
+from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.references import bibtex
 
 
@@ -67,12 +67,12 @@ def show(id_: str, citing: bool, form: str) -> None:
         to_stdout(paper(_page(statement), look_of_stdout()))
 
 
-def _source(s: type[Statement]) -> str:
+def _source(s: type[AnyStatement]) -> str:
     """Empty for what comes with deqcheck."""
     return "" if where(s) == "deqcheck" else os.path.relpath(where(s))
 
 
-def _entry(s: type[Statement]) -> dict[str, Any]:
+def _entry(s: type[AnyStatement]) -> dict[str, Any]:
     return {
         "id": s.id,
         "paper": s.cite.paper,
@@ -87,7 +87,7 @@ def _entry(s: type[Statement]) -> dict[str, Any]:
     }
 
 
-def _details(s: type[Statement]) -> dict[str, Any]:
+def _details(s: type[AnyStatement]) -> dict[str, Any]:
     return {
         "statement": s.text(),
         "bibtex": bibtex(s),
@@ -99,7 +99,7 @@ def _details(s: type[Statement]) -> dict[str, Any]:
     }
 
 
-def _page(s: type[Statement]) -> Iterator[RenderableType]:
+def _page(s: type[AnyStatement]) -> Iterator[RenderableType]:
     yield Text(f"{s.id}  {s.title}", "bold")
     yield Text(str(s.cite))
     yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")

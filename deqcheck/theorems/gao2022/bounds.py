@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any, ClassVar
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve, Decision, Judged
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import Check, Cite, Search, Statement
+from deqcheck.theorems.base import Check, Cite, Search
 from deqcheck.theorems.gao2022 import constants
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
+from deqcheck.theorems.gao2022.setting import Problem, Statement
 
 PAPER = "Gao and Gao 2022"
 MODEL = "implicit-relu"

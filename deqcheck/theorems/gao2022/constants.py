@@ -14,7 +14,7 @@ from math import exp, inf, log, log1p
 import numpy as np
 
 from deqcheck.linalg.minimax import Optimum, minimise_largest
-from deqcheck.models.problem import Problem
+from deqcheck.theorems.gao2022.setting import Problem
 
 NAMES = ("C1", "C2", "C3")
 MEANING = {

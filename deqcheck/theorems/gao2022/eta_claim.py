@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.gao2022 import constants
 from deqcheck.theorems.gao2022.bounds import C, cite
 from deqcheck.theorems.gao2022.constants import Chosen, Start
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
 
 
@@ -67,7 +67,7 @@ class StepClaim(DescentConditions):
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {**super().quantities(p), "largest_step": self.largest_step(p)}
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.printed:
             yield self.judged(p, self.one_over_n, eta_sup=self.any_step(p))
             return

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import arccos, errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.spectra import Factored
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import Pointwise
 
 DRAWS = 50
@@ -67,7 +66,7 @@ class LimitGram(Pointwise):
             hits += errors.nth_singular_value(Phi, s.N).value ** 2 >= wanted
         return {"frequency_alpha1": measured(hits / DRAWS)}
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield self.positive(lambda_star=state.lambda_star_G)
         # A single sample makes it an equality.
         if state.N > 1:

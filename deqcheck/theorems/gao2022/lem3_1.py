@@ -9,12 +9,12 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import BoundedA
 
 SWEEPS, PAIRS = 20, 20
@@ -77,7 +77,7 @@ class Lemma31(BoundedA):
         count = Iterates(p.start).count()
         return {} if count is None else {"forward_iterations": measured(float(count))}
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         known = {
             "gamma": state.gamma,
             "M": self.M(p),
@@ -108,7 +108,7 @@ class Lemma31(BoundedA):
         yield from self._forward(state, sweeps, equal, **known)
 
     def _forward(
-        self, state: Any, iterates: Iterates, equal: bool, **known: Any
+        self, state: State, iterates: Iterates, equal: bool, **known: Any
     ) -> Iterable[Claim]:
         count = iterates.count()
         # Where the first sweep is below the tolerance already, there is nothing to count.
@@ -126,7 +126,7 @@ def _multiple_of_identity(A: np.ndarray) -> bool:
 class Iterates:
     """The forward iteration from 0, with the rounding of each sweep carried along."""
 
-    def __init__(self, state: Any):
+    def __init__(self, state: State):
         self.state = state
         self.q = float(state.gamma0.high)
 
@@ -165,7 +165,7 @@ class Iterates:
         return None
 
 
-def _pairs(p: Problem, state: Any) -> Iterable[tuple[Measured, Measured]]:
+def _pairs(p: Problem, state: State) -> Iterable[tuple[Measured, Measured]]:
     stream = rng(p.seed, "gao2022/lem3.1.pairs")
     size = float(np.abs(state.Z).max(initial=0.0)) or 1.0
     scale = state.gamma * state.A

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models import implicit_relu_oracle as oracle
-from deqcheck.models import implicit_relu_spectrum as spectrum
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.implicit_relu import oracle, spectrum
+from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import BoundedA, OffKinks
 
 # Up to this width a double root can be told by exact rational arithmetic.
@@ -66,7 +66,7 @@ class Lemma32(BoundedA):
         eigenvalues = [np.linalg.eigvals(block) for block in spectrum.blocks(p.start)]
         return {"imaginary_part_max": Measured(max(float(e.imag.max()) for e in eigenvalues))}
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if not spectrum.affordable(state):
             return
         if self.printed:
@@ -83,7 +83,7 @@ class Lemma32(BoundedA):
         yield self.norm(norm_Q=largest, **known)
         yield self.inverse(norm_Q_inverse=1 / smallest, gamma=state.gamma, M=self.M(p))
 
-    def _largest_real_part(self, state: Any) -> Measured:
+    def _largest_real_part(self, state: State) -> Measured:
         """Exactly M where M is an eigenvalue in rational arithmetic: |A| <= M allows no larger."""
         blocks = list(spectrum.masked(state))
         if "M" in self.fixed and any(_has_eigenvalue(a, self.fixed["M"]) for a in blocks):
@@ -91,7 +91,7 @@ class Lemma32(BoundedA):
         return maximum(*map(spectrum.largest_real_part, blocks))
 
 
-def _edges(state: Any, block: np.ndarray) -> Iterator[tuple[Measured, ...]]:
+def _edges(state: State, block: np.ndarray) -> Iterator[tuple[Measured, ...]]:
     """Smallest and largest singular value, smallest eigenvalue of the symmetric part, smallest
     modulus of an eigenvalue."""
     radius = spectrum.block_radius(state)
@@ -144,7 +144,7 @@ class Gradients(OffKinks):
     fast_a = Check("the fast dL/dA is (8)", "distance_A <= noise", "(8)")
     fast_b = Check("the fast dL/db is (9)", "distance_b <= noise", "(9)")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if state.kinks.zeros:
             return
         dense = oracle.affordable(state)

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models import implicit_relu_oracle as oracle
-from deqcheck.models.problem import Problem, gradient_norm
+from deqcheck.models.implicit_relu import oracle
+from deqcheck.models.problem import gradient_norm
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.lem3_2 import central_difference
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import Dense, OffKinks
 
 PROJECTIONS = 5
@@ -39,7 +40,7 @@ class Lemma41(OffKinks):
     speed = Check("the loss falls with r^T H r", "gradient^2 == rHr", "Lemma 4.1")
     remark = Check("the remark, twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "Lemma 4.1")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         H, radius = state.H_with_radius
         if not state.kinks.zeros:
             yield from worst(self._projections(p, state, H, radius))
@@ -56,7 +57,9 @@ class Lemma41(OffKinks):
         yield self.speed(gradient=gradient, rHr=Measured(float(r @ H @ r), error))
         yield self.remark(gradient=gradient, lambda_min_H=state.lambda_min_H, loss=state.loss)
 
-    def _projections(self, p: Problem, state: Any, H: np.ndarray, radius: float) -> Iterable[Claim]:
+    def _projections(
+        self, p: Problem, state: State, H: np.ndarray, radius: float
+    ) -> Iterable[Claim]:
         stream = rng(p.seed, "gao2022/lem4.1.projections")
         Hr = H @ state.r
         size = float(np.linalg.norm(Hr))
@@ -120,7 +123,7 @@ class SigmaMin(Dense):
         "sigma_N(Pi), every unit active", "sigma_Pi == Ep_min*sigma_X", "Schur product"
     )
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if not oracle.affordable(state):
             return
         active = state.equilibrium.mask.T
@@ -148,7 +151,7 @@ class SigmaMin(Dense):
         schur_pi = self.schur_pi_equal if both_active else self.schur_pi
         return self.plain_m, self.plain_pi, schur_m, self.schur_p, schur_pi
 
-    def _sigmas(self, state: Any) -> dict[str, Measured]:
+    def _sigmas(self, state: State) -> dict[str, Measured]:
         """M and Pi are exact linear images of P, Z and X, in the order of Khatri-Rao products."""
         P, Z, N, dP = state.P, state.Z.T, state.N, state.V_radius
         M = state.gamma * np.einsum("ij,ik->ijk", Z, P).reshape(N, -1)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import maximum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import Pointwise
 
 PAIRS = 20
@@ -38,7 +39,7 @@ class Lemma43(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.well_posed(gamma=p.model.gamma, norm_A=p.start.norm_A)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         for check, names in (
             (self.w_moves, ("W",)),
             (self.a_moves, ("A",)),

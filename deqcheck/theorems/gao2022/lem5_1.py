@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import Pointwise
 
 PROJECTIONS = 10
@@ -38,7 +37,7 @@ class Lemma51(Pointwise):
         yield self.nonnegative(smallest_A=float(p.start.A.min()))
         yield self.well_posed(gamma=p.model.gamma, norm_A=p.start.norm_A)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield from worst(self._projections(p, state))
         yield self.regular(
             alpha0=state.sigma_min_Z,
@@ -47,7 +46,7 @@ class Lemma51(Pointwise):
             norm_A=state.norm_A,
         )
 
-    def _projections(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def _projections(self, p: Problem, state: State) -> Iterable[Claim]:
         """u^T Z v with positive u, v, so that nothing cancels in either side."""
         stream = rng(p.seed, "gao2022/lem5.1.projections")
         resolvent = np.eye(state.m) - state.gamma * state.A

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, sqrt
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
 
 
@@ -80,6 +80,6 @@ class ScaledStart(DescentConditions):
             "largest_step": self.largest_step(p),
         }
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         for check in (self.well_posed, self.regular, self.first, self.second, self.third):
             yield self.judged(p, check)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, sqrt
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite
+from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import Pointwise
 
 MEAN = "sqrt(2/3.141592653589793)"
@@ -62,6 +61,6 @@ class RandomStart(Pointwise):
             "Z_fro_over_sqrt_m_X_fro": Z / (sqrt(s.m) * s.X_fro),
         }
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         for check in (self.root,) if self.printed else (self.at_least, self.at_most):
             yield check(norm_A=state.norm_A, m=state.m)

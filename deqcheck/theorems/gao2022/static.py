@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.models import implicit_relu_oracle as oracle
-from deqcheck.models.problem import Problem
+from deqcheck.models.implicit_relu import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import MODEL
+from deqcheck.theorems.gao2022.setting import Problem, Statement
 
 
 class Pointwise(Statement):

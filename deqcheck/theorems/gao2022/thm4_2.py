@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, cite
 from deqcheck.theorems.gao2022.constants import Strength
+from deqcheck.theorems.gao2022.setting import Problem
 
 
 class Theorem42(StaysClose):

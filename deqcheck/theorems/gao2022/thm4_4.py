@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import Measured, log, minimum
 from deqcheck.theorems.base import DESCENT, Check
 from deqcheck.theorems.gao2022 import constants
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
+from deqcheck.theorems.gao2022.setting import Problem
 
 STEP = f"2*(1-gamma0)^2*{C}*lambda3^2/(({C}*lambda3^2 + lambda1^2)^2*X_fro^2)"
 
@@ -42,7 +42,8 @@ class DescentConditions(TrainedNetwork):
         c = 1 + (v["gamma"] * v["lambda1"] / (1 - v["gamma0"])) ** 2
         moved = c * v["lambda3"] ** 2
         spread = (moved + v["lambda1"] ** 2) ** 2 * v["X_fro"] ** 2
-        return 2 * (1 - v["gamma0"]) ** 2 * moved / spread
+        found: Measured = 2 * (1 - v["gamma0"]) ** 2 * moved / spread
+        return found
 
     def any_step(self, p: Problem) -> Measured:
         """The supremum of eta2 over all constants that meet (17)-(19): between its value for those

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import Check, Cite, Statement
+from deqcheck.theorems.base import Check, Cite
+from deqcheck.theorems.hieu2022.setting import Problem, Statement
 
 PAPER = "Hieu 2022"
 # Conditions whose two sides are as near as this, relatively, are undecided in float64.

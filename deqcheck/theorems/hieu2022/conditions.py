@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import at_start, cite, picked
 from deqcheck.theorems.hieu2022.radii import WithRadii, numbers, with_radii
+from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.thm331 import Condition1
 from deqcheck.theorems.hieu2022.thm335 import Condition2
 
@@ -67,7 +67,7 @@ class Feasible(WithRadii):
         small = {**at_start(p), "r0": self.label_scale(p) * p.start.residual}
         return {**with_radii(small, self.radii(p)), **self.extras()}
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.applies(p):
             yield from self.row_claims(p)
 
@@ -120,7 +120,7 @@ class FeasibleCondition2(Feasible, Condition2):
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {} if self.printed else super().quantities(p)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         at = at_start(p)
         if self.printed:
             yield picked(self.necessary, at)

@@ -9,13 +9,14 @@ import numpy as np
 
 from deqcheck.linalg.kron import vec
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models import monotone_deq_oracle as oracle
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.monotone_deq import oracle
+from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import EPS
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.draws import direction, only, same, slope
+from deqcheck.theorems.hieu2022.setting import Problem, State
 
 
 class Derivative(MonotoneStatement):
@@ -31,19 +32,19 @@ class Derivative(MonotoneStatement):
         yield self.smooth(kink_margin=s.equilibrium.kink_margin)
         yield self.fits(s)
 
-    def fits(self, state: Any) -> Claim:
+    def fits(self, state: State) -> Claim:
         return self.small(entries=state.n * state.N * state.n * max(state.n, len(state.X)))
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.fits(state).judge().decision is Decision.HOLDS:
             yield from self.dense_claims(p, state)
 
-    def dense_claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def dense_claims(self, p: Problem, state: State) -> Iterable[Claim]:
         way = direction(p, f"{self.id}.way")
         for name in ("A", "B", "U"):
             yield self.compared(p, state, name, only(way, name))
 
-    def compared(self, p: Problem, state: Any, name: str, way: Params) -> Claim:
+    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
         raise NotImplementedError
 
 
@@ -63,7 +64,7 @@ class MapDerivative(Derivative):
     for_skew = Check("derivative in B", "left == right", "Lemma 3.2.1")
     for_inputs = Check("derivative in U", "left == right", "Lemma 3.2.1")
 
-    def compared(self, p: Problem, state: Any, name: str, way: Params) -> Claim:
+    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
         Z = state.Z
 
         def g(other: Any) -> tuple[np.ndarray, float]:
@@ -95,7 +96,7 @@ class StateDerivative(Derivative):
     for_skew = Check("derivative in B", "left == right", "Lemma 3.2.2")
     for_inputs = Check("derivative in U", "left == right", "Lemma 3.2.2")
 
-    def compared(self, p: Problem, state: Any, name: str, way: Params) -> Claim:
+    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
         measured = slope(p, way, lambda s: (vec(s.Z), s.equilibrium.error))
         exact = oracle.state_jacobians(state)[name] @ vec(way[name])
         return same(
@@ -123,11 +124,11 @@ class LossDerivative(Derivative):
     for_inputs = Check("gradient in U", "left == right", "Lemma 3.2.3")
     for_outputs = Check("gradient in u", "left == right", "Lemma 3.2.3")
 
-    def dense_claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def dense_claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield from super().dense_claims(p, state)
         yield self.compared(p, state, "u", only(direction(p, f"{self.id}.way"), "u"))
 
-    def compared(self, p: Problem, state: Any, name: str, way: Params) -> Claim:
+    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
         measured = slope(p, way, lambda s: (np.array([s.loss.value]), s.loss.error))
         if name == "u":
             exact = np.array([float(state.Z @ state.r @ way["u"])])
@@ -164,7 +165,7 @@ class KernelDynamics(Derivative):
     dynamics_of_yhat = Check("predictions follow the kernel", "left == right", "Proposition 4")
     by_products = Check("kernel by Hadamard products", "left == right", "Proposition 4")
 
-    def dense_claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def dense_claims(self, p: Problem, state: State) -> Iterable[Claim]:
         parts = oracle.kernel_parts(state, self.printed)
         K = np.sum(list(parts.values()), axis=0)
         down = {name: -g for name, g in state.gradient.items()}
@@ -178,13 +179,13 @@ class KernelDynamics(Derivative):
             yield same(p, self.by_products, (K, radius), (state.kernel.K, radius))
 
 
-def _size(state: Any, way: np.ndarray) -> float:
+def _size(state: State, way: np.ndarray) -> float:
     parts = float(np.linalg.norm(state.A)) * 2 + 2
     data = float(np.linalg.norm(state.Z) + np.linalg.norm(state.X))
     return parts * data * float(np.linalg.norm(way))
 
 
-def _noise(state: Any, way: np.ndarray) -> float:
+def _noise(state: State, way: np.ndarray) -> float:
     """Radius of an explicit derivative of Z: |Q^-1 D| <= 1/m, rounded and at a state in error."""
     size = _size(state, way)
     lipschitz = float(state.lipschitz.value)

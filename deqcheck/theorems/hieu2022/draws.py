@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
+from deqcheck.theorems.hieu2022.setting import Problem
 
 DIRECTIONS = 8
 # The line is shortened by this factor until the activation pattern is the same all along it.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models import monotone_deq_oracle as oracle
-from deqcheck.models.problem import Problem
+from deqcheck.models.monotone_deq import oracle
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
@@ -21,6 +19,7 @@ from deqcheck.theorems.hieu2022.common import (
     cite,
     picked,
 )
+from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.thm335 import DescentCondition
 
 # n of the largest dense P_A (n^2 x n^2).
@@ -58,7 +57,7 @@ class GradientNorms(MonotoneStatement):
     norm_of_symmetric = Check("norm of P_A", "norm^2 == 4*norm_A^2", "proof of Theorem 3.3.1")
     norm_of_skew = Check("norm of P_B", "norm == 2", "proof of Theorem 3.3.1")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         at = at_start(p)
         values = {**at, "r": at["r0"]}
         for name, norm in state.gradient_norms.items():
@@ -72,7 +71,7 @@ class GradientNorms(MonotoneStatement):
                 yield self.norm_of_skew(norm=errors.norm2(oracle.P_B(state.n).toarray()))
 
 
-def speed(state: Any) -> Measured:
+def speed(state: State) -> Measured:
     """|dZ/dt|_F along the flow: dz_S = (I - W_SS)^-1 (dW z + dU x)_S in every column."""
     g, radii = state.gradient, state.gradient_radii()
     dW = state.A.T @ g["A"] + g["A"].T @ state.A - g["B"] + g["B"].T

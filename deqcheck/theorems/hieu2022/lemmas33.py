@@ -9,13 +9,14 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models import monotone_deq_oracle as oracle
-from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.models.monotone_deq import oracle
+from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, at_start, cite
 from deqcheck.theorems.hieu2022.draws import nearby
+from deqcheck.theorems.hieu2022.setting import Problem, State
 
 # Rows of the largest dense Q.
 LARGEST = 2000
@@ -45,7 +46,7 @@ class Sensitivities(MonotoneStatement):
     bound = Check("largest sensitivity", "v_max <= norm_u/m", "Lemma 3.3.2, corrected")
     norm = Check("norm with D", "norm == v_max", "Lemma 3.3.2, corrected")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         u = errors.norm2(state.u)
         dense = state.n * state.N <= LARGEST
         if self.printed:
@@ -57,7 +58,7 @@ class Sensitivities(MonotoneStatement):
             yield self.norm(norm=_operator_norm(state, False), v_max=state.sensitivity_max)
 
 
-def _operator_norm(state: Any, printed: bool) -> Measured:
+def _operator_norm(state: State, printed: bool) -> Measured:
     """Relative error of the solve: n eps times the condition of I - J W, at most that of I - W's
     blocks, (1 + |W|) (1 + |W|/m)."""
     rows = oracle.sensitivity_operator(state, printed)
@@ -77,7 +78,7 @@ class EquilibriumSize(MonotoneStatement):
     first = Check("by the input's positive part", "Z_fro <= C_plus/m", "Lemma 3.3.3")
     second = Check("by the norms", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         size = errors.frobenius(state.Z, state.equilibrium.error)
         positive = errors.frobenius(relu(state.C), state.C_radius)
         at = at_start(p)
@@ -90,7 +91,7 @@ class Pairs(MonotoneStatement):
 
     dynamics = (STATIC,)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         """Of every check, the pair with the least room."""
         found: dict[str, Claim] = {}
         for i in range(PAIRS):
@@ -101,12 +102,12 @@ class Pairs(MonotoneStatement):
                     found[claim.name] = claim
         yield from found.values()
 
-    def between(self, state: Any, other: Any) -> Iterable[Claim]:
+    def between(self, state: State, other: Any) -> Iterable[Claim]:
         raise NotImplementedError
 
 
 def _judgeable(
-    between: Callable[[Any, Any], Iterable[Claim]], state: Any, other: Any
+    between: Callable[[Any, Any], Iterable[Claim]], state: State, other: Any
 ) -> list[Claim]:
     """Nothing where a splitting step of the case is not admissible at the other parameters."""
     try:
@@ -141,7 +142,7 @@ class EquilibriumLipschitz(Pairs):
         "Lemma 3.3.4",
     )
 
-    def between(self, state: Any, other: Any) -> Iterable[Claim]:
+    def between(self, state: State, other: Any) -> Iterable[Claim]:
         common = {
             "X": errors.frobenius(state.X),
             "m": state.m,
@@ -176,7 +177,7 @@ class WeightLipschitz(Pairs):
         "Lemma 3.3.6",
     )
 
-    def between(self, state: Any, other: Any) -> Iterable[Claim]:
+    def between(self, state: State, other: Any) -> Iterable[Claim]:
         off = state.W_radius + other.W_radius
         S = state.A.T @ state.A - other.A.T @ other.A
         T = (state.B - other.B) - (state.B - other.B).T

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, measured
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite, picked
+from deqcheck.theorems.hieu2022.setting import Problem, State
 
 
 class OneStep(MonotoneStatement):
@@ -54,7 +54,7 @@ class OneStep(MonotoneStatement):
     second = Check("I2", "I2 <= 2*step*X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)*L", "Lemma 3.3.9")
     third = Check("I3", "-I3 >= step*sigma^2*L/2", "Lemma 3.3.10")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if not p.step:
             return
         parts = first_step(p)

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import FLOW, Check, Search
 from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, picked, told_apart
+from deqcheck.theorems.hieu2022.setting import Problem
 
 
 def path_length(run: Trajectory) -> Measured:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.path import path_length
+from deqcheck.theorems.hieu2022.setting import Problem, State
 
 # Steps of descent on the linearised loss.
 STEPS = 2000
@@ -94,7 +94,7 @@ class PolyakLojasiewicz(MonotoneStatement):
         if "mu" in self.fixed:
             yield self.allowed(mu=self.mu(p), lambda_min_K=eigenvalues[0])
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         mu, Lsm, lowest = self.mu(p), self.Lsm(p), state.kernel.eigenvalues[0]
         if not (mu.low > 0 and Lsm.low >= state.kernel.eigenvalues[-1].value):
             return
@@ -122,7 +122,7 @@ class PolyakLojasiewicz(MonotoneStatement):
         yield self.flow_path.along(run, length=path_length(run), gap_0=run.gap[0], mu=mu)
 
 
-def _linear_descent(state: Any, step: float) -> tuple[Measured, Measured]:
+def _linear_descent(state: State, step: float) -> tuple[Measured, Measured]:
     """log of the loss ratio after STEPS steps of r <- (I - step K) r, and the path's length.
 
     In the eigenbasis of K: r_i(k) = (1 - step kappa_i)^k r_i, |gradient|^2 = sum kappa_i r_i^2.

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
@@ -27,6 +26,7 @@ from deqcheck.theorems.hieu2022.common import (
     picked,
     told_apart,
 )
+from deqcheck.theorems.hieu2022.setting import Problem
 
 RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
 BOX = (-35.0, 35.0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.hieu2022.common import Training, cite
 from deqcheck.theorems.hieu2022.radii import Within, WithRadii, row
+from deqcheck.theorems.hieu2022.setting import Problem
 
 
 class Condition1(WithRadii):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, picked, told_apart
 from deqcheck.theorems.hieu2022.radii import RADII, Within, WithRadii, row
+from deqcheck.theorems.hieu2022.setting import Problem
 
 SMALL_STEP_KAPPA, KAPPA = 20.0, 10.0
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import scipy
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models.monotone_deq_state import weight
-from deqcheck.models.problem import Problem
+from deqcheck.models.monotone_deq.state import weight
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.draws import same
+from deqcheck.theorems.hieu2022.setting import Problem, State
 
 PAIRS = 200
 SWEEPS = 60
@@ -38,7 +37,7 @@ class MonotoneWeights(MonotoneStatement):
     modulus = Check("modulus of I - W", "modulus == m + sigma_min_A^2", "Proposition 1")
     converse = Check("A and B from any monotone W", "left == right", "Proposition 1, converse")
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         F = state.F
         radius = state.W_radius + EPS * float(np.linalg.norm(F))
         lowest = errors.symmetric_eigenvalues((F + F.T) / 2, radius)[0]
@@ -99,7 +98,7 @@ class Splitting(MonotoneStatement):
         "forward-backward comes to rest at the closed end", "swing <= 0", "Proposition 3"
     )
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.printed:
             yield self.closed(swing=swing(state))
             return
@@ -115,12 +114,12 @@ class Splitting(MonotoneStatement):
         yield self.reflected(ratio=_reflected(p, state, alpha), alpha=alpha, m=m, Lip=lip)
 
 
-def _forward_norm(state: Any, alpha: float) -> Measured:
+def _forward_norm(state: State, alpha: float) -> Measured:
     radius = alpha * state.W_radius + 4 * EPS * (1 + alpha * np.linalg.norm(state.F))
     return errors.norm2(np.eye(state.n) - alpha * state.F, float(radius))
 
 
-def _sweeps(state: Any, alpha: float) -> Iterable[np.ndarray]:
+def _sweeps(state: State, alpha: float) -> Iterable[np.ndarray]:
     Z = np.zeros_like(state.C)
     step = (1 - alpha) * np.eye(state.n) + alpha * state.W
     for _ in range(SWEEPS):
@@ -128,7 +127,7 @@ def _sweeps(state: Any, alpha: float) -> Iterable[np.ndarray]:
         Z = relu(step @ Z + alpha * state.C)
 
 
-def _worst_sweep(state: Any, alpha: float) -> tuple[Measured, Measured]:
+def _worst_sweep(state: State, alpha: float) -> tuple[Measured, Measured]:
     """Error before and after the sweep that contracts least, as far as the errors have digits."""
     noise = state.equilibrium.error * 4
     distances = [float(np.linalg.norm(Z - state.Z)) for Z in _sweeps(state, alpha)]
@@ -139,7 +138,7 @@ def _worst_sweep(state: Any, alpha: float) -> tuple[Measured, Measured]:
     return Measured(before, noise), Measured(after, noise)
 
 
-def _reflected(p: Problem, state: Any, alpha: float) -> Measured:
+def _reflected(p: Problem, state: State, alpha: float) -> Measured:
     """The largest ratio |T p - T p'|/|p - p'| of the Peaceman-Rachford operator T."""
     lu = scipy.linalg.lu_factor(np.eye(state.n) + alpha * state.F)
     stream = rng(p.seed, "hieu2022/prop3.pairs")
@@ -161,7 +160,7 @@ def _reflected(p: Problem, state: Any, alpha: float) -> Measured:
     return worst
 
 
-def swing(state: Any) -> Measured:
+def swing(state: State) -> Measured:
     """How far the iterates at alpha = 2 m/Lip^2 swing for ever: 0 where the sweep certainly
     contracts, known where the iterates repeat exactly, and undecided otherwise."""
     alpha = state.forward_backward_limit.value

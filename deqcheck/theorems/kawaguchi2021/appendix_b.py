@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 import scipy
 
-from deqcheck.models.delm_spectrum import block_scalars
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.spectrum import block_scalars
+from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 from deqcheck.theorems.kawaguchi2021.thm2 import TrustRegion
 
 # The remainder at the second value of gamma is compared with that at the first.

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, measured, sqrt
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import Check, Cite, Statement
+from deqcheck.theorems.base import Check, Cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 PAPER = "Kawaguchi 2021"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 
 class Corollary1(ExponentialBounds):
@@ -34,8 +34,9 @@ class Corollary1(ExponentialBounds):
     some_rank = Check("Phi is not zero", "rank_Phi >= 1", "Corollary 1, corrected")
 
     def kappa(self, p: Problem) -> Measured:
-        outer = p.model.outer
-        return outer.pl_printed.kappa if self.printed else outer.pl.kappa
+        """The proof works as well with the smallest singular value that is not zero."""
+        Phi = p.model.outer.factored
+        return 2 * (Phi.last if self.printed else Phi.smallest_positive) ** 2
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         rank = p.model.outer.factored.measured_rank

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.model import DelmModel
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem
+
+if TYPE_CHECKING:
+    from deqcheck.losses.logistic import LinearLogistic
+
+
+def logistic(model: DelmModel) -> LinearLogistic:
+    """The outer loss of a model with the logistic loss."""
+    return cast("LinearLogistic", model.outer)
 
 
 class Corollary2(ExponentialBounds):
@@ -35,11 +45,14 @@ class Corollary2(ExponentialBounds):
     curved = Check("the loss is curved on the ball", "2*tau + rho_R > 0", "Corollary 2")
 
     def kappa(self, p: Problem) -> Measured:
-        outer = p.model.outer
-        return outer.pl_printed.kappa if self.printed else outer.pl.kappa
+        """The proof works as well with the curvature of each sample by itself."""
+        outer = logistic(p.model)
+        if not self.printed:
+            return outer.pl.kappa
+        return (2 * outer.tau + outer.rho_R) * outer.factored.last**2
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        outer = p.model.outer
+        outer = logistic(p.model)
         if self.printed:
             yield self.full_rank(rank_Phi=outer.factored.measured_rank, m=p.model.m)
         yield self.curved(tau=outer.tau, rho_R=outer.rho_R)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, measured, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 SMOOTHNESS = ("norm2.Z", "norm2.U_inverse", "norm.Q")
 
@@ -78,7 +78,8 @@ class GradientDescentRate(ExponentialBounds):
 def _steps_with_successor(run: Trajectory) -> np.ndarray:
     """Indices of the sampled steps whose next step was recorded."""
     k = run.series["lambda_min_D"].k
-    return k[k < run.k[-1]]
+    found: np.ndarray = k[k < run.k[-1]]
+    return found
 
 
 def curvature(p: Problem, run: Trajectory) -> Measured:

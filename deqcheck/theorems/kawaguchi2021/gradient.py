@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from deqcheck.gradcheck import gradcheck
 from deqcheck.linalg.kron import vec
-from deqcheck.models.delm_oracle import dense_D
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.oracle import dense_D
+from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 # Orders up to which the dense Kronecker forms are built.
 DENSE_ORDER = 400

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg.kron import unvec, vec
-from deqcheck.models.delm_oracle import dense_D
-from deqcheck.models.delm_spectrum import star_map_infimum
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem, gradient_norm
+from deqcheck.models.delm.oracle import dense_D
+from deqcheck.models.delm.spectrum import star_map_infimum
+from deqcheck.models.delm.state import DelmState
+from deqcheck.models.problem import gradient_norm
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.gradient import DENSE_ORDER
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 # The star map is proved to be the worst for widths up to this.
 PROVED_WIDTH = 6

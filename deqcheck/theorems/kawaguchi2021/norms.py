@@ -8,12 +8,12 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg.errors import norm1
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 
 class Norms(Statement):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 DRAWS = 20
 

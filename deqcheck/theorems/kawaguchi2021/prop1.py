@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 # Iterates are compared while gamma^l is above this: below it rounding hides the difference.
 SMALLEST_FACTOR = 1e-5

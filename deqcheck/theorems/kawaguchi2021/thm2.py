@@ -10,15 +10,15 @@ import scipy
 
 from deqcheck.linalg.errors import symmetric_eigenvalues
 from deqcheck.linalg.kron import vec
-from deqcheck.models.delm_spectrum import block_scalars
-from deqcheck.models.delm_state import DelmState
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.spectrum import block_scalars
+from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Statement
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.metric import velocity
+from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 DRAWS = 200
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 # Accuracies, relative to the first gap.
 ACCURACIES = (0.5, 0.1, 1e-2, 1e-4, 1e-8)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.records.claim import Claim
 from deqcheck.theorems.base import Check, Cite
+from deqcheck.theorems.ling2022.condition import Condition
+from deqcheck.theorems.ling2022.kernel import population_kernel
+from deqcheck.theorems.ling2022.setting import Problem
 
 MODELS = ("relu-deq",)
 # Ratios nearer to 1 than this are left to the claims, which have error bars.
@@ -33,7 +34,7 @@ def contractive(p: Problem) -> Iterable[Claim]:
 
 def population(p: Problem, below: bool = True) -> Iterable[Claim]:
     """Assumptions 1 and 2 as far as they speak of sigma_w and the samples."""
-    kernel = p.model.kernel
+    kernel = population_kernel(p.model)
     yield GIVEN(given=float(kernel is not None))
     if kernel is None:
         return

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq_condition import Condition
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibility
+from deqcheck.theorems.ling2022.condition import Condition, condition
 from deqcheck.theorems.ling2022.draws import draw
+from deqcheck.theorems.ling2022.setting import Problem, State
 from deqcheck.theorems.ling2022.thm2 import WideEnough
 
 # The cap is checked at so many delta, and at the best one.
@@ -54,7 +53,7 @@ class Condition1(WideEnough):
     def chosen(self, p: Problem) -> dict[str, float]:
         if self.printed:
             return super().chosen(p)
-        return {"delta": p.start.condition.best} if p.start.q.high < 1 else {}
+        return {"delta": condition(p.start).best} if p.start.q.high < 1 else {}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         return self.width_hypotheses(p) if self.printed else contractive(p)
@@ -63,46 +62,46 @@ class Condition1(WideEnough):
         state = p.model.at(draw(p, seed, self.id))
         if not state.q.high < 1:
             return False
-        best = state.condition.worst(state.condition.best)
+        best = condition(state).worst(condition(state).best)
         return None if abs(best) < EDGE else best > 0
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.printed or not state.q.high < 1:
             return
-        condition: Condition = state.condition
+        found = condition(state)
         room = 1 - float(state.q.high)
-        grid = [condition.best, *np.geomspace(1e-12 * room, room * (1 - 1e-6), GRID)]
-        claims = [self._cap(p, condition, float(delta)) for delta in grid]
+        grid = [found.best, *np.geomspace(1e-12 * room, room * (1 - 1e-6), GRID)]
+        claims = [self._cap(p, found, float(delta)) for delta in grid]
         yield max(claims, key=lambda c: c.left.value / c.right.value)
 
-    def _cap(self, p: Problem, condition: Condition, delta: float) -> Claim:
-        known = {"lambda_0": condition.lambda_0, "F": condition.F, "n": p.model.n}
-        return self.cap(f"at delta = {delta:.4g}", **known, **condition.at(delta))
+    def _cap(self, p: Problem, at: Condition, delta: float) -> Claim:
+        known = {"lambda_0": at.lambda_0, "F": at.F, "n": p.model.n}
+        return self.cap(f"at delta = {delta:.4g}", **known, **at.at(delta))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         if self.printed or not p.start.q.high < 1:
             return {}
-        condition: Condition = p.start.condition
-        ratios = np.exp(condition.log_ratios(condition.best))
+        at = condition(p.start)
+        ratios = np.exp(at.log_ratios(at.best))
         found = {f"ratio_{7 + i}": Measured(r, 1e-9 * r) for i, r in enumerate(ratios)}
-        window = condition.window()
+        window = at.window()
         if window is not None:
-            low = window[0] if condition.r0.value else 0.0
+            low = window[0] if at.r0.value else 0.0
             found |= {"delta_low": measured(low), "delta_high": measured(window[1])}
         return found
 
     def notes(self, p: Problem) -> Iterable[str]:
         if self.printed or not p.start.q.high < 1:
             return
-        condition: Condition = p.start.condition
-        yield feasibility(condition)
+        at = condition(p.start)
+        yield feasibility(at)
         n = p.model.n
-        limit = (1 - condition.q.value) / (2 * np.sqrt(n))
-        if condition.norm_a.value >= limit:
-            tiny = 1e-12 * (1 - condition.q.value)
-            ratio = np.exp(condition.log_ratios(tiny)[2])
+        limit = (1 - at.q.value) / (2 * np.sqrt(n))
+        if at.norm_a.value >= limit:
+            tiny = 1e-12 * (1 - at.q.value)
+            ratio = np.exp(at.log_ratios(tiny)[2])
             yield (
                 f"by Proposition F (9) needs |a(0)| < {limit:.4g}, and it is "
-                f"{condition.norm_a.value:.4g}: lambda_0 is {ratio:.3g} times the right side of "
-                f"(9) at most, and no width makes that more than {condition.cap(tiny, n).value:.3g}"
+                f"{at.norm_a.value:.4g}: lambda_0 is {ratio:.3g} times the right side of "
+                f"(9) at most, and no width makes that more than {at.cap(tiny, n).value:.3g}"
             )

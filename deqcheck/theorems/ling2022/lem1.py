@@ -7,20 +7,20 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, exp, measured, sqrt
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.frequency import SEEDS, Frequency, happened
+from deqcheck.theorems.frequency import SEEDS, happened
 from deqcheck.theorems.ling2022.common import BELOW, GIVEN, MODELS, cite
 from deqcheck.theorems.ling2022.draws import draw
+from deqcheck.theorems.ling2022.setting import Draws, Problem
 
 OMEGA = 0.05
 # The default excess makes the corrected bound on the exceedance this much.
 EXCEEDANCE = 0.25
 
 
-class Lemma1(Frequency):
+class Lemma1(Draws):
     """W with independent entries N(0, 2 sigma_w^2/m) has ||W||_2 <= 2 sqrt2 sigma_w with
     probability at least 1 - exp(-Omega(m)), judged as 1 - exp(-c m). Corrected: ||W||_2 <=
     2 sqrt2 sigma_w (1 + eps) with probability at least 1 - exp(-2 m eps^2).

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
-from deqcheck.models import relu_deq_oracle
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.problem import Params
+from deqcheck.models.relu_deq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, contractive
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 DIRECTIONS = 4
 # Central differences balance truncation h^2 against rounding eps/h.
@@ -57,10 +57,10 @@ class Lemma2(Statement):
         yield self.small(size=p.start.Z.size)
         yield NO_KINK(kink_margin=p.start.equilibrium.kink_margin)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if state.Z.size > DENSE:
             return
-        formula = relu_deq_oracle.gradient(state, self.printed)
+        formula = oracle.gradient(state, self.printed)
         radius = float(np.sqrt(sum(r**2 for r in state.gradient_radii().values())))
         pairs = [self._pair(p, formula, radius, i) for i in range(DIRECTIONS)]
         worst = max(pairs, key=_apart)
@@ -97,5 +97,6 @@ def _difference(p: Problem, v: Mapping[str, np.ndarray]) -> Measured:
         }
         if all(np.array_equal(s.equilibrium.mask, here) for s in states.values()):
             near, far = ((states[k].loss - states[-k].loss) / (2 * k * h) for k in (1, 2))
-            return near.widened(4 * abs(far.value - near.value) / 3)
+            found: Measured = near.widened(4 * abs(far.value - near.value) / 3)
+            return found
     return Measured(np.nan)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg.arccos import Q
-from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq_kernel import PopulationKernel
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import MODELS, cite, population
+from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 LAYERS = 6
 
@@ -44,8 +43,8 @@ class Lemma3(Statement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from population(p, below=False)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        kernel: PopulationKernel | None = p.model.kernel
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        kernel = population_kernel(p.model)
         if kernel is not None:
             yield _compared(self.by_kernel, kernel, self._by_kernel(kernel))
             yield _compared(self.by_cosine, kernel, self._by_cosine(kernel))
@@ -53,7 +52,8 @@ class Lemma3(Statement):
     def _by_kernel(self, kernel: PopulationKernel) -> list[np.ndarray]:
         def cosine(layer: int, K: np.ndarray, c: np.ndarray) -> np.ndarray:
             below = K if self.printed else np.diag(K)[:, None]
-            return (kernel.s2 * K + kernel.xi) / (kernel.s2 * below + 1)
+            found: np.ndarray = (kernel.s2 * K + kernel.xi) / (kernel.s2 * below + 1)
+            return found
 
         return _layers(kernel, cosine)
 
@@ -61,7 +61,8 @@ class Lemma3(Statement):
         def cosine(layer: int, K: np.ndarray, c: np.ndarray) -> np.ndarray:
             # At l = 1 the printed form is not defined; both start from cos th^(1) = xi.
             rho = kernel.rho(max(layer - 1, 1) if self.printed else layer)
-            return (1 - 1 / rho) * Q(c) + kernel.xi / rho
+            found: np.ndarray = (1 - 1 / rho) * Q(c) + kernel.xi / rho
+            return found
 
         return _layers(kernel, cosine)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import GIVEN, MODELS, cite
+from deqcheck.theorems.ling2022.kernel import given_kernel
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 LAYERS = 3
 PAIRS = 20
@@ -70,7 +71,7 @@ class Lemma4(Statement):
         if s2:
             yield self.independent(usable=len(usable(p, self.printed)))
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         found = usable(p, self.printed) if p.model.sigma_w2 else {}
         if not found:
             return
@@ -116,7 +117,7 @@ def usable(p: Problem, printed: bool) -> dict[tuple[int, int, int], Representati
 def representation(p: Problem, layer: int, i: int, j: int, printed: bool) -> Representation | None:
     """None where p_perp or q_perp is zero, or too near to it to have a direction."""
     W, U, X = p.theta0["W"], p.theta0["U"], p.model.X
-    (m, d), sigma = U.shape, np.sqrt(p.model.sigma_w2)
+    (m, d), sigma = U.shape, np.sqrt(given_kernel(p.model).s2)
     *before, last = layers_of(p, layer)
     known = [Z[:, k] for Z in before for k in (i, j)]
     V = np.linalg.qr(np.stack(known, axis=1))[0] if known else np.zeros((m, 0))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models import relu_deq_oracle
-from deqcheck.models.problem import Problem
+from deqcheck.models.relu_deq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, contractive
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 
 class PolyakLojasiewicz(Statement):
@@ -49,8 +48,8 @@ class PolyakLojasiewicz(Statement):
         yield from contractive(p)
         yield NO_KINK(kink_margin=p.start.equilibrium.kink_margin)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        H = relu_deq_oracle.dense_H(state, printed=True) if self.printed else state.H
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        H = oracle.dense_H(state, printed=True) if self.printed else state.H
         H_radius = state.H_radius
         smallest = errors.symmetric_eigenvalues(H, H_radius)[0]
         r, dr = float(np.linalg.norm(state.r)), state.r_radius

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from deqcheck.linalg import well_posed
-from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq_condition import Condition, Limit
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import DESCENT, FLOW, Check, Search, Statement
+from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
+from deqcheck.theorems.ling2022.condition import Limit, condition
+from deqcheck.theorems.ling2022.setting import Problem, Statement
 
 
 class UnderCondition1(Statement):
@@ -43,8 +43,8 @@ class UnderCondition1(Statement):
     def delta(self, p: Problem) -> float:
         if "delta" in self.fixed:
             return self.fixed["delta"]
-        condition: Condition = p.start.condition
-        return condition.best if self.with_9 else condition.best_without_9
+        at = condition(p.start)
+        return at.best if self.with_9 else at.best_without_9
 
     def has_ball(self, p: Problem) -> bool:
         """Whether the map contracts on the ball of radius delta, so that the constants exist."""
@@ -54,7 +54,7 @@ class UnderCondition1(Statement):
         return {"delta": self.delta(p)} if p.start.q.high < 1 else dict(self.fixed)
 
     def values(self, p: Problem) -> dict[str, Measured]:
-        c: Condition = p.start.condition
+        c = condition(p.start)
         fixed = {"lambda_0": c.lambda_0, "F": c.F, "r_0": c.r0, "norm_W": c.q, "norm_a": c.norm_a}
         return {**fixed, **c.at(self.delta(p)), "n": Measured(p.model.n)}
 
@@ -91,7 +91,7 @@ class UnderCondition1(Statement):
             if certificate is not None:
                 yield f"the equilibrium is unique nevertheless: {reason}"
             return
-        yield feasibility(p.start.condition, self.with_9)
+        yield feasibility(condition(p.start), self.with_9)
 
 
 class DescentUnderCondition1(UnderCondition1):
@@ -106,13 +106,13 @@ class DescentUnderCondition1(UnderCondition1):
         """Some delta must do for the condition and the step at once."""
         if "delta" in self.fixed or not p.step:
             return super().delta(p)
-        return p.start.condition.allowing(p.step, self.limit(p))
+        return condition(p.start).allowing(p.step, self.limit(p))
 
     def admissible_step(self, p: Problem) -> Measured | None:
         if not self.has_ball(p):
             return None
         limit = self.limit(p)
-        return limit(self.fixed.get("delta") or p.start.condition.widest(limit))
+        return limit(self.fixed.get("delta") or condition(p.start).widest(limit))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         step = self.admissible_step(p)
@@ -142,8 +142,7 @@ class Theorem1(DescentUnderCondition1):
     )
 
     def limit(self, p: Problem) -> Limit:
-        condition: Condition = p.start.condition
-        return condition.step_10
+        return condition(p.start).step_10
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if self.has_ball(p):
@@ -181,8 +180,7 @@ class Theorem1Plus(DescentUnderCondition1):
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
 
     def limit(self, p: Problem) -> Limit:
-        condition: Condition = p.start.condition
-        return condition.step_relaxed
+        return condition(p.start).step_relaxed
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if self.has_ball(p):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.frequency import SEEDS, Frequency, happened
+from deqcheck.theorems.frequency import SEEDS, happened
 from deqcheck.theorems.ling2022.common import MODELS, cite, population
 from deqcheck.theorems.ling2022.draws import draw
+from deqcheck.theorems.ling2022.kernel import given_kernel, population_kernel
+from deqcheck.theorems.ling2022.setting import Draws, Problem
 
 RISK = 0.05
 
 
-class WideEnough(Frequency):
+class WideEnough(Draws):
     """A claim with probability 1 - t for widths of the order (n/lambda_star)^2 log(...)."""
 
     models = MODELS
@@ -41,9 +43,10 @@ class WideEnough(Frequency):
 
     def width_hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from population(p)
-        if p.model.kernel is None:
+        kernel = population_kernel(p.model)
+        if kernel is None:
             return
-        star = p.model.kernel.lambda_star
+        star = kernel.lambda_star
         yield self.independent(lambda_star=star)
         if star.low > 0:
             m, n, values = len(p.theta0["W"]), p.model.n, self.chosen(p)
@@ -89,4 +92,4 @@ class Theorem2(WideEnough):
             lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
         except NoEquilibrium:
             return None
-        return happened(lambda_0, ">=", len(p.theta0["W"]) * p.model.kernel.lambda_star / 2)
+        return happened(lambda_0, ">=", len(p.theta0["W"]) * given_kernel(p.model).lambda_star / 2)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
-from deqcheck.models.relu_deq_kernel import PopulationKernel
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import MODELS, cite, population
+from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 LAYERS = 20
 # The differences K - K^(l) are judged while they are this much larger than their radius.
@@ -52,11 +52,11 @@ class Theorem3(Statement):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from population(p, below=False)
-        if p.model.kernel is not None:
+        if population_kernel(p.model) is not None:
             yield self.positive(sigma_w2=p.model.sigma_w2)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
-        kernel: PopulationKernel | None = p.model.kernel
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        kernel = population_kernel(p.model)
         if kernel is None or kernel.s2 == 0:
             return
         rows = [{**row, "C": self.fixed.get("C", 2.0)} for row in _rows(kernel)]
@@ -94,6 +94,8 @@ def _tightest(claims: Iterable[Claim]) -> Claim:
 
     def room(c: Claim) -> float:
         apart = (c.right.value - c.left.value) / max(abs(c.left.value), abs(c.right.value))
-        return -abs(apart) if c.relation == "==" else apart if c.relation[0] == "<" else -apart
+        return float(
+            -abs(apart) if c.relation == "==" else apart if c.relation[0] == "<" else -apart
+        )
 
     return min(claims, key=room)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Statement
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import GIVEN, MODELS, cite, contractive
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 LAYERS = 12
 # Layers are judged while the bound is this much larger than the rounding of the Gram matrices.
@@ -57,14 +56,14 @@ class Theorem4(Statement):
             if p.model.sigma_w2 is not None:
                 yield self.event(norm_W=p.start.q, sigma_w2=p.model.sigma_w2)
 
-    def claims(self, p: Problem, state: Any) -> Iterable[Claim]:
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if not state.q.high < 1 or (self.printed and p.model.sigma_w2 is None):
             return
         claims = [self._claim(p, state, layer, d) for layer, d in enumerate(_distances(state), 1)]
         known = [c for c in claims if c.right.value > RESOLVED * (c.left.error + c.right.error)]
         yield max(known, key=lambda c: c.left.value / c.right.value) if known else claims[0]
 
-    def _claim(self, p: Problem, state: Any, layer: int, distance: Measured) -> Claim:
+    def _claim(self, p: Problem, state: State, layer: int, distance: Measured) -> Claim:
         note = f"tightest at l = {layer}"
         if self.printed:
             sizes = {"m": len(state.Z), "n": p.model.n, "C": self.fixed.get("C", 1.0)}
@@ -75,12 +74,12 @@ class Theorem4(Statement):
         return self.deterministic(note, distance=distance, norm_W=state.q, l=layer, first=first)
 
 
-def _product(state: Any) -> float:
+def _product(state: State) -> float:
     """Scale of the rounding of U X."""
     return float(np.linalg.norm(state.theta["U"]) * np.linalg.norm(state.model.X))
 
 
-def _distances(state: Any) -> Iterable[Measured]:
+def _distances(state: State) -> Iterable[Measured]:
     """|G - G^(l)|_F for l = 1, ..., by Z^(l) = relu(W Z^(l-1) + U X)."""
     W, C, Z = state.theta["W"], state.equilibrium.C, state.Z
     layer, dZ, m = np.zeros_like(C), state.equilibrium.error, len(W)

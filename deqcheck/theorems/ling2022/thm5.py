@@ -8,19 +8,20 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, exp, measured, sqrt
 from deqcheck.theorems.base import STATIC, Check
-from deqcheck.theorems.frequency import SEEDS, Frequency, happened
+from deqcheck.theorems.frequency import SEEDS, happened
 from deqcheck.theorems.ling2022.common import MODELS, cite, population
 from deqcheck.theorems.ling2022.draws import draw
+from deqcheck.theorems.ling2022.kernel import given_kernel, population_kernel
+from deqcheck.theorems.ling2022.setting import Draws, Problem
 
 DEFAULTS = {"l": 2.0, "c": 0.1, "C": 0.0}
 MOST_LAYERS = 1000
 
 
-class Theorem5(Frequency):
+class Theorem5(Draws):
     """||G^(l)/m - K^(l)||_F <= n (2 sqrt2 sigma_w)^l with probability at least 1 - n^2 exp(-Omega(m
     (8 sigma_w^2)^l) + O(l^2)), judged as 1 - n^2 exp(-c m (8 sigma_w^2)^l + C l^2).
     """
@@ -54,16 +55,17 @@ class Theorem5(Frequency):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from population(p)
-        if p.model.kernel is not None:
+        if population_kernel(p.model) is not None:
             yield self.positive(sigma_w2=p.model.sigma_w2)
 
     def probability(self, p: Problem) -> Measured:
         m, n, s2, v = len(p.theta0["W"]), p.model.n, measured(p.model.sigma_w2), self.chosen(p)
         exponent = -measured(v["c"]) * m * (8 * s2) ** v["l"] + measured(v["C"]) * v["l"] ** 2
-        return 1 - n**2 * exp(exponent)
+        found: Measured = 1 - n**2 * exp(exponent)
+        return found
 
     def trial(self, p: Problem, seed: int) -> bool | None:
-        theta, X, kernel = draw(p, seed, self.id), p.model.X, p.model.kernel
+        theta, X, kernel = draw(p, seed, self.id), p.model.X, given_kernel(p.model)
         W, C = theta["W"], theta["U"] @ X
         Z = np.zeros_like(C)
         for _ in range(self.layers):

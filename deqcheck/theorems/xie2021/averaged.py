@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.sweep import Sam
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
@@ -23,6 +23,7 @@ from deqcheck.theorems.xie2021.common import (
     work,
 )
 from deqcheck.theorems.xie2021.resting import RestingSet
+from deqcheck.theorems.xie2021.setting import Problem
 
 GIVEN = Check("SAM is used", "given == 1", "setting")
 
@@ -55,26 +56,25 @@ class Lemma9(Pointwise):
         yield self.given(given=sam is not None)
         if sam is None:
             return
-        L_z = smoothness(p)
+        L_z = smoothness(sam)
         yield self.step(gamma=sam.gamma, L_z=L_z)
-        yield self.damping(lambda_1=p.model.fields.sam.lambda_, L_z=L_z)
+        yield self.damping(lambda_1=sam.lambda_, L_z=L_z)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         sam = p.start.sam
         if sam is None:
             return
-        lambda_ = p.model.fields.sam.lambda_
-        jacobian = (1 - sam.gamma * lambda_) * np.eye(p.model.m) - sam.gamma * sam.R.hessian
+        jacobian = (1 - sam.gamma * sam.lambda_) * np.eye(p.model.m) - sam.gamma * sam.R.hessian
         spectrum = errors.symmetric_eigenvalues(jacobian, errors.rounding(len(sam.R.A), 1.0))
         sizes = abs(spectrum)
         smallest, largest = (sizes[int(pick(sizes.value))] for pick in (np.argmin, np.argmax))
         yield (self.half if self.printed else self.quarter)(smallest=smallest)
-        yield self.upper(largest=largest, gamma=sam.gamma, lambda_1=lambda_)
+        yield self.upper(largest=largest, gamma=sam.gamma, lambda_1=sam.lambda_)
 
 
-def smoothness(p: Problem) -> Measured:
+def smoothness(sam: Sam) -> Measured:
     """L_z of the regulariser."""
-    return errors.norm2(p.start.sam.R.A) ** 2
+    return errors.norm2(sam.R.A) ** 2
 
 
 class Lemma10(Pointwise):

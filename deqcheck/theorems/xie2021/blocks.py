@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deqcheck.models.opteq_network import Layer
+from deqcheck.models.opteq.network import Layer
 from deqcheck.theorems.xie2021.common import work
 from deqcheck.theorems.xie2021.hidden import Hidden, preimage, prox_by_nnls
 

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.opteq_network import Network
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.network import Network
 from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.theorems.xie2021.setting import Problem
 
 
 @dataclass(frozen=True)

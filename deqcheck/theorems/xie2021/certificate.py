@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import DESCENT, FLOW, Check, Statement
+from deqcheck.theorems.base import DESCENT, FLOW, Check
 from deqcheck.theorems.xie2021.common import cite
+from deqcheck.theorems.xie2021.setting import Problem, Statement
 
 
 class Certificate(Statement):

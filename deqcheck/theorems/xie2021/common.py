@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.opteq_network import Layer, Network
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import IDENTITY_RESOLUTION, Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check, Cite, Statement
+from deqcheck.theorems.base import STATIC, Check, Cite
+from deqcheck.theorems.xie2021.setting import Problem, Statement
 
 PAPER = "Xie et al. 2021"
 # What a random search draws.

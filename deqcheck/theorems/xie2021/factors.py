@@ -24,7 +24,8 @@ def factor(W: np.ndarray, A: np.ndarray) -> np.ndarray:
     size = float(np.linalg.norm(C)) or 1.0
     rows = min(k - m, len(kernel))
     C[m : m + rows] = size * kernel[:rows]
-    return C.T @ Vt
+    found: np.ndarray = C.T @ Vt
+    return found
 
 
 def chain_factors(weights: list[np.ndarray], width: int) -> list[np.ndarray] | None:

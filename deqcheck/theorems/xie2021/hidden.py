@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from deqcheck.models.opteq_network import Layer
+from deqcheck.models.opteq.network import Layer
 from deqcheck.records.measured import EPS
 
 # Beyond this BFGS, which keeps a dense matrix, is not tried: its claims stay undecided.
@@ -25,7 +25,8 @@ class Hidden:
     mu: float = 1.0
 
     def pre(self, Z: np.ndarray) -> np.ndarray:
-        return self.layer.W @ Z + self.layer.drive
+        found: np.ndarray = self.layer.W @ Z + self.layer.drive
+        return found
 
     def f(self, Z: np.ndarray) -> np.ndarray:
         out: np.ndarray = self.layer.W.T @ self.layer.s.value(self.pre(Z)) / self.mu
@@ -79,7 +80,8 @@ def preimage(hidden: Hidden, Y: np.ndarray, alpha: float) -> tuple[np.ndarray, f
 
         def miss(w: np.ndarray, drive: np.ndarray = drive, y: np.ndarray = y) -> np.ndarray:
             image: np.ndarray = W.T @ s.value(W @ w + drive) / hidden.mu
-            return alpha * image + (1 - alpha) * w - y
+            found: np.ndarray = alpha * image + (1 - alpha) * w - y
+            return found
 
         def slope(w: np.ndarray, drive: np.ndarray = drive, y: np.ndarray = y) -> np.ndarray:
             inner: np.ndarray = (W.T * s.slope(W @ w + drive)) @ W / hidden.mu

@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.opteq_network import Network
-from deqcheck.models.problem import Params, Problem
+from deqcheck.models.opteq.network import Network
+from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.factors import chain_factors, factor_noise, rank_of
+from deqcheck.theorems.xie2021.setting import Problem
 
 CHAIN = Check("the weights form a chain of square matrices", "apart == 0", "setting")
 

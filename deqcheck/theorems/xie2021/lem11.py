@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models import opteq_oracle
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
+from deqcheck.theorems.xie2021.setting import Problem
 
 # Entries of the largest dense matrix that is formed.
 DENSE_LIMIT = 1_000_000
@@ -42,7 +42,7 @@ class Lemma11(Pointwise):
         start = p.start
         if start.Z.size * max(start.Z.size, max(a.size for a in p.theta0.values())) > DENSE_LIMIT:
             return
-        dense = opteq_oracle.gradient(start, printed=self.printed)
+        dense = oracle.gradient(start, printed=self.printed)
         for name, norm in start.gradient_norms.items():
             off = float(np.linalg.norm(dense[name] - start.gradient[name]))
             noise = tolerance(DENSE_LOSS * norm.error, norm.value)

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models import opteq_oracle
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq import oracle
+from deqcheck.models.opteq.network import Pass
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import Pointwise, cite, nonexpansive
+from deqcheck.theorems.xie2021.setting import Problem
 
 # Entries of the largest dense matrix that is taken apart.
 DENSE_LIMIT = 1_000_000
@@ -32,11 +33,9 @@ class StateBound(Pointwise):
         sam = p.start.sam
         if sam is not None:
             yield self.centred(offset=float(np.abs(sam.R.c).max()))
-            yield self.gentle(
-                gamma=sam.gamma, L_z=sam.R.smoothness, lambda_1=p.model.fields.sam.lambda_
-            )
+            yield self.gentle(gamma=sam.gamma, L_z=sam.R.smoothness, lambda_1=sam.lambda_)
 
-    def passes(self, p: Problem) -> Iterable:
+    def passes(self, p: Problem) -> Iterable[Pass]:
         return (seen for step in p.start.steps for seen in step.passes)
 
 
@@ -118,7 +117,7 @@ class Lemma15(StateBound):
         noise = 0.0
         for step in p.start.steps:
             for layer, seen in zip(p.start.network.layers, step.passes, strict=True):
-                for name, local in opteq_oracle.local_jacobians(layer, seen).items():
+                for name, local in oracle.local_jacobians(layer, seen).items():
                     largest[name] = max(largest[name], float(np.linalg.norm(local, 2)))
                 bent = layer.s.curvature if layer.s.smooth else 0.0
                 scale = 1 + float(np.linalg.norm(seen.Zin) + np.linalg.norm(seen.G))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.common import Pointwise, cite, matrix_norm, nonexpansive
+from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Lemma16(Pointwise):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Params, Problem, pack, unpack
+from deqcheck.models.problem import Params, pack, unpack
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, measured
 from deqcheck.seeds import rng
@@ -17,6 +17,7 @@ from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import INFINITY, Pointwise, cite, largest_norm
 from deqcheck.theorems.xie2021.lem12 import DENSE_LIMIT
+from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
 
 PAIRS = 12

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg.kron import block_diagonal
-from deqcheck.models.opteq_network import Network
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, found, plain, tolerance, work
+from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Lemma3(Pointwise):
@@ -80,4 +80,5 @@ def stacked(network: Network, zt: np.ndarray) -> np.ndarray:
     drive = np.vstack([layer.drive for layer in network.layers])
     inner = P @ zt
     out: np.ndarray = network.alpha * W.T @ network.s.value(W @ inner + drive)
-    return out + (1 - network.alpha) * inner
+    found: np.ndarray = out + (1 - network.alpha) * inner
+    return found

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg.spectra import Factored
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.factors import factor, factor_noise, rank_of
+from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Lemma4(Pointwise):

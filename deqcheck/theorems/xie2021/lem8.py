@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite
+from deqcheck.theorems.xie2021.setting import Problem
 
 STEPS = 1 << 16
 SPLITS = (16, 256, 4096, 16384)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.records.measured import EPS
-from deqcheck.regularizers.base import Quadratic
 from deqcheck.seeds import rng
+from deqcheck.theorems.xie2021.setting import Problem
 
 ORTHONORMAL = 1e-12
 # Accuracy of the linear and quadratic programs.
@@ -44,7 +44,7 @@ class RestingSet:
 
     @property
     def m(self) -> int:
-        return self.weights[0].shape[1]
+        return int(self.weights[0].shape[1])
 
     @property
     def bounded(self) -> bool:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.models.opteq_equilibrium import FixedPoint
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.equilibrium import FixedPoint
+from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.regularizers.base import Quadratic
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.blocks import block_gradient
 from deqcheck.theorems.xie2021.common import (
@@ -23,6 +22,7 @@ from deqcheck.theorems.xie2021.common import (
     work,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden, minimised
+from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm2 import inclusion_residuals
 
 
@@ -138,4 +138,7 @@ def subgradient(R: Any, Z: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The subgradient of R at Z that is nearest to the wanted one."""
     if isinstance(R, Quadratic):
         return R.gradient(Z)
-    return np.where(Z != 0, R.weight * np.sign(Z), np.clip(wanted, -R.weight, R.weight))
+    found: np.ndarray = np.where(
+        Z != 0, R.weight * np.sign(Z), np.clip(wanted, -R.weight, R.weight)
+    )
+    return found

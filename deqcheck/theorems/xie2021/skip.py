@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.blocks import inner_prox
 from deqcheck.theorems.xie2021.common import Pointwise, cite, nonexpansive, points, tolerance
 from deqcheck.theorems.xie2021.hidden import Hidden
+from deqcheck.theorems.xie2021.setting import Problem
 
 SAMPLES = 8
 

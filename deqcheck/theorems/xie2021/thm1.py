@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import Check
@@ -23,6 +22,7 @@ from deqcheck.theorems.xie2021.common import (
     work,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden, minimised, prox_by_nnls
+from deqcheck.theorems.xie2021.setting import Problem
 
 # How many of the drawn states have their Jacobians taken apart.
 SPECTRA = 8

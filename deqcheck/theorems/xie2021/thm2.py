@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.opteq_equilibrium import Equilibrium
-from deqcheck.models.opteq_network import Layer
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.equilibrium import Equilibrium
+from deqcheck.models.opteq.network import Layer
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
@@ -24,6 +23,7 @@ from deqcheck.theorems.xie2021.common import (
     work,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden, minimised
+from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Theorem2(Pointwise):

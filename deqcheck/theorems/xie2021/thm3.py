@@ -8,9 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from deqcheck.models.opteq_equilibrium import Equilibrium, FixedPoint
-from deqcheck.models.opteq_network import Network
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.equilibrium import Equilibrium, FixedPoint
+from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import Check
@@ -23,6 +22,7 @@ from deqcheck.theorems.xie2021.common import (
     work,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden, minimised
+from deqcheck.theorems.xie2021.setting import Problem
 
 ALPHAS = (0.1, 0.01, 0.001)
 # Small enough for the first order to show, large enough for (z_0 - y*)/alpha to keep its digits.
@@ -56,7 +56,8 @@ class Wide:
         )
 
     def g(self, i: int, Y: np.ndarray) -> np.ndarray:
-        return self._hidden[i].f(Y) - Y
+        found: np.ndarray = self._hidden[i].f(Y) - Y
+        return found
 
     def slopes(self, i: int, Y: np.ndarray) -> np.ndarray:
         layer = self.network.layers[i]
@@ -78,7 +79,8 @@ class Wide:
         return sum(hidden.envelope(Y) for hidden in self._hidden)
 
     def slope(self, Y: np.ndarray) -> np.ndarray:
-        return -np.sum([self.g(i, Y) for i in range(len(self._hidden))], axis=0)
+        found: np.ndarray = -np.sum([self.g(i, Y) for i in range(len(self._hidden))], axis=0)
+        return found
 
 
 class Theorem3(Pointwise):

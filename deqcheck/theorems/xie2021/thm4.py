@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.opteq_sweep import Sam, Weights
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, sqrt
 from deqcheck.theorems.base import Check
@@ -23,6 +22,7 @@ from deqcheck.theorems.xie2021.common import (
     work,
 )
 from deqcheck.theorems.xie2021.resting import SOLVED, RestingSet
+from deqcheck.theorems.xie2021.setting import Problem
 
 # The distance to the limit is compared at these shares of the last iteration, each half the next.
 DOUBLINGS = 5
@@ -84,9 +84,9 @@ class Theorem4(Pointwise):
         fields, sam = p.model.fields.sam, p.start.sam
         yield self.given(given=sam is not None)
         yield nonexpansive(p)
-        if sam is None:
+        if sam is None or fields is None:
             return
-        L_z = smoothness(p)
+        L_z = smoothness(sam)
         yield self.step(gamma=sam.gamma, L_z=L_z)
         yield self.beta(beta_1=fields.beta, L_z=L_z)
         yield self.damping(lambda_1=fields.lambda_, L_z=L_z)
@@ -104,7 +104,7 @@ class Theorem4(Pointwise):
             return
         k = p.model.iterations // 2 ** np.arange(DOUBLINGS, -1, -1)
         states = self._states(p)
-        rests = [tracked(p, sam, sam.weights[i - 1], states[i]) for i in k]
+        rests = [tracked(p, sam, sam.weights[i - 1], states[i]) for i in k.tolist()]
         yield self._contraction(p, sam, k, rests)
         zbar = selected(p, sam)
         if zbar is not None:

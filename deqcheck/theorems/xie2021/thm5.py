@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
+from deqcheck.models.opteq.activations import Mix
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, maximum, measured, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm
+from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate
 
 CONSTANTS = {
@@ -71,7 +72,7 @@ class PrintedConstants:
         start = errors.frobenius(self.p.model.Z0)
         if np.isfinite(s.bound):
             return maximum(sqrt(width * N) * s.bound, start)
-        if s.kind != "mix" or s.k == 1:
+        if not isinstance(s, Mix) or s.k == 1:
             return INFINITY
         k = measured(s.k)
         fixed = k / (1 - k) * self.B_Ub * (self.B_x + sqrt(N)) + sqrt(width * N)

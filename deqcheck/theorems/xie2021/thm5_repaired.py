@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, stack
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import DESCENT, FLOW, Check, Search, Statement
+from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm
+from deqcheck.theorems.xie2021.setting import Problem, Statement
 
 
 class RepairedRate(Statement):

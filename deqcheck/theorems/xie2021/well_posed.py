@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
@@ -23,6 +22,7 @@ from deqcheck.theorems.xie2021.common import (
     points,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden
+from deqcheck.theorems.xie2021.setting import Problem
 
 # Rows are orthonormal up to this.
 ORTHONORMAL = 1e-12

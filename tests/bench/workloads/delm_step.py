@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg.lapack import dgetrf, dgetrs
 
 from deqcheck.losses.square import Square
-from deqcheck.models.delm import Delm, DelmModel
+from deqcheck.models.delm.model import Delm, DelmModel
 from tests.bench import growth as fit
 from tests.bench.harness import Contest, Extent, Task
 from tests.bench.peers import peer

@@ -9,9 +9,10 @@ import numpy as np
 
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.losses.square import Square
-from deqcheck.models import delm_oracle
-from deqcheck.models.delm import Delm
-from deqcheck.models.delm_state import DelmState
+from deqcheck.models.delm import oracle
+from deqcheck.models.delm.model import Delm
+from deqcheck.models.delm.state import DelmState
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Problem
 from tests.bench import growth as fit
 from tests.bench.harness import Contest, Extent, Task
@@ -43,14 +44,13 @@ class Walk:
         self.points = trajectory(Problem(self.model, theta), 6)
 
     def along(self, measure: Callable[[DelmState], object]) -> Task:
-        turn = cycle(self.points)
-        return lambda: measure(self.model.at(next(turn)))
+        turn, memory = cycle(self.points), Memory()
+        return lambda: measure(self.model.at(next(turn), memory))
 
     def ours(self) -> Task:
         return self.along(lambda state: state.lambda_min_D)
 
     def cold(self) -> object:
-        self.model.frame = None
         return self.model.at(self.points[0]).lambda_min_D
 
 
@@ -87,14 +87,14 @@ def trajectory(p: Problem, points: int) -> list[dict[str, np.ndarray]]:
 
 
 def kronecker(state: DelmState) -> float:
-    return float(np.linalg.eigvalsh(delm_oracle.dense_D(state))[0])
+    return float(np.linalg.eigvalsh(oracle.dense_D(state))[0])
 
 
 def gemm(state: DelmState) -> float:
     """D = W W^T with W = [U^-T e_k kron M_k^1/2]_k, by one large product."""
     inverse = np.linalg.inv(state.U)
     m, my = state.m, state.my
-    N = [state.Z @ delm_oracle.softmax_jacobian(state.S[:, k]) for k in range(m)]
+    N = [state.Z @ oracle.softmax_jacobian(state.S[:, k]) for k in range(m)]
     roots = np.linalg.cholesky(np.eye(my) + state.gamma**2 * np.stack([n @ n.T for n in N]))
     W = np.einsum("ki,kab->iakb", inverse, roots).reshape(m * my, m * my)
     return float(np.linalg.eigvalsh(W @ W.T)[0])

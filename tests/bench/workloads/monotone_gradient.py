@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from deqcheck.losses.half_square import HalfSquare
-from deqcheck.models.monotone_deq import MonotoneDeq
+from deqcheck.models.monotone_deq.model import MonotoneDeq
 from tests.bench import growth as fit
 from tests.bench.harness import Contest, Extent, Task
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from deqcheck.losses.half_square import HalfSquare
-from deqcheck.models.implicit_relu import ImplicitRelu
-from deqcheck.models.relu_deq import ReluDeq
+from deqcheck.models.implicit_relu.model import ImplicitRelu
+from deqcheck.models.memory import Memory
+from deqcheck.models.relu_deq.model import ReluDeq
 from tests.bench import growth as fit
 from tests.bench.harness import Contest, Extent, Task
 from tests.bench.peers import peer
@@ -111,7 +112,8 @@ class Path:
         self.model, self.theta, self.step = model, theta, step
 
     def ours(self) -> Task:
-        return self.task(lambda theta: self.model.objective(theta).gradient)
+        memory = Memory()
+        return self.task(lambda theta: self.model.at(theta, memory).objective.gradient)
 
     def task(self, gradient: Gradient) -> Task:
         theta = dict(self.theta)

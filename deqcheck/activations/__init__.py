@@ -1,1 +1,0 @@
-"""Scalar activations: one file for each kind, with slopes, primitive and convex conjugate."""

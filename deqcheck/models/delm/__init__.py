@@ -1,0 +1,1 @@
+"""Deep equilibrium linear model (Kawaguchi 2021)."""

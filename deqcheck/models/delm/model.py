@@ -1,0 +1,145 @@
+"""Deep equilibrium linear model with column-softmax weights (Kawaguchi 2021).
+
+z* = U^-1 phi with U = I - gamma softmax(A), prediction B z* = Z phi with Z = B U^-1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy
+
+from deqcheck.fields import Refusal, number
+from deqcheck.kinds import Loss, Model, OuterLoss
+from deqcheck.linalg.errors import length
+from deqcheck.losses.outer import Outer
+from deqcheck.models.delm import oracle
+from deqcheck.models.delm.state import DelmState
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import BuiltModel, Objective, Params
+from deqcheck.records.measured import EPS, Measured
+
+# exp stays far from overflow and from denormal sums for exponents below this.
+SAFE_EXPONENT = 300.0
+# Beyond this no digit of U^-1 can be trusted to better than about 1e-6.
+MAX_CONDITION = 1e-6 / EPS
+
+
+@dataclass(frozen=True)
+class Delm(Model):
+    """Deep equilibrium linear model: z = gamma softmax(A) z + phi(x), prediction B z."""
+
+    kind: ClassVar[str] = "delm"
+    data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
+    default_loss: ClassVar[str] = "square"
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 20, dim: 4, target: {kind: gaussian, outputs: 2}}
+model: {kind: delm, gamma: 0.5}
+init: {kind: gaussian, scale: 0.3}
+train: {kind: gd, step: 1e-4, steps: 50}"""
+    loss: ClassVar[type[Loss]] = OuterLoss
+
+    gamma: float = number(above=0, below=1, doc="contraction factor of the equilibrium equation")
+
+    def sizes(self) -> dict[str, int]:
+        return {}
+
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
+        return {"Phi": inputs, "Y": targets}
+
+    def build(self, arrays: Params, loss: Any) -> DelmModel:
+        if 2 / (1 - self.gamma) > MAX_CONDITION:
+            raise Refusal(
+                "model.gamma",
+                f"{self.gamma} leaves no verdict: cond_1(U) can reach {2 / (1 - self.gamma):.1g}; "
+                f"expected gamma <= {1 - 2 / MAX_CONDITION:.12g}",
+            )
+        return DelmModel(self.gamma, loss.on(arrays["Phi"], arrays["Y"]), loss.kind)
+
+
+class DelmModel(BuiltModel[DelmState]):
+    """The model with its data: L(A, B) = L0(B U^-1)."""
+
+    def __init__(self, gamma: float, outer: Outer, loss_kind: str):
+        self.kind, self.loss_kind = Delm.kind, loss_kind
+        self.gamma = gamma
+        self.outer = outer
+        self.m, self.n = outer.Phi.shape
+        self.my = outer.Y.shape[0]
+        self._identity, self._units = np.eye(self.m), np.ones(self.m)
+        self._outputs = np.full(self.my, 1 / gamma)
+        # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
+        # column-stochastic S is at most (1 + gamma)/(1 - gamma).
+        self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
+
+    @property
+    def infimum(self) -> Measured:
+        return self.outer.infimum
+
+    def softmax(self, A: np.ndarray) -> np.ndarray:
+        return self._weights(A) / self.gamma
+
+    def _weights(self, A: np.ndarray) -> np.ndarray:
+        """gamma softmax(A), shifted by the column maxima only where exp could overflow."""
+        # |A|_F bounds every entry, and is the cheapest bound to have.
+        E = np.exp(A if np.vdot(A, A) < SAFE_EXPONENT**2 else A - A.max(axis=0))
+        E *= self.gamma / self._units.dot(E)
+        found: np.ndarray = E
+        return found
+
+    def resolvent(self, S: np.ndarray) -> np.ndarray:
+        return self._identity - self.gamma * S
+
+    def objective(self, theta: Params) -> Objective:
+        """Gap and gradient, eqs (21), (22): G = Q U^-T, grad_A = gamma S o (Z^T G - 1 mean^T).
+
+        mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
+        """
+        B = theta["B"]
+        weights = self._weights(theta["A"])
+        # U^T is in LAPACK's own order, so that nothing is copied.
+        lu, pivots, Zt, _ = scipy.linalg.lapack.dgesv(
+            (self._identity - weights).T, B.T, overwrite_a=True
+        )
+        Z = Zt.T
+        size = length(Z)
+        gap, error, Q, Q_error = self.outer.evaluate(Z, size, self.z_error * size)
+        Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
+        G = Gt.T
+        # Products with ones take less time than sums.
+        mean = self._outputs.dot((Z - B) * G)
+        P = Zt.dot(G)
+        P -= mean
+        P *= weights
+        radius = partial(self._gradient_radius, B, size, G, Q_error)
+        return Objective(gap, error, {"A": P, "B": G}, radius)
+
+    def _gradient_radius(
+        self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float
+    ) -> float:
+        # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
+        inverse = math.sqrt(self.m) / (1 - self.gamma)
+        return math.hypot(*self.gradient_radii(length(B), Z_size, length(G), Q_error, inverse))
+
+    def gradient_radii(
+        self, b: float, z: float, g: float, Q_error: float, inverse: float
+    ) -> tuple[float, float]:
+        """Of grad_A and grad_B = G, from |B|, |Z|, |G| and |U^-1| <= inverse: G = Q U^-T, and
+        grad_A[:, k] = gamma J_k (Z^T G)[:, k] with ||J_k|| <= 1/2."""
+        dZ = self.z_error * z
+        dG = inverse * (Q_error + 4 * EPS * self.m * g)
+        # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
+        size = (z + b / self.gamma) * g
+        product = dZ * g + z * dG + 4 * EPS * (self.my + 1) * size
+        return self.gamma * product, dG
+
+    def at(self, theta: Params, memory: Memory | None = None) -> DelmState:
+        return DelmState(self, theta, memory)
+
+    def explicit_gradient(self, theta: Params) -> Params:
+        return oracle.gradient(self.at(theta))

@@ -1,0 +1,178 @@
+"""The deep equilibrium linear model at given parameters: everything that can be measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+
+from deqcheck.linalg import errors
+from deqcheck.losses.outer import Evaluation
+from deqcheck.models.delm import spectrum
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import Objective, Params, State
+from deqcheck.records.measured import EPS, Measured, measured, minimum, sqrt
+
+if TYPE_CHECKING:
+    from deqcheck.models.delm.model import DelmModel
+
+
+class DelmState(State):
+    """Lazy: each matrix is computed once, when something asks for it."""
+
+    def __init__(self, model: DelmModel, theta: Params, memory: Memory | None = None):
+        self.model, self.theta, self.memory = model, theta, memory or Memory()
+        self.gamma, self.m, self.my, self.n = model.gamma, model.m, model.my, model.n
+        self.A, self.B = theta["A"], theta["B"]
+
+    @cached_property
+    def S(self) -> np.ndarray:
+        return self.model.softmax(self.A)
+
+    @cached_property
+    def U(self) -> np.ndarray:
+        return self.model.resolvent(self.S)
+
+    @cached_property
+    def lu(self) -> tuple[np.ndarray, np.ndarray]:
+        found: tuple[np.ndarray, np.ndarray] = scipy.linalg.lu_factor(self.U)
+        return found
+
+    @cached_property
+    def Z(self) -> np.ndarray:
+        """B U^-1, the effective linear map (my x m)."""
+        found: np.ndarray = scipy.linalg.lu_solve(self.lu, self.B.T, trans=1).T
+        return found
+
+    @property
+    def Z_radius(self) -> float:
+        return float(self.model.z_error * errors.length(self.Z))
+
+    @cached_property
+    def equilibrium(self) -> np.ndarray:
+        """U^-1 Phi (m x n)."""
+        found: np.ndarray = scipy.linalg.lu_solve(self.lu, self.model.outer.Phi)
+        return found
+
+    @cached_property
+    def U_singular(self) -> Measured:
+        """S is accurate to a few units in the last place, and ||S||_F <= sqrt(m)."""
+        return errors.singular_values(self.U, 4 * EPS * self.gamma * np.sqrt(self.m))
+
+    @cached_property
+    def outer(self) -> Evaluation:
+        """L0 at Z, with its gradient Q (my x m)."""
+        return self.model.outer.evaluate(self.Z, errors.length(self.Z), self.Z_radius)
+
+    @property
+    def Q(self) -> np.ndarray:
+        return self.outer.gradient
+
+    @cached_property
+    def objective(self) -> Objective:
+        return self.model.objective(self.theta)
+
+    @property
+    def gradient(self) -> Params:
+        return self.objective.gradient
+
+    @cached_property
+    def gap(self) -> Measured:
+        return Measured(self.outer.gap, self.outer.error, "residual in row-space coordinates")
+
+    @property
+    def loss(self) -> Measured:
+        return self.gap + self.model.infimum
+
+    @property
+    def residual(self) -> Measured:
+        """||Z Phi - Y||_F."""
+        outer = self.model.outer
+        r = self.Z @ outer.Phi - outer.Y
+        size = float(np.linalg.norm(self.Z) * np.linalg.norm(outer.Phi) + np.linalg.norm(outer.Y))
+        moved = self.Z_radius * float(np.linalg.norm(outer.Phi))
+        return errors.frobenius(r, moved + errors.rounding(self.m, size))
+
+    @cached_property
+    def lambda_min_D(self) -> Measured:
+        return spectrum.lambda_min(self)
+
+    @cached_property
+    def lambda_independent(self) -> Measured:
+        """Eq. (33): 1/(m (1 + gamma)^2)."""
+        found: Measured = 1 / (self.m * (1 + measured(self.gamma)) ** 2)
+        return found
+
+    @cached_property
+    def lambda_independent_sharp(self) -> Measured:
+        """1/||U||_2^2 >= 1/min(m (1 + gamma^2), (1 + gamma sqrt m)^2) for every A."""
+        g = measured(self.gamma)
+        return 1 / minimum(self.m * (1 + g**2), (1 + g * sqrt(self.m)) ** 2)
+
+    def _gradient_norms(self) -> dict[str, Measured]:
+        inverse = float(1 / self.U_singular.low[-1])
+        b, z, g = (errors.length(a) for a in (self.B, self.Z, self.gradient["B"]))
+        radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
+        return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
+
+    def _equilibrium(self) -> tuple[Measured, Measured]:
+        """Residual and certified error in the 1-norm, in which the map contracts by gamma."""
+        Zeq, Phi = self.equilibrium, self.model.outer.Phi
+        residual = np.abs(Zeq - self.gamma * (self.S @ Zeq) - Phi).sum(axis=0)
+        size = np.abs(Zeq).sum(axis=0) + np.abs(Phi).sum(axis=0)
+        noise = float((errors.rounding(self.m, 1.0) * size).max())
+        worst = float(residual.max())
+        return Measured(worst, noise), Measured(
+            (worst + noise) / (1 - self.gamma), 0.0, "certified"
+        )
+
+    def measure(self, name: str) -> Measured:
+        found: Measured = _MEASURES[name](self)
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(n for n in _MEASURES if self.my == 1 or n != "delta_bar")
+
+    def _delta_bar(self) -> Measured:
+        """Trust-region scale 1/lambda_max(S^1/2 F S^1/2), F = U^-1 H U^-T, H = L0'' (my = 1)."""
+        root = np.sqrt(spectrum.block_scalars(self))
+        M = scipy.linalg.lu_solve(self.lu, self.model.outer.curved_features(self.Z)) * root[:, None]
+        radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * np.linalg.norm(M)
+        return 1 / errors.norm2(M, float(radius)) ** 2
+
+    def _cond1_U(self) -> Measured:
+        """||U||_1 ||U^-1||_1 = (1 + gamma (1 - 2 min_j S_jj)) / (1 - gamma)."""
+        smallest = Measured(float(np.diag(self.S).min()), 4 * EPS)
+        return (1 + self.gamma * (1 - 2 * smallest)) / (1 - measured(self.gamma))
+
+
+_MEASURES: dict[str, Callable[[Any], Measured]] = {
+    "loss": lambda s: s.loss,
+    "loss_star": lambda s: s.model.infimum,
+    "gap": lambda s: s.gap,
+    "residual": lambda s: s.residual,
+    "gradient": lambda s: errors.together(s._gradient_norms().values()),
+    "gradient.A": lambda s: s._gradient_norms()["A"],
+    "gradient.B": lambda s: s._gradient_norms()["B"],
+    "equilibrium.residual": lambda s: s._equilibrium()[0],
+    "equilibrium.error": lambda s: s._equilibrium()[1],
+    "norm2.A": lambda s: errors.norm2(s.A),
+    "norm2.B": lambda s: errors.norm2(s.B),
+    "norm1.B": lambda s: errors.norm1(s.B),
+    "norm1.Z": lambda s: errors.norm1(s.Z, s.Z_radius * np.sqrt(s.my)),
+    "norm2.Z": lambda s: errors.norm2(s.Z, s.Z_radius),
+    "norm2.U_inverse": lambda s: 1 / s.U_singular[-1],
+    "norm.Q": lambda s: errors.frobenius(s.Q, s.outer.gradient_error),
+    "lambda_min_D": lambda s: s.lambda_min_D,
+    "lambda_independent": lambda s: s.lambda_independent,
+    "lambda_independent_sharp": lambda s: s.lambda_independent_sharp,
+    "sigma_min_Phi": lambda s: s.model.outer.factored.last,
+    "sigma_pos_Phi": lambda s: s.model.outer.factored.smallest_positive,
+    "kappa": lambda s: s.model.outer.pl.kappa,
+    "cond1_U": lambda s: s._cond1_U(),
+    "delta_bar": lambda s: s._delta_bar(),
+}

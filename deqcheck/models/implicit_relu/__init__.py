@@ -1,0 +1,1 @@
+"""Scaled ReLU implicit network (Gao & Gao 2022)."""

@@ -1,0 +1,74 @@
+"""Scaled ReLU implicit network (Gao and Gao 2022).
+
+Z = relu(gamma Z A + relu(X W)) (N x m, one sample for each row), yhat = Z b, L = |yhat - y|^2/2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.fields import Refusal, integer, number
+from deqcheck.kinds import Loss, Model
+from deqcheck.losses.half_square import HalfSquare
+from deqcheck.models.implicit_relu import oracle
+from deqcheck.models.implicit_relu.state import ImplicitReluState
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import Params
+from deqcheck.models.relu_state import ReluModel
+
+
+@dataclass(frozen=True)
+class ImplicitRelu(Model):
+    """ReLU implicit network: Z = relu(gamma Z A + relu(X W)), prediction Z b, half square loss."""
+
+    kind: ClassVar[str] = "implicit-relu"
+    data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("N", "d"), "y": ("N",)}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {
+        "W": ("d", "m"),
+        "A": ("m", "m"),
+        "b": ("m",),
+    }
+    default_loss: ClassVar[str] = "half-square"
+    example: ClassVar[str] = """\
+data: {kind: sphere, n: 6, dim: 4, target: gaussian}
+model: {kind: implicit-relu, gamma: 0.3, width: 10}
+init: {kind: each, W: {kind: gaussian, fan: in}, A: {kind: gaussian, fan: in}, b: gaussian}
+train: {kind: gd, step: 1e-3, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
+
+    gamma: float = number(above=0, doc="scale of the implicit layer; gamma |A| must stay below 1")
+    width: int | None = integer(
+        at_least=1, default=None, doc="hidden units m, where the initialisation leaves them open"
+    )
+
+    def sizes(self) -> dict[str, int]:
+        return {} if self.width is None else {"m": self.width}
+
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
+        if len(targets) != 1:
+            raise ValueError(f"{len(targets)} outputs for each sample; the model has one")
+        return {"X": inputs.T, "y": targets[0]}
+
+    def build(self, arrays: Params, loss: Any) -> ImplicitReluModel:
+        if not arrays["X"].any():
+            raise Refusal("data", "every sample is zero (X = 0); expected a non-zero X")
+        return ImplicitReluModel(self.gamma, arrays["X"], arrays["y"])
+
+
+class ImplicitReluModel(ReluModel[ImplicitReluState]):
+    """The model with its data."""
+
+    def __init__(self, gamma: float, X: np.ndarray, y: np.ndarray):
+        self.kind = ImplicitRelu.kind
+        self.gamma, self.X, self.y = gamma, X, y
+        self.N, self.d = X.shape
+        self.X_size = float(np.linalg.norm(X))
+
+    def at(self, theta: Params, memory: Memory | None = None) -> ImplicitReluState:
+        return ImplicitReluState(self, theta, memory)
+
+    def explicit_gradient(self, theta: Params) -> Params:
+        return oracle.gradient(self.at(theta))

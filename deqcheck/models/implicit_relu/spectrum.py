@@ -1,0 +1,81 @@
+"""Spectra of Q = I - gamma D (A^T kron I_N): up to a permutation N blocks I - gamma D_i A^T."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.records.measured import EPS, Measured, minimum
+
+if TYPE_CHECKING:
+    from deqcheck.models.implicit_relu.state import ImplicitReluState
+
+# Flops to be spent on the singular values of the blocks.
+BUDGET = 2e10
+
+
+def patterns(state: ImplicitReluState) -> np.ndarray:
+    """The distinct activation patterns D_i, as columns (m x at most N)."""
+    return np.unique(state.equilibrium.mask, axis=1)
+
+
+def blocks(state: ImplicitReluState) -> Iterator[np.ndarray]:
+    """I - gamma D_i A^T for each distinct activation pattern."""
+    for DA in masked(state):
+        yield np.eye(state.m) - state.gamma * DA
+
+
+def masked(state: ImplicitReluState) -> Iterator[np.ndarray]:
+    """D_i A^T for each distinct activation pattern."""
+    for D in patterns(state).T:
+        yield D[:, None] * state.A.T
+
+
+def eigenvalue_radius(a: np.ndarray, radius: float = 0.0) -> float:
+    """Bauer-Fike: no eigenvalue moves further than cond(V) |da|; inf for a defective matrix."""
+    _, V = np.linalg.eig(a)
+    s = np.linalg.svd(V, compute_uv=False)
+    if s[-1] <= len(a) * EPS * s[0]:
+        return float(np.inf)
+    rounding = 4 * len(a) * EPS * float(np.linalg.norm(a))
+    return float(s[0] / s[-1]) * (radius + rounding)
+
+
+def largest_real_part(a: np.ndarray) -> Measured:
+    """Of the eigenvalues; never above the largest eigenvalue of the symmetric part."""
+    found = float(np.linalg.eigvals(a).real.max())
+    radius = eigenvalue_radius(a)
+    top = errors.symmetric_eigenvalues((a + a.T) / 2, EPS * float(np.linalg.norm(a)))[-1].high
+    low = max(found - radius, -float(np.linalg.norm(a)))
+    high = max(min(found + radius, float(top)), low)
+    return Measured((low + high) / 2, (high - low) / 2, "Bauer-Fike")
+
+
+def block_radius(state: ImplicitReluState) -> float:
+    """Rounding of a block's entries; infinite where a pattern is not known."""
+    if state.equilibrium.doubtful.any():
+        return float(np.inf)
+    return 2 * EPS * (1 + float(np.linalg.norm(state.gamma * state.A)))
+
+
+def sigma_min_Q(state: ImplicitReluState) -> Measured:
+    """Exact where all blocks are affordable, else between 1 - gamma |A| and the smallest seen."""
+    radius, seen, affordable = block_radius(state), Measured(np.inf), _affordable(state)
+    for i, block in enumerate(blocks(state)):
+        if i == affordable:
+            low, high = float((1 - state.gamma0).low), float(seen.high)
+            return Measured((low + high) / 2, (high - low) / 2, "bracket")
+        seen = minimum(seen, errors.singular_values(block, radius)[-1])
+    return seen
+
+
+def affordable(state: ImplicitReluState) -> bool:
+    """Whether every block can be factorised."""
+    return bool(patterns(state).shape[1] <= _affordable(state))
+
+
+def _affordable(state: ImplicitReluState) -> int:
+    return max(1, int(BUDGET / (8 * state.m**3)))

@@ -1,0 +1,233 @@
+"""A ReLU implicit network at given parameters: its equilibrium and all that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from deqcheck.linalg import arccos, errors
+from deqcheck.linalg.certificates import Contraction
+from deqcheck.linalg.exact_zeros import Support, product_reach
+from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
+from deqcheck.linalg.wide import WIDE
+from deqcheck.models.implicit_relu import spectrum
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import Kinks, NotCertified, Params
+from deqcheck.models.relu_state import ReluState
+from deqcheck.records.measured import EPS, Measured, between
+
+if TYPE_CHECKING:
+    from deqcheck.models.implicit_relu.model import ImplicitReluModel
+
+
+class ImplicitReluState(ReluState):
+    """In canonical form the equilibrium is relu(gamma A^T Z + Phi^T) (m x N), read out by b."""
+
+    def __init__(self, model: ImplicitReluModel, theta: Params, memory: Memory | None = None):
+        super().__init__(model.y, theta, memory)
+        self.model = model
+        self.X, self.gamma, self.N = model.X, model.gamma, model.N
+        self.W, self.A, self.b = theta["W"], theta["A"], theta["b"]
+        self.m = len(self.b)
+
+    @property
+    def a(self) -> np.ndarray:
+        return self.b
+
+    @cached_property
+    def XW(self) -> np.ndarray:
+        return self.X @ self.W
+
+    @property
+    def on(self) -> np.ndarray:
+        """E: where X W > 0 (N x m)."""
+        return self.XW > 0
+
+    @cached_property
+    def Phi(self) -> np.ndarray:
+        return relu(self.XW)
+
+    @cached_property
+    def Phi_radius(self) -> float:
+        """Rounding of X W, which the ReLU does not enlarge, and which dead units do not pass on."""
+        size = self.model.X_size * _size(self.W)
+        radius = errors.rounding(1, np.sqrt(self.model.d) * size)
+        return radius if self.XW.max() >= -radius else 0.0
+
+    @cached_property
+    def norm_A(self) -> Measured:
+        return errors.norm2(self.A)
+
+    @cached_property
+    def gamma0(self) -> Measured:
+        """gamma |A|: the contraction factor."""
+        return self.gamma * self.norm_A
+
+    @property
+    def _cheap_gamma0(self) -> float:
+        """A bound on gamma |A|, rounded outward."""
+        bound = self._memory.equilibria.norm_bound(self.A, 1 / self.gamma)
+        return float((self.gamma * Measured(bound)).high)
+
+    def solve(self) -> Equilibrium:
+        q = self.gamma0.high if self.m < WIDE else self._cheap_gamma0
+        if not q < 1:
+            raise NotCertified(
+                f"gamma |A| = {self.gamma0.value:.6g} is not below 1, and beyond that this theory "
+                "does not know whether there is an equilibrium: take a smaller gamma or A"
+            )
+        scaled = self.gamma * self.A.T
+        found = self._picard(scaled, self.Phi.T, Contraction(float(q)))
+        return replace(
+            found,
+            C_radius=self.Phi_radius,
+            W_radius=EPS * _size(scaled),
+            support=partial(_support, self.A, self.X, self.W, self.XW),
+        )
+
+    @cached_property
+    def XW_reach(self) -> np.ndarray:
+        """Radius of each entry of X W: 0 only where nothing is added up."""
+        return product_reach(self.X, self.W)
+
+    @cached_property
+    def on_doubtful(self) -> np.ndarray:
+        """Where it is not known whether X W > 0."""
+        found: np.ndarray = (np.abs(self.XW) <= self.XW_reach) & (self.XW_reach > 0)
+        return found
+
+    @property
+    def EP_radius(self) -> float:
+        """Of E o P."""
+        return float(np.inf) if self.on_doubtful.any() else self.V_radius
+
+    @cached_property
+    def kinks(self) -> Kinks:
+        """Zeros of both layers of pre-activations, but for samples on which nothing can change
+        them: U = gamma z A stays 0 where z = 0, and x W where x = 0."""
+        pattern = np.vstack([self.equilibrium.mask.T, self.on])
+        U_zero = (self.equilibrium.H.T == 0)[self.Z.any(axis=0)]
+        XW_zero = (self.XW == 0)[self.X.any(axis=1)]
+        return Kinks(pattern, int(U_zero.sum() + XW_zero.sum()))
+
+    @property
+    def kink_count(self) -> Measured:
+        """All pre-activations that are zero."""
+        U, XW = self.equilibrium, (self.XW == 0) & (self.XW_reach == 0)
+        sure = int(U.exact_zeros.sum() + XW.sum())
+        return between(sure, sure + int(U.doubtful.sum() + self.on_doubtful.sum()))
+
+    @property
+    def kinks_in_the_way(self) -> Measured:
+        """The same without those which nothing can change: the zeros of `kinks`."""
+        U = self.equilibrium
+        moves = (U.H - U.H_error > 0).any(axis=0)
+        may_move = moves | U.doubtful.any(axis=0)
+        XW = ((self.XW == 0) & (self.XW_reach == 0))[self.X.any(axis=1)]
+        doubtful = int(U.doubtful.sum() + self.on_doubtful.sum())
+        return between(
+            int(U.exact_zeros[:, moves].sum() + XW.sum()),
+            int(U.exact_zeros[:, may_move].sum() + XW.sum()) + doubtful,
+        )
+
+    @property
+    def P(self) -> np.ndarray:
+        """Rows p_i = (I - gamma D_i A)^-1 D_i b (N x m)."""
+        return self.V.T
+
+    @cached_property
+    def gradient(self) -> Params:
+        """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""
+        return {
+            "W": self.X.T @ (self.on * self.E.T),
+            "A": self.gamma * (self.Z @ self.E.T),
+            "b": self.Z @ self.r,
+        }
+
+    def gradient_radii(self) -> dict[str, float]:
+        X, Z, E, r = self.model.X_size, *(_size(a) for a in (self.Z, self.E, self.r))
+        dZ, dE = self.equilibrium.error, self.E_radius
+        sums = errors.rounding(1, np.sqrt(self.N))
+        return {
+            "W": np.inf if self.on_doubtful.any() else X * (dE + sums * E),
+            "A": self.gamma * (dZ * (E + dE) + Z * (dE + sums * E)),
+            "b": dZ * (r + self.r_radius) + Z * (self.r_radius + sums * r),
+        }
+
+    @cached_property
+    def sigma_min_Phi(self) -> Measured:
+        """The N-th singular value of Phi."""
+        return errors.nth_singular_value(self.Phi, self.N, self.Phi_radius)
+
+    @cached_property
+    def H(self) -> np.ndarray:
+        return self.H_with_radius[0]
+
+    @cached_property
+    def H_with_radius(self) -> tuple[np.ndarray, float]:
+        """ZZ^T + gamma^2 (ZZ^T) o (PP^T) + (XX^T) o ((E o P)(E o P)^T), Lemma 4.1."""
+        ZZ = _gram(self.Z.T, self.equilibrium.error)
+        PP = _gram(self.P, self.V_radius)
+        XX = _gram(self.X, 0.0)
+        EP = _gram(self.on * self.P, self.EP_radius)
+        M, Pi = _hadamard(ZZ, PP), _hadamard(XX, EP)
+        H: np.ndarray = ZZ[0] + self.gamma**2 * M[0] + Pi[0]
+        radius = ZZ[1] + self.gamma**2 * M[1] + Pi[1] + 4 * EPS * _size(H)
+        return H, radius
+
+    @cached_property
+    def lambda_min_H(self) -> Measured:
+        return errors.symmetric_eigenvalues(*self.H_with_radius)[0]
+
+    @cached_property
+    def X_fro(self) -> Measured:
+        return errors.frobenius(self.X)
+
+    @cached_property
+    def lambda_star_G(self) -> Measured:
+        """Smallest eigenvalue of G = E[relu(Xw) relu(Xw)^T], w normal: 0 with any zero sample."""
+        if not self.X.any(axis=1).all():
+            return Measured(0.0)
+        # Each angle is good to about d eps, and |d G_ij / d angle| <= |x_i| |x_j| / 2.
+        radius = (self.model.d + 8) * EPS * self.model.X_size**2
+        return errors.symmetric_eigenvalues(arccos.gram(self.X.T), radius)[0]
+
+    further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
+        "lambda_min_H": lambda s: s.lambda_min_H,
+        "sigma_min_Q": lambda s: spectrum.sigma_min_Q(s),
+        "gamma0": lambda s: s.gamma0,
+        "kink_count": lambda s: s.kink_count,
+        "X_fro": lambda s: s.X_fro,
+        "lambda_star_G": lambda s: s.lambda_star_G,
+    }
+
+
+def _support(A: np.ndarray, X: np.ndarray, W: np.ndarray, XW: np.ndarray) -> Support:
+    """Phi is exactly zero where X W is certainly negative, too."""
+    reach = product_reach(X, W)
+    return Support(A.T != 0, np.where(XW + reach < 0, 0.0, reach).T)
+
+
+def _size(a: np.ndarray) -> float:
+    return float(np.linalg.norm(a))
+
+
+Radius = tuple[np.ndarray, float]
+
+
+def _gram(a: np.ndarray, radius: float) -> Radius:
+    """a a^T with its Frobenius radius."""
+    size = _size(a)
+    rounding = errors.rounding(1, np.sqrt(a.shape[1]) * size**2)
+    return a @ a.T, 2 * size * radius + radius**2 + rounding
+
+
+def _hadamard(a: Radius, b: Radius) -> Radius:
+    """|a o b - a' o b'| <= max|a| |b - b'| + max|b| |a - a'| + |a - a'| |b - b'|."""
+    largest_a, largest_b = float(np.abs(a[0]).max()), float(np.abs(b[0]).max())
+    product: np.ndarray = a[0] * b[0]
+    return product, largest_a * b[1] + largest_b * a[1] + a[1] * b[1] + EPS * _size(product)

@@ -1,0 +1,1 @@
+"""Monotone deep equilibrium model (Hieu 2022)."""

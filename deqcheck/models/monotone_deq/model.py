@@ -1,0 +1,105 @@
+"""Monotone deep equilibrium model (Nguyen Ngoc Hieu 2022).
+
+Z = relu(W Z + U X) with W = (1 - m) I - A^T A + B - B^T, so that sym(I - W) >= m I whatever the
+parameters are; yhat = Z^T u, loss |yhat - y|^2/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.fields import choice, integer, number
+from deqcheck.kinds import Loss, Model
+from deqcheck.losses.half_square import HalfSquare
+from deqcheck.models.memory import Memory
+from deqcheck.models.monotone_deq import oracle
+from deqcheck.models.monotone_deq.state import MonotoneDeqState
+from deqcheck.models.problem import Params
+from deqcheck.models.relu_state import ReluModel
+
+PEACEMAN_RACHFORD, FORWARD_BACKWARD = "peaceman-rachford", "forward-backward"
+
+
+@dataclass(frozen=True)
+class MonotoneDeq(Model):
+    """Monotone deep equilibrium model: z = relu(W z + U x), prediction u^T z."""
+
+    kind: ClassVar[str] = "monotone-deq"
+    data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "y": ("N",)}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {
+        "A": ("n", "n"),
+        "B": ("n", "n"),
+        "U": ("n", "d"),
+        "u": ("n",),
+    }
+    default_loss: ClassVar[str] = "half-square"
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 6, dim: 4, target: gaussian}
+model: {kind: monotone-deq, m: 1, width: 8}
+init: {kind: gaussian, scale: 0.3}
+train: {kind: gd, step: 1e-4, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
+
+    m: float = number(above=0, doc="strong monotonicity of I - W")
+    width: int = integer(at_least=1, default=None, doc="n; only where the init brings no arrays")
+    solver: str = choice(
+        PEACEMAN_RACHFORD,
+        FORWARD_BACKWARD,
+        default=PEACEMAN_RACHFORD,
+        doc="splitting method that finds the equilibrium",
+    )
+    alpha: float = number(
+        above=0,
+        default=None,
+        doc="step of the splitting; default 1/|I - W| (Peaceman-Rachford) or m/|I - W|^2",
+    )
+
+    def sizes(self) -> dict[str, int]:
+        return {} if self.width is None else {"n": self.width}
+
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
+        if len(targets) != 1:
+            raise ValueError(f"{len(targets)} outputs; 'monotone-deq' has exactly one")
+        return {"X": inputs, "y": targets[0]}
+
+    def build(self, arrays: Params, loss: Any) -> MonotoneDeqModel:
+        return MonotoneDeqModel(self.m, arrays["X"], arrays["y"], self.solver, self.alpha)
+
+
+class MonotoneDeqModel(ReluModel[MonotoneDeqState]):
+    """The model with its data."""
+
+    def __init__(
+        self,
+        m: float,
+        X: np.ndarray,
+        y: np.ndarray,
+        solver: str = PEACEMAN_RACHFORD,
+        alpha: float | None = None,
+    ):
+        self.kind = MonotoneDeq.kind
+        self.m, self.X, self.y = m, X, y
+        self.solver, self.alpha = solver, alpha
+        self.d, self.N = X.shape
+
+    def at(self, theta: Params, memory: Memory | None = None) -> MonotoneDeqState:
+        return MonotoneDeqState(self, theta, memory)
+
+    def check(self, theta: Params) -> Iterator[tuple[str, str]]:
+        """What only shows at the parameters to start from: an inadmissible splitting step."""
+        if self.alpha is None or self.solver != FORWARD_BACKWARD:
+            return
+        limit = self.at(theta).forward_backward_limit
+        if not self.alpha < limit.low:
+            yield (
+                "model.alpha",
+                f"{self.alpha:g} is no step for forward-backward splitting; expected a number "
+                f"below 2 m/|I - W|^2 = {limit.value:.6g} at the initial parameters",
+            )
+
+    def explicit_gradient(self, theta: Params) -> Params:
+        return oracle.gradient(self.at(theta))

@@ -1,0 +1,199 @@
+"""The monotone deep equilibrium model at given parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.certificates import Monotone
+from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
+from deqcheck.linalg.patterns import Patterns
+from deqcheck.linalg.relu_equilibrium import (
+    Equilibrium,
+    forward_backward,
+    on_pattern,
+    peaceman_rachford,
+)
+from deqcheck.models.memory import Memory
+from deqcheck.models.monotone_deq.kernel import Kernel
+from deqcheck.models.problem import NoEquilibrium, Params
+from deqcheck.models.relu_state import ReluState
+from deqcheck.records.measured import EPS, Measured, measured
+
+if TYPE_CHECKING:
+    from deqcheck.models.monotone_deq.model import MonotoneDeqModel
+
+
+def weight(m: float, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """W = (1 - m) I - A^T A + B - B^T, with sym(I - W) = m I + A^T A."""
+    W: np.ndarray = B - B.T - A.T @ A
+    W[np.diag_indices(len(W))] += 1 - m
+    return W
+
+
+def _support(W: np.ndarray, A: np.ndarray, U: np.ndarray, X: np.ndarray) -> Support:
+    """B - B^T and 1 - m do not round to 0, but A^T A may."""
+    return Support(product_support(A.T, A) | (W != 0), product_reach(U, X))
+
+
+class MonotoneDeqState(ReluState):
+    """Lazy: each matrix is computed once, when something asks for it."""
+
+    def __init__(self, model: MonotoneDeqModel, theta: Params, memory: Memory | None = None):
+        super().__init__(model.y, theta, memory)
+        self.model = model
+        self.m, self.X = model.m, model.X
+        self.A, self.B, self.U, self.u = (theta[name] for name in ("A", "B", "U", "u"))
+        self.n, self.N = len(self.u), model.N
+
+    @property
+    def a(self) -> np.ndarray:
+        return self.u
+
+    @cached_property
+    def W(self) -> np.ndarray:
+        return weight(self.m, self.A, self.B)
+
+    @cached_property
+    def W_radius(self) -> float:
+        """A^T A rounds by at most n eps |A|_F^2, the three sums by eps of what they add."""
+        product = float(np.vdot(self.A, self.A))
+        added = 2 * float(np.linalg.norm(self.B)) + abs(1 - self.m) * np.sqrt(self.n)
+        return float(EPS * ((self.n + 4) * product + 4 * added))
+
+    @cached_property
+    def C(self) -> np.ndarray:
+        found: np.ndarray = self.U @ self.X
+        return found
+
+    @cached_property
+    def C_radius(self) -> float:
+        size = float(np.linalg.norm(self.U) * np.linalg.norm(self.X))
+        return EPS * len(self.X) * size
+
+    @cached_property
+    def F(self) -> np.ndarray:
+        found: np.ndarray = np.eye(self.n) - self.W
+        return found
+
+    @cached_property
+    def lipschitz(self) -> Measured:
+        return errors.norm2(self.F, self.W_radius + EPS * float(np.linalg.norm(self.F)))
+
+    @property
+    def forward_backward_limit(self) -> Measured:
+        """2 m/Lip^2: forward-backward splitting contracts for every step below (Proposition 3)."""
+        return 2 * measured(self.m) / self.lipschitz**2
+
+    def solve(self) -> Equilibrium:
+        if not np.isfinite(self.W).all():
+            raise NoEquilibrium("W is not finite")
+        certificate = Monotone(self.m, float(np.linalg.norm(self.W)) + self.W_radius)
+        guess, found = self._memory.pattern, None
+        if guess is not None and guess.shape == self.C.shape:
+            found = on_pattern(self.W, self.C, certificate, guess)
+        found = found or self._split(certificate)
+        self._memory.pattern = found.mask
+        return replace(
+            found,
+            W_radius=self.W_radius,
+            C_radius=self.C_radius,
+            support=partial(_support, self.W, self.A, self.U, self.X),
+        )
+
+    def _split(self, certificate: Monotone) -> Equilibrium:
+        """By the model's splitting; (3.1), Z <- relu(W Z + U X), need not converge."""
+        lipschitz, alpha = self.lipschitz.value, self.model.alpha
+        if self.model.solver == "peaceman-rachford":
+            return peaceman_rachford(
+                self.W, self.C, certificate, lipschitz if alpha is None else 1 / alpha
+            )
+        if alpha is not None and not alpha < self.forward_backward_limit.low:
+            raise NoEquilibrium(
+                f"alpha = {alpha:g} has left the admissible interval of forward-backward "
+                f"splitting, which ends at 2 m/|I - W|^2 = {self.forward_backward_limit.value:.6g}"
+            )
+        return forward_backward(
+            self.W, self.C, certificate, self.m / lipschitz**2 if alpha is None else alpha
+        )
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        return Patterns(self.W, self.equilibrium.mask)
+
+    @cached_property
+    def dead(self) -> np.ndarray:
+        """Samples that certainly activate no unit: U x <= 0 makes z = 0 the equilibrium."""
+        reach = EPS * len(self.X) * (np.abs(self.U) @ np.abs(self.X))
+        return np.asarray(((self.C + reach) <= 0).all(axis=0))
+
+    @cached_property
+    def sigma_min_Z(self) -> Measured:
+        """The N-th singular value: exactly 0 when n < N, or when a sample activates no unit."""
+        if self.dead.any():
+            return Measured(0.0)
+        return errors.nth_singular_value(self.Z, self.N, self.equilibrium.error)
+
+    @property
+    def why_sigma_is_zero(self) -> str:
+        if self.n < self.N:
+            return f"n = {self.n} < N = {self.N}: sigma_min(Z) = 0 by definition"
+        if self.dead.any():
+            return f"sample {int(np.argmax(self.dead))} activates no unit: sigma_min(Z) = 0"
+        return ""
+
+    @cached_property
+    def G(self) -> np.ndarray:
+        """dL/dW = E Z^T."""
+        found: np.ndarray = self.E @ self.Z.T
+        return found
+
+    @cached_property
+    def gradient(self) -> Params:
+        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r."""
+        G = self.G
+        return {
+            "A": -self.A @ (G + G.T),
+            "B": G - G.T,
+            "U": self.E @ self.X.T,
+            "u": self.Z @ self.r,
+        }
+
+    def gradient_radii(self) -> dict[str, float]:
+        """Each product's radius from those of its factors, and n eps for its own sums."""
+        E, Z, A = (float(np.linalg.norm(x)) for x in (self.E, self.Z, self.A))
+        dE, dZ = self.E_radius, self.equilibrium.error
+        X, r = float(np.linalg.norm(self.X)), float(np.linalg.norm(self.r))
+        G = dE * Z + E * dZ + dE * dZ + errors.rounding(self.N, E * Z)
+        return {
+            "A": 2 * A * (G + errors.rounding(self.n, E * Z)),
+            "B": 2 * (G + errors.rounding(1, E * Z)),
+            "U": X * dE + errors.rounding(self.N, E * X),
+            "u": dZ * r + (Z + dZ) * self.r_radius + errors.rounding(self.N, Z * r),
+        }
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return Kernel(self.A, self.Z, self.V, self.X, self.equilibrium.error, self.V_radius)
+
+    @cached_property
+    def sensitivity_max(self) -> Measured:
+        widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
+        return Measured(widest, self.V_radius + errors.rounding(1, widest))
+
+    further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
+        "lambda_min_K": lambda s: s.kernel.eigenvalues[0],
+        "lambda_max_K": lambda s: s.kernel.eigenvalues[-1],
+        "trace_K_A": lambda s: s.kernel.trace("A"),
+        "trace_K_B": lambda s: s.kernel.trace("B"),
+        "trace_K_U": lambda s: s.kernel.trace("U"),
+        "lipschitz": lambda s: s.lipschitz,
+        "kink_margin": lambda s: s.equilibrium.kink_margin,
+        "sensitivity_max": lambda s: s.sensitivity_max,
+        "X_fro": lambda s: errors.frobenius(s.X),
+    }

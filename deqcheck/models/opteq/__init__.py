@@ -1,0 +1,1 @@
+"""Optimization-induced equilibrium network (Xie et al. 2021)."""

@@ -1,0 +1,304 @@
+"""Increasing activations with 0 <= s' <= 1, and what the theory asks of each of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy
+
+from deqcheck import kinds
+from deqcheck.fields import number
+
+
+@dataclass(frozen=True)
+class Activation(kinds.Activation):
+    """s, applied entrywise; 0 <= s' <= 1 for every kind."""
+
+    @property
+    @abstractmethod
+    def slopes(self) -> tuple[float, float]:
+        """inf s' and sup s'."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """sup |s''|: the Lipschitz constant of s', infinite where s has kinks."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Where s' jumps; s'(kink) is the slope to the left of it, so relu'(0) = 0."""
+        return ()
+
+    @property
+    def bound(self) -> float:
+        """sup |s|."""
+        return np.inf
+
+    @property
+    def resting(self) -> tuple[float, float]:
+        """The interval of all t with s(t) = t; empty as (inf, -inf)."""
+        return (0.0, 0.0)
+
+    @property
+    def strict(self) -> bool:
+        """Whether s increases strictly and s' = 1 at isolated points only."""
+        return False
+
+    @property
+    def lift(self) -> float:
+        """The infimum of s(t) - t where it is finite and not attained, else -inf."""
+        return -np.inf
+
+    @abstractmethod
+    def value(self, t: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def slope(self, t: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        """S(t) = int_0^t s."""
+
+    @abstractmethod
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        """S*(u) = sup_t u t - S(t), infinite outside the closure of the range of s."""
+
+    @property
+    def at_zero(self) -> float:
+        return float(self.value(np.zeros(1))[0])
+
+    @property
+    def smooth(self) -> bool:
+        return not self.kinks
+
+    def piece(self, t: np.ndarray) -> np.ndarray:
+        """The number of the linear piece that each entry lies on."""
+        return np.searchsorted(np.array(self.kinks), t)
+
+    def doubtful(self, t: np.ndarray, radius: float) -> np.ndarray:
+        """Entries, known up to the radius, of which it is not known on which piece they lie; with
+        radius 0 an entry on a kink is there, and has the slope to the left by convention."""
+        near = np.abs(t[..., None] - np.array(self.kinks)) <= radius
+        found: np.ndarray = near.any(axis=-1) & (radius > 0)
+        return found
+
+    def kink_distance(self, t: np.ndarray) -> float:
+        """How far the nearest kink is from any entry."""
+        return min((float(np.abs(t - kink).min()) for kink in self.kinks), default=np.inf)
+
+
+def half_square(t: np.ndarray) -> np.ndarray:
+    half: np.ndarray = t * t / 2
+    return half
+
+
+def log_cosh(t: np.ndarray) -> np.ndarray:
+    size = np.abs(t)
+    found: np.ndarray = size + np.log1p(np.expm1(-2 * size) / 2)
+    return found
+
+
+def restricted(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """The values inside a set, infinity elsewhere."""
+    return np.where(inside, values, np.inf)
+
+
+@dataclass(frozen=True)
+class Identity(Activation):
+    """t itself: a linear network."""
+
+    kind: ClassVar[str] = "identity"
+    slopes = (1.0, 1.0)
+    curvature = 0.0
+    resting = (-np.inf, np.inf)
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        return t
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        return np.ones_like(t)
+
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        return half_square(t)
+
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        return half_square(u)
+
+
+@dataclass(frozen=True)
+class Relu(Activation):
+    """max(t, 0)."""
+
+    kind: ClassVar[str] = "relu"
+    slopes = (0.0, 1.0)
+    curvature = np.inf
+    kinks = (0.0,)
+    resting = (0.0, np.inf)
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.maximum(t, 0.0)
+        return found
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        return np.where(t > 0, 1.0, 0.0)
+
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        return half_square(np.maximum(t, 0.0))
+
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        return restricted(half_square(u), u >= 0)
+
+
+@dataclass(frozen=True)
+class HardTanh(Activation):
+    """min(max(t, -1), 1): the projection on [-1, 1]."""
+
+    kind: ClassVar[str] = "hardtanh"
+    slopes = (0.0, 1.0)
+    curvature = np.inf
+    kinks = (-1.0, 1.0)
+    bound = 1.0
+    resting = (-1.0, 1.0)
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.clip(t, -1.0, 1.0)
+        return found
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        return np.where((t > -1) & (t <= 1), 1.0, 0.0)
+
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(t) <= 1, half_square(t), np.abs(t) - 0.5)
+
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        return restricted(half_square(u), np.abs(u) <= 1)
+
+
+# -Li2(-1).
+DILOGARITHM = np.pi**2 / 12
+
+
+@dataclass(frozen=True)
+class Softplus(Activation):
+    """log(1 + exp t)."""
+
+    kind: ClassVar[str] = "softplus"
+    slopes = (0.0, 1.0)
+    curvature = 0.25
+    strict = True
+    lift = 0.0
+    # log(1 + exp t) > t for every t.
+    resting = (np.inf, -np.inf)
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.logaddexp(0.0, t)
+        return found
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        slope: np.ndarray = scipy.special.expit(t)
+        return slope
+
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        """-Li2(-e^t) + Li2(-1), and Li2(-e^t) + Li2(-e^-t) = -pi^2/6 - t^2/2 for t > 0."""
+        tail = scipy.special.spence(1 + np.exp(-np.abs(t)))
+        found: np.ndarray = np.where(
+            t > 0, half_square(t) + DILOGARITHM + tail, -tail - DILOGARITHM
+        )
+        return found
+
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        """u t - S(t) at t = log(e^u - 1); the limit at u = 0 is -S(-inf)."""
+        inside = np.where(u > 0, u, 1.0)
+        t = inside + np.log(-np.expm1(-inside))
+        values = np.where(u > 0, inside * t - self.primitive(t), DILOGARITHM)
+        return restricted(values, u >= 0)
+
+
+# sup |tanh''| = sup 2 |u| (1 - u^2) at u = 1/sqrt(3).
+TANH_CURVATURE = float(4 / (3 * np.sqrt(3)))
+
+
+@dataclass(frozen=True)
+class Tanh(Activation):
+    """tanh t."""
+
+    kind: ClassVar[str] = "tanh"
+    slopes = (0.0, 1.0)
+    curvature = TANH_CURVATURE
+    strict = True
+    bound = 1.0
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.tanh(t)
+        return found
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        tangent = np.tanh(t)
+        found: np.ndarray = (1 - tangent) * (1 + tangent)
+        return found
+
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        return log_cosh(t)
+
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        inside = np.clip(u, -1.0, 1.0)
+        entropy = (
+            scipy.special.xlog1py(1 + inside, inside) + scipy.special.xlog1py(1 - inside, -inside)
+        ) / 2
+        return restricted(entropy, np.abs(u) <= 1)
+
+
+# Newton for a function with slopes in [k, 1] from a bracket end; far more than ever needed.
+INVERSION_STEPS = 200
+
+
+@dataclass(frozen=True)
+class Mix(Activation):
+    """k t + (1 - k) tanh t, whose slope stays above k."""
+
+    kind: ClassVar[str] = "mix"
+    k: float = number(above=0, at_most=1, doc="share of the identity")
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        return (self.k, 1.0)
+
+    @property
+    def curvature(self) -> float:
+        return (1 - self.k) * TANH_CURVATURE
+
+    @property
+    def resting(self) -> tuple[float, float]:
+        return (-np.inf, np.inf) if self.k == 1 else (0.0, 0.0)
+
+    @property
+    def strict(self) -> bool:
+        return self.k < 1
+
+    def value(self, t: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.k * t + (1 - self.k) * np.tanh(t)
+        return found
+
+    def slope(self, t: np.ndarray) -> np.ndarray:
+        return self.k + (1 - self.k) * Tanh().slope(t)
+
+    def primitive(self, t: np.ndarray) -> np.ndarray:
+        return self.k * half_square(t) + (1 - self.k) * log_cosh(t)
+
+    def conjugate(self, u: np.ndarray) -> np.ndarray:
+        t = self.inverse(u)
+        found: np.ndarray = u * t - self.primitive(t)
+        return found
+
+    def inverse(self, u: np.ndarray) -> np.ndarray:
+        """s^-1: for u > 0, s is concave, so Newton from the left end t = u rises monotonically."""
+        t = np.array(u, dtype=float)
+        for _ in range(INVERSION_STEPS):
+            step = (u - self.value(t)) / self.slope(t)
+            t = t + step
+            if np.all(np.abs(step) <= 1e-15 * np.abs(t)):
+                break
+        return t

@@ -1,0 +1,174 @@
+"""Equilibria Z = prox_R(T(Z)) of an OptEq network: damped Newton, then a certificate.
+
+Columns are independent: each sample has its own equation in m unknowns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from deqcheck.linalg.errors import rounding
+from deqcheck.models.opteq.network import Network
+from deqcheck.models.problem import NoEquilibrium
+
+WARM_UP, NEWTON_STEPS, HALVINGS = 20, 200, 30
+# T counts as nonexpansive up to this: norms of 1 are computed with rounding.
+NONEXPANSIVE = 1e-12
+# An error above this, relative to the state, certifies nothing.
+CERTIFIED = 1e-6
+
+
+class Existence(Enum):
+    """What is known of the equilibrium; the value is the sentence."""
+
+    UNIQUE = "one equilibrium"
+    ISOLATED = "an isolated equilibrium; others may exist"
+    NOT_UNIQUE = "the equilibrium is not unique, or I - dT/dz is singular there"
+    NONE_FOUND = "none found"
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    Z: np.ndarray
+    # Frobenius norm of Z - T(Z), its own rounding, and the certified distance to the equilibrium.
+    residual: float
+    noise: float
+    error: float
+    existence: Existence
+
+    @property
+    def found(self) -> bool:
+        return self.existence in (Existence.UNIQUE, Existence.ISOLATED)
+
+    def required(self) -> Equilibrium:
+        if not self.found:
+            raise NoEquilibrium(f"{self.existence.value} (residual {self.residual:.2g})")
+        return self
+
+
+class FixedPoint:
+    """The map prox_R o T (or T alone) whose fixed point is wanted."""
+
+    def __init__(self, network: Network, prox: Any = None):
+        self.network, self.prox = network, prox
+
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        moved = self.network.T(Z)
+        return moved if self.prox is None else self.prox.prox(moved)
+
+    def jacobians(self, Z: np.ndarray) -> np.ndarray:
+        inner = self.network.jacobians(Z)
+        if self.prox is None:
+            return inner
+        outer: np.ndarray = self.prox.prox_slopes(self.network.T(Z)) @ inner
+        return outer
+
+    def noise(self, Z: np.ndarray) -> float:
+        """Rounding of one evaluation; a prox does not enlarge errors but rounds once more."""
+        _, moved, radius = self.network.visit(Z, 0.0)
+        own = rounding(len(Z), float(np.linalg.norm(moved) + np.linalg.norm(Z)))
+        return radius + own + (0.0 if self.prox is None else self.prox.noise(moved))
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        """Whether the derivative of the map is that at Z, curvature apart."""
+        if self.prox is None:
+            return self.network.piece_known(Z, radius)
+        _, moved, moved_radius = self.network.visit(Z, radius)
+        return self.network.piece_known(Z, radius) and self.prox.piece_known(moved, moved_radius)
+
+    def solve(self, start: np.ndarray) -> Equilibrium:
+        with np.errstate(all="ignore"):
+            Z = self._newton(start)
+            # A last application leaves the exact zeros of a soft threshold.
+            return self._certified(Z if self.prox is None else self(Z))
+
+    def _newton(self, Z: np.ndarray) -> np.ndarray:
+        for _ in range(WARM_UP):
+            Z = self(Z)
+        residual = self._residuals(Z)
+        for _ in range(NEWTON_STEPS):
+            if not np.isfinite(Z).all() or not residual.any():
+                break
+            moved = self._step(Z, residual)
+            new = self._residuals(moved)
+            if not (new < residual).any() and residual.max() <= 1e3 * self.noise(Z):
+                break
+            Z, residual = moved, new
+        return Z
+
+    def _residuals(self, Z: np.ndarray) -> np.ndarray:
+        sizes: np.ndarray = np.linalg.norm(Z - self(Z), axis=0)
+        return sizes
+
+    def _step(self, Z: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """A Newton step in each column, halved until it helps; else one application of the map."""
+        image = self(Z)
+        matrices = np.eye(len(Z)) - self.jacobians(Z)
+        direction = np.stack(
+            [
+                np.linalg.lstsq(M, column, rcond=None)[0]
+                for M, column in zip(matrices, (image - Z).T, strict=True)
+            ],
+            axis=1,
+        )
+        best, share = image.copy(), 1.0
+        open_ = np.ones(Z.shape[1], dtype=bool)
+        for _ in range(HALVINGS):
+            trial = Z + share * direction
+            better = open_ & (self._residuals(trial) <= (1 - 1e-4 * share) * residual)
+            best[:, better] = trial[:, better]
+            open_ &= ~better
+            if not open_.any():
+                break
+            share /= 2
+        return best
+
+    def _certified(self, Z: np.ndarray) -> Equilibrium:
+        residual, noise = float(np.linalg.norm(self._residuals(Z))), self.noise(Z)
+        if not np.isfinite(Z).all() or not np.isfinite(residual):
+            return Equilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
+        total = residual + noise
+        q = self.network.lipschitz
+        local = self._local_radius(Z, total)
+        contraction = total / (1 - q) if q < 1 else np.inf
+        error = min(local, contraction)
+        limit = CERTIFIED * max(float(np.linalg.norm(Z)), 1.0)
+        if error <= limit:
+            # Fixed points of a nonexpansive map form a convex set: an isolated one is the only one.
+            alone = q <= 1 + NONEXPANSIVE * len(self.network.layers)
+            existence = Existence.UNIQUE if alone else Existence.ISOLATED
+        elif residual <= limit and self._near_solutions(Z):
+            existence = Existence.NOT_UNIQUE
+        else:
+            existence = Existence.NONE_FOUND
+        return Equilibrium(Z, residual, noise, error, existence)
+
+    def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
+        systems = np.eye(len(Z)) - self.jacobians(Z)
+        if not np.isfinite(systems).all():
+            return np.full(len(systems), np.inf)
+        sigma = np.linalg.svd(systems, compute_uv=False)
+        return 1 / np.maximum(sigma[:, -1] - self.network.jacobian_rounding, 0.0)
+
+    def _local_radius(self, Z: np.ndarray, total: float) -> float:
+        """Newton-Kantorovich: beta^2 residual bend <= 1/2 puts the root within 2 beta residual."""
+        beta = self._inverse_norms(Z)
+        if not np.isfinite(beta).all():
+            return np.inf
+        worst = float(beta.max())
+        radius = 2 * worst * total
+        if not worst * worst * total * self.network.bend <= 0.5:
+            return np.inf
+        return radius if self.piece_known(Z, radius) else np.inf
+
+    def _near_solutions(self, Z: np.ndarray) -> bool:
+        """Whether the map rests at Z: a far iterate that drifts on does not."""
+        later = Z
+        for _ in range(WARM_UP):
+            later = self(later)
+        drift = float(np.linalg.norm(later - Z))
+        return drift <= WARM_UP * self.noise(Z)

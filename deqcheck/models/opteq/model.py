@@ -1,0 +1,163 @@
+"""Optimisation induced equilibrium network (Xie et al. 2021).
+
+f_l(Z) = a W_l^T s(W_l Z + U_l X + b_l 1^T) + (1 - a) Z, T = f_L o ... o f_1. The state is Z^K after
+K iterations (of T, or of SAM), or the equilibrium; prediction W_o Z, loss |W_o Z - Y|_F^2/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.fields import below, choice, integer, number, part, section
+from deqcheck.kinds import Activation, Loss, Model, Regularizer
+from deqcheck.losses.half_square import HalfSquare
+from deqcheck.models.memory import Memory
+from deqcheck.models.opteq import oracle
+from deqcheck.models.opteq.state import OpteqState
+from deqcheck.models.opteq.sweep import Sam, Weights
+from deqcheck.models.problem import BuiltModel, Params
+from deqcheck.records.measured import Measured
+
+UNROLLED, IMPLICIT = "unrolled", "implicit"
+
+
+@dataclass(frozen=True, eq=False)
+class SamFields:
+    """Z^k = beta_k ((1 - gamma lambda_k) Z - gamma grad R(Z)) + (1 - beta_k) T(Z) at Z = Z^(k-1),
+    k = 1..K, with beta_k = beta k^-rho and lambda_k = lambda k^-c.
+    """
+
+    beta: float = number(at_least=0, at_most=1, doc="share of the regulariser's step, at k = 1")
+    lambda_: float = number(at_least=0, at_most=1, default=0.0, doc="damping, at k = 1")
+    gamma: float = number(above=0, doc="step on the regulariser")
+    rho: float = number(at_least=0, default=0.0, doc="beta_k = beta k^-rho")
+    c: float = number(at_least=0, default=0.0, doc="lambda_k = lambda k^-c")
+    regularizer: Any = part(Regularizer, default="distance", doc="R")
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        if not self.regularizer.differentiable:
+            yield "regularizer", f"{self.regularizer.kind!r} has no gradient; SAM needs one"
+
+    def weights(self, K: int) -> list[Weights]:
+        return [
+            Weights(self.beta * k**-self.rho, self.lambda_ * k**-self.c) for k in range(1, K + 1)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Opteq(Model):
+    """Equilibrium network whose layers are proximal operators of hidden convex functions.
+
+    Parameters: Wi (ni x m), Ui (ni x d), bi (ni) for each layer i = 1, ..., depth, and Wo (dy x m).
+    The start Z0 (m x N) may be given beside them; it is zero otherwise, and not trained.
+    """
+
+    kind: ClassVar[str] = "opteq"
+    data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "Y": ("dy", "N")}
+    optional: ClassVar[dict[str, tuple[str, ...]]] = {"Z0": ("m", "N")}
+    default_loss: ClassVar[str] = "half-square"
+    example: ClassVar[str] = """\
+data: {kind: gaussian, n: 4, dim: 3, target: {kind: gaussian, outputs: 1}}
+model: {kind: opteq, alpha: 0.5, iterations: 8, activation: tanh, m: 5, n: 6}
+init: {kind: gaussian, scale: 0.2}
+train: {kind: gd, step: 1e-3, steps: 50}"""
+    loss: ClassVar[type[Loss]] = HalfSquare
+
+    alpha: float = number(above=0, at_most=1, default=1.0, doc="share of a layer against its input")
+    depth: int = integer(at_least=1, at_most=1000, default=1, doc="number of layers, L")
+    iterations: int | None = integer(
+        at_least=1, at_most=10_000_000, default=None, doc="iterations applied to Z0, K"
+    )
+    activation: Any = part(Activation, doc="the activation s")
+    solver: str = choice(
+        UNROLLED, IMPLICIT, default=UNROLLED, doc="read out Z^K, or the equilibrium"
+    )
+    m: int | None = integer(at_least=1, default=None, doc="width of the state, if W is drawn")
+    n: int | None = integer(at_least=1, default=None, doc="width of each layer, if W is drawn")
+    sam: SamFields | None = section(SamFields, default=None, doc="iterate SAM instead of T")
+    prox: Any = part(Regularizer, default=None, doc="a last layer prox_R (section 4.1)")
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        if self.solver == UNROLLED and self.iterations is None:
+            yield "iterations", "missing; expected an integer >= 1, or solver: implicit"
+        if self.solver == IMPLICIT and self.iterations is not None:
+            yield "iterations", "an equilibrium has none; leave it out, or take solver: unrolled"
+        if self.solver == IMPLICIT and self.sam is not None:
+            yield "sam", "SAM is an iteration; expected solver: unrolled"
+        if self.solver == UNROLLED and self.prox is not None:
+            yield "prox", "speaks of equilibria; expected solver: implicit"
+        if self.prox is not None and self.prox.uses_output:
+            yield "prox", f"{self.prox.kind!r} moves with the output weights; expected another"
+
+    @property
+    def parameters(self) -> dict[str, tuple[str, ...]]:
+        layers = range(1, self.depth + 1)
+        return {
+            **{f"W{i}": (f"n{i}", "m") for i in layers},
+            **{f"U{i}": (f"n{i}", "d") for i in layers},
+            **{f"b{i}": (f"n{i}",) for i in layers},
+            "Wo": ("dy", "m"),
+        }
+
+    def sizes(self) -> dict[str, int]:
+        widths = {} if self.n is None else {f"n{i + 1}": self.n for i in range(self.depth)}
+        return widths if self.m is None else {**widths, "m": self.m}
+
+    def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
+        return {"X": inputs, "Y": targets}
+
+    def build(self, arrays: Params, loss: Any) -> OpteqModel:
+        m = len(arrays["Z0"])
+        with below("model"):
+            for key, R in (
+                ("prox", self.prox),
+                ("sam.regularizer", getattr(self.sam, "regularizer", None)),
+            ):
+                if R is not None:
+                    with below(key):
+                        R.check_width(m)
+        return OpteqModel(self, arrays["X"], arrays["Y"], arrays["Z0"])
+
+
+class OpteqModel(BuiltModel[OpteqState]):
+    """The network with its data; the theorems compare the loss with 0."""
+
+    def __init__(self, fields: Opteq, X: np.ndarray, Y: np.ndarray, Z0: np.ndarray):
+        self.kind, self.loss_kind = Opteq.kind, Opteq.default_loss
+        self.fields = fields
+        self.alpha, self.depth, self.s = fields.alpha, fields.depth, fields.activation
+        self.implicit = fields.solver == IMPLICIT
+        self.iterations: int = 1 if fields.iterations is None else fields.iterations
+        self.X, self.Y, self.Z0 = X, Y, Z0
+
+    @property
+    def m(self) -> int:
+        return len(self.Z0)
+
+    @property
+    def N(self) -> int:
+        return int(self.X.shape[1])
+
+    def sam_at(self, Wo: np.ndarray) -> Sam | None:
+        sam = self.fields.sam
+        if sam is None:
+            return None
+        R = sam.regularizer.on(self.m, Wo)
+        return Sam(sam.gamma, R, sam.weights(self.iterations), sam.regularizer.uses_output)
+
+    def prox_at(self, Wo: np.ndarray) -> Any:
+        return None if self.fields.prox is None else self.fields.prox.on(self.m, Wo)
+
+    @property
+    def infimum(self) -> Measured:
+        return Measured(0.0)
+
+    def at(self, theta: Params, memory: Memory | None = None) -> OpteqState:
+        return OpteqState(self, theta)
+
+    def explicit_gradient(self, theta: Params) -> Params:
+        return oracle.gradient(self.at(theta))

@@ -1,0 +1,163 @@
+"""The layers of an OptEq network: f_l(Z) = a W_l^T s(W_l Z + U_l X + b_l 1^T) + (1 - a) Z."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.models.opteq.activations import Activation
+from deqcheck.models.problem import Params
+from deqcheck.records.measured import EPS
+
+
+class Pass(NamedTuple):
+    """What one layer saw: its input, pre-activation and activation, with Frobenius radii."""
+
+    Zin: np.ndarray
+    A: np.ndarray
+    G: np.ndarray
+    Zin_error: float
+    A_error: float
+
+
+@dataclass(frozen=True)
+class Layer:
+    alpha: float
+    s: Activation
+    W: np.ndarray
+    U: np.ndarray
+    b: np.ndarray
+    X: np.ndarray
+
+    @cached_property
+    def drive(self) -> np.ndarray:
+        """C = U X + b 1^T."""
+        found: np.ndarray = self.U @ self.X + self.b[:, None]
+        return found
+
+    @cached_property
+    def norm(self) -> float:
+        """An upper bound of ||W||_2."""
+        return float(errors.norm2(self.W).high)
+
+    @cached_property
+    def frobenius(self) -> float:
+        return float(np.linalg.norm(self.W))
+
+    @cached_property
+    def _drive_size(self) -> float:
+        columns = np.sqrt(self.X.shape[1])
+        return float(
+            np.linalg.norm(self.U) * np.linalg.norm(self.X) + columns * np.linalg.norm(self.b)
+        )
+
+    @cached_property
+    def lipschitz(self) -> float:
+        return self.alpha * self.s.slopes[1] * self.norm * self.norm + 1 - self.alpha
+
+    @cached_property
+    def bend(self) -> float:
+        """Lipschitz constant of the Jacobian; on a fixed linear piece, 0."""
+        # A power of a Python float raises where a product overflows to infinity.
+        cubed = self.norm * self.norm * self.norm
+        return self.alpha * cubed * (self.s.curvature if self.s.smooth else 0.0)
+
+    def f(self, Z: np.ndarray) -> np.ndarray:
+        G = self.s.value(self.W @ Z + self.drive)
+        out: np.ndarray = self.alpha * (self.W.T @ G) + (1 - self.alpha) * Z
+        return out
+
+    def visit(self, Z: np.ndarray, radius: float) -> tuple[Pass, np.ndarray, float]:
+        """The layer at Z, its output and how far that may be from the exact one."""
+        A = self.W @ Z + self.drive
+        G = self.s.value(A)
+        out = self.alpha * (self.W.T @ G) + (1 - self.alpha) * Z
+        size, active = float(np.linalg.norm(Z)), float(np.linalg.norm(G))
+        length = sum(self.W.shape) + len(self.X)
+        noise = errors.rounding(length, self.frobenius * size + self._drive_size)
+        local = self.alpha * (
+            self.norm * noise + errors.rounding(len(self.W), self.frobenius * active)
+        )
+        local += errors.rounding(1, size)
+        visited = Pass(Z, A, G, radius, self.norm * radius + noise)
+        return visited, out, self.lipschitz * radius + local
+
+    def jacobians(self, Z: np.ndarray) -> np.ndarray:
+        """a W^T D_j W + (1 - a) I for each sample (N x m x m)."""
+        inner = self.slopes_between(self.W @ Z + self.drive)
+        out: np.ndarray = self.alpha * inner + (1 - self.alpha) * np.eye(len(Z))
+        return out
+
+    def slopes_between(self, A: np.ndarray) -> np.ndarray:
+        """W^T D_j W for each column of the pre-activations (N x m x m)."""
+        D = self.s.slope(A).T
+        return np.asarray(self.W.T @ (D[:, :, None] * self.W))
+
+
+class Network:
+    """T = f_L o ... o f_1."""
+
+    def __init__(self, alpha: float, s: Activation, X: np.ndarray, theta: Params, depth: int):
+        self.alpha, self.s, self.X = alpha, s, X
+        self.layers = [
+            Layer(alpha, s, theta[f"W{i}"], theta[f"U{i}"], theta[f"b{i}"], X)
+            for i in range(1, depth + 1)
+        ]
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        """Whether the linear piece of every unit is known where Z is known up to the radius."""
+        if self.s.smooth:
+            return True
+        passes, _, _ = self.visit(Z, radius)
+        return not any(self.s.doubtful(p.A, p.A_error).any() for p in passes)
+
+    def T(self, Z: np.ndarray) -> np.ndarray:
+        for layer in self.layers:
+            Z = layer.f(Z)
+        return Z
+
+    def visit(self, Z: np.ndarray, radius: float) -> tuple[list[Pass], np.ndarray, float]:
+        passes = []
+        for layer in self.layers:
+            visited, Z, radius = layer.visit(Z, radius)
+            passes.append(visited)
+        return passes, Z, radius
+
+    def blocks(self, Z: np.ndarray) -> list[np.ndarray]:
+        """Z_0 = Z, Z_1, ..., Z_L."""
+        out = [Z]
+        for layer in self.layers:
+            out.append(layer.f(out[-1]))
+        return out
+
+    def jacobians(self, Z: np.ndarray) -> np.ndarray:
+        """dT/dz for each sample (N x m x m), the last layer on the left."""
+        product = np.broadcast_to(np.eye(len(Z)), (Z.shape[1], len(Z), len(Z)))
+        for layer in self.layers:
+            product = layer.jacobians(Z) @ product
+            Z = layer.f(Z)
+        return product
+
+    @cached_property
+    def lipschitz(self) -> float:
+        return float(np.prod([layer.lipschitz for layer in self.layers])) * (1 + 8 * EPS)
+
+    @cached_property
+    def jacobian_rounding(self) -> float:
+        """Of the entries of I - dT/dz, as a radius in the 2-norm."""
+        length = sum(sum(layer.W.shape) for layer in self.layers)
+        return errors.rounding(length, 1 + max(self.lipschitz, 1.0))
+
+    @cached_property
+    def bend(self) -> float:
+        """Lipschitz constant of dT/dz: one layer bends, those before it stretch its input."""
+        lips = [max(layer.lipschitz, 0.0) for layer in self.layers]
+        total = 0.0
+        for i, layer in enumerate(self.layers):
+            before, after = float(np.prod(lips[:i])), float(np.prod(lips[i + 1 :]))
+            total += after * layer.bend * before * before
+        return total

@@ -1,0 +1,109 @@
+"""Lemma 11 in dense Kronecker form: slow, with the commutation matrix, corrected or as printed.
+
+d vec(Z^K) = sum_k [prod_{q > k} B_q] (1 - beta_k) A_k(l+1) dloc_k, where A_k(l) is the Jacobian of
+layers l..L, B_q = beta_q V_q + (1 - beta_q) A_q(1) and V_q that of S_q.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deqcheck.linalg.kron import commutation, unvec, vec
+from deqcheck.models.opteq.network import Layer, Pass
+from deqcheck.models.opteq.sweep import Step
+from deqcheck.models.problem import Params
+
+if TYPE_CHECKING:
+    from deqcheck.models.opteq.state import OpteqState
+
+
+def gradient(state: OpteqState, printed: bool = False) -> Params:
+    """J^T r from the dense Jacobian of the state."""
+    Wo, Z = state.Wo, state.Z
+    q = np.kron(np.eye(Z.shape[1]), Wo).T @ vec(state.r)
+    out = {
+        name: unvec(D.T @ q, state.theta[name].shape)
+        for name, D in state_jacobian(state, printed).items()
+    }
+    out["Wo"] = out["Wo"] + state.r @ Z.T
+    return {name: out[name] for name in state.theta}
+
+
+def state_jacobian(state: OpteqState, printed: bool = False) -> Params:
+    """d vec(Z)/d vec(parameter) for every parameter.
+
+    As printed, (16)-(17) lack the factor 1 - beta_k and feed layer l with its own output.
+    """
+    size = state.Z.size
+    total = {name: np.zeros((size, a.size)) for name, a in state.theta.items()}
+    after = _equilibrium_factor(state) if state.model.implicit else np.eye(size)
+    for step in reversed(state.steps):
+        beta = step.weights.beta
+        later = np.eye(size)
+        for i in reversed(range(state.model.depth)):
+            layer, seen = state.network.layers[i], step.passes[i]
+            share = 1.0 if printed else 1 - beta
+            for name, local in local_jacobians(layer, seen, printed).items():
+                total[f"{name}{i + 1}"] += share * after @ later @ local
+            later = later @ _layer_jacobian(layer, seen)
+        after = after @ _pulled(state, step, later, total, after)
+    return total
+
+
+def _pulled(
+    state: OpteqState, step: Step, through: np.ndarray, total: Params, after: np.ndarray
+) -> np.ndarray:
+    """B_k; a regulariser |W_o z|^2/2 also moves Z with W_o."""
+    beta, lambda_ = step.weights
+    if state.sam is None:
+        return through
+    N, m = state.model.N, state.model.m
+    g, H = state.sam.gamma, state.sam.R.hessian
+    V = (1 - g * lambda_) * np.eye(m) - g * H
+    if state.sam.uses_output:
+        # d(Wo^T Wo Z) = dWo^T Wo Z + Wo^T dWo Z.
+        Wo = state.Wo
+        swapped = commutation(*Wo.shape)
+        D = np.kron((Wo @ step.Z).T, np.eye(m)) @ swapped + np.kron(step.Z.T, Wo.T)
+        total["Wo"] -= beta * g * after @ D
+    out: np.ndarray = beta * np.kron(np.eye(N), V) + (1 - beta) * through
+    return out
+
+
+def _layer_jacobian(layer: Layer, seen: Pass) -> np.ndarray:
+    N = seen.Zin.shape[1]
+    D = np.diag(vec(layer.s.slope(seen.A)))
+    wide = np.kron(np.eye(N), layer.W)
+    out: np.ndarray = layer.alpha * wide.T @ D @ wide + (1 - layer.alpha) * np.eye(seen.Zin.size)
+    return out
+
+
+def local_jacobians(layer: Layer, seen: Pass, printed: bool = False) -> Params:
+    """The derivative of a layer's output by its own W, U and b."""
+    n, m = layer.W.shape
+    given = layer.f(seen.Zin) if printed else seen.Zin
+    N = seen.Zin.shape[1]
+    D = np.diag(vec(layer.s.slope(seen.A)))
+    outer = layer.alpha * np.kron(np.eye(N), layer.W.T)
+    direct = layer.alpha * np.kron(seen.G.T, np.eye(m)) @ commutation(n, m)
+    return {
+        "W": direct + outer @ D @ np.kron(given.T, np.eye(n)),
+        "U": outer @ D @ np.kron(layer.X.T, np.eye(n)),
+        "b": outer @ D @ np.kron(np.ones((N, 1)), np.eye(n)),
+    }
+
+
+def _equilibrium_factor(state: OpteqState) -> np.ndarray:
+    """(I - M)^-1 for the map's Jacobian M, followed by the prox on the right if there is one."""
+    N, m = state.model.N, state.model.m
+    out = np.zeros((N * m, N * m))
+    slopes = None
+    if state.map.prox is not None:
+        slopes = state.map.prox.prox_slopes(state.network.T(state.Z))
+    for j, M in enumerate(state.map.jacobians(state.Z)):
+        block = np.linalg.inv(np.eye(m) - M)
+        at = slice(j * m, (j + 1) * m)
+        out[at, at] = block if slopes is None else block @ slopes[j]
+    return out

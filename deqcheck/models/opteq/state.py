@@ -1,0 +1,285 @@
+"""An OptEq network at given parameters: everything that can be measured there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.models.opteq.equilibrium import Equilibrium, FixedPoint
+from deqcheck.models.opteq.gradient import Gradient, per_sample, summed
+from deqcheck.models.opteq.network import Network
+from deqcheck.models.opteq.sweep import (
+    NO_SAM,
+    Piece,
+    Pull,
+    Sam,
+    Step,
+    backwards,
+    iterate,
+    through_layers,
+)
+from deqcheck.models.problem import Kinks, Objective, Params, State
+from deqcheck.records.measured import Measured, measured
+
+if TYPE_CHECKING:
+    from deqcheck.models.opteq.model import OpteqModel
+
+# Above this many entries the full Jacobian is not formed.
+DENSE_LIMIT = 2_000_000
+# A pre-activation nearer to a kink than this lies on it.
+KINK = 1e-12
+
+
+class OpteqState(State):
+    """Lazy: each matrix is computed once, when something asks for it."""
+
+    def __init__(self, model: OpteqModel, theta: Params):
+        self.model, self.theta = model, theta
+        self.Wo = theta["Wo"]
+        self.shapes = {name: a.shape for name, a in theta.items()}
+        self.network = Network(model.alpha, model.s, model.X, theta, model.depth)
+
+    @cached_property
+    def sam(self) -> Sam | None:
+        return self.model.sam_at(self.Wo)
+
+    @cached_property
+    def map(self) -> FixedPoint:
+        return FixedPoint(self.network, self.model.prox_at(self.Wo))
+
+    @cached_property
+    def solved(self) -> Equilibrium:
+        """The equilibrium and what is known of it, found or not."""
+        return self.map.solve(self.model.Z0)
+
+    @cached_property
+    def _forward(self) -> tuple[list[Step], np.ndarray, float]:
+        if self.model.implicit:
+            found = self.solved.required()
+            passes, _, _ = self.network.visit(found.Z, found.error)
+            return [Step(found.Z, passes, NO_SAM)], found.Z, found.error
+        return iterate(self.network, self.model.Z0, self.model.iterations, self.sam)
+
+    @property
+    def steps(self) -> list[Step]:
+        return self._forward[0]
+
+    @property
+    def Z(self) -> np.ndarray:
+        """The state that is read out: Z^K, or the equilibrium."""
+        return self._forward[1]
+
+    @property
+    def Z_radius(self) -> float:
+        return self._forward[2]
+
+    @cached_property
+    def r(self) -> np.ndarray:
+        found: np.ndarray = self.Wo @ self.Z - self.model.Y
+        return found
+
+    @cached_property
+    def _Wo_norm(self) -> float:
+        return float(errors.norm2(self.Wo).high)
+
+    @cached_property
+    def r_radius(self) -> float:
+        size = float(np.linalg.norm(self.Wo) * np.linalg.norm(self.Z))
+        size += float(np.linalg.norm(self.model.Y))
+        return self._Wo_norm * self.Z_radius + errors.rounding(self.Wo.shape[1], size)
+
+    @cached_property
+    def residual(self) -> Measured:
+        return errors.frobenius(self.r, self.r_radius)
+
+    @cached_property
+    def loss(self) -> Measured:
+        return errors.sum_of_squares(self.r, self.r_radius) / 2
+
+    def sweep(self, Q: np.ndarray, error: float) -> Iterable[Piece | Pull]:
+        """Reverse mode from the adjoint Q (m x N) of the state that is read out."""
+        if not self.model.implicit:
+            return backwards(self.network, self.steps, self.sam, Q, error)
+        return through_layers(self.network, self.steps[0].passes, *self._implicit(Q, error))
+
+    def _implicit(self, Q: np.ndarray, error: float) -> tuple[np.ndarray, float]:
+        """v_j = (I - M_j)^-T q_j, M_j the Jacobian of the map at the equilibrium."""
+        jacobians = self.map.jacobians(self.Z)
+        matrices = np.eye(len(Q)) - jacobians
+        v = np.linalg.solve(matrices.transpose(0, 2, 1), Q.T[:, :, None])[:, :, 0].T
+        smallest = np.linalg.svd(matrices, compute_uv=False)[:, -1].min()
+        turned = self.network.bend * self.Z_radius + self.network.jacobian_rounding
+        left = float(smallest) - turned
+        # On an unknown piece, or next to a singular one, nothing is known of the inverse.
+        known = left > 0 and self.map.piece_known(self.Z, self.Z_radius)
+        v_error = (error + turned * float(np.linalg.norm(v))) / left if known else np.inf
+        if self.map.prox is not None:
+            slopes = self.map.prox.prox_slopes(self.network.T(self.Z))
+            v = np.einsum("jki,kj->ij", slopes, v)
+        return v, v_error
+
+    @cached_property
+    def _gradient(self) -> Gradient:
+        seed = self.Wo.T @ self.r
+        size, r = float(np.linalg.norm(self.Wo)), float(np.linalg.norm(self.r))
+        seed_error = self._Wo_norm * self.r_radius + errors.rounding(len(self.r), size * r)
+        parts, radii = summed(self.network, self.shapes, self.sweep(seed, seed_error), self.Wo)
+        z = float(np.linalg.norm(self.Z))
+        parts["Wo"] = parts["Wo"] + self.r @ self.Z.T
+        radii["Wo"] += self.r_radius * (z + self.Z_radius) + r * self.Z_radius
+        radii["Wo"] += errors.rounding(self.r.shape[1], r * z)
+        return Gradient(parts, radii)
+
+    @property
+    def gradient(self) -> Params:
+        return self._gradient.parts
+
+    @property
+    def gradient_radius(self) -> float:
+        return math.hypot(*self._gradient.radii.values())
+
+    @cached_property
+    def gradient_norms(self) -> dict[str, Measured]:
+        parts, radii = self._gradient
+        return {name: errors.frobenius(parts[name], radii[name]) for name in parts}
+
+    def derivative(self, rows: np.ndarray) -> tuple[np.ndarray, float]:
+        """d (rows z_j)/d theta through the state (N x rows x P), one reverse pass for each row."""
+        out, radius = [], 0.0
+        for w in rows:
+            sweep = list(self.sweep(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
+            out.append(per_sample(self.network, self.shapes, sweep, self.Wo))
+            radii = summed(self.network, self.shapes, sweep, self.Wo).radii
+            radius += sum(e * e for e in radii.values())
+        return np.stack(out, axis=1), float(np.sqrt(radius))
+
+    @cached_property
+    def J(self) -> tuple[np.ndarray, float]:
+        """d vec(yhat)/d theta (N d_y x P) and its radius."""
+        inner, radius = self.derivative(self.Wo)
+        N, outputs = inner.shape[:2]
+        direct = inner[:, :, -self.Wo.size :].reshape(N, outputs, *self.Wo.shape)
+        direct[:, range(outputs), range(outputs), :] += self.Z.T[:, None, :]
+        inner[:, :, -self.Wo.size :] = direct.reshape(N, outputs, -1)
+        return inner.reshape(N * outputs, -1), radius + self.Z_radius * float(np.sqrt(outputs))
+
+    @cached_property
+    def dZ(self) -> tuple[np.ndarray, float]:
+        """d vec(Z)/d theta (N m x P) and its radius."""
+        inner, radius = self.derivative(np.eye(self.model.m))
+        return inner.reshape(-1, inner.shape[2]), radius
+
+    @property
+    def count(self) -> int:
+        """P, the number of parameters."""
+        return sum(a.size for a in self.theta.values())
+
+    @property
+    def outputs(self) -> int:
+        return int(self.model.Y.size)
+
+    @cached_property
+    def lambda_min_JJt(self) -> Measured:
+        """sigma_{N d_y}(J)^2: exactly 0 when there are more outputs than parameters."""
+        J, radius = self.J
+        return errors.nth_singular_value(J, self.outputs, radius) ** 2
+
+    @cached_property
+    def sigma_min_Z(self) -> Measured:
+        """The N-th singular value of the state (m x N): exactly 0 when m < N."""
+        return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius)
+
+    @cached_property
+    def jacobian_norm(self) -> Measured:
+        """max_j ||dT/dz_j||_2 at the state."""
+        norms = np.linalg.svd(self.network.jacobians(self.Z), compute_uv=False)[:, 0]
+        top = float(norms.max())
+        known = self.network.piece_known(self.Z, self.Z_radius)
+        moved = self.network.bend * self.Z_radius if known else np.inf
+        return Measured(top, moved + self.network.jacobian_rounding)
+
+    @cached_property
+    def at_rest(self) -> Measured:
+        """|Z - map(Z)|_F."""
+        gap = self.Z - self.map(self.Z)
+        lipschitz = 1 + self.network.lipschitz
+        noise = self.map.noise(self.Z) + lipschitz * self.Z_radius
+        if self.model.implicit:
+            noise = self.map.noise(self.Z)
+        return errors.frobenius(gap, noise)
+
+    def rest_error(self) -> Measured:
+        """How far the state is from the equilibrium."""
+        if self.model.implicit:
+            return measured(self.solved.error)
+        return self.at_rest / (1 - measured(self.network.lipschitz))
+
+    def phi(self) -> Measured:
+        """phi(z) = |z|^2/2 - 1^T S(W z + c) at the equilibrium, for each sample (Theorem 1)."""
+        layer, Z = self.network.layers[0], self.Z
+        A = layer.W @ Z + layer.drive
+        S = layer.s.primitive(A)
+        values = (Z**2).sum(axis=0) / 2 - S.sum(axis=0)
+        sizes = (
+            (Z**2).sum(axis=0)
+            + np.abs(S).sum(axis=0)
+            + (np.abs(A) * np.abs(layer.s.value(A))).sum(axis=0)
+        )
+        slope = np.linalg.norm(Z, axis=0) + layer.norm * np.linalg.norm(layer.s.value(A), axis=0)
+        return Measured(
+            values, slope * self.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes
+        )
+
+    @property
+    def objective(self) -> Objective:
+        return Objective(
+            self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
+        )
+
+    @cached_property
+    def kinks(self) -> Kinks | None:
+        if self.model.s.smooth:
+            return None
+        seen = [p.A for step in self.steps for p in step.passes]
+        pattern = np.concatenate([self.model.s.piece(A).ravel() for A in seen])
+        points = np.array(self.model.s.kinks)
+        near = sum(int((np.abs(A[..., None] - points) < KINK).sum()) for A in seen)
+        return Kinks(pattern, near)
+
+    def _gradient_norm(self, name: str) -> Measured:
+        return self.gradient_norms[name]
+
+    @cached_property
+    def _measures(self) -> dict[str, Callable[[], Measured]]:
+        table: dict[str, Callable[[], Measured]] = {
+            "loss": lambda: self.loss,
+            "residual": lambda: self.residual,
+            "gradient": lambda: errors.together(self.gradient_norms.values()),
+            "equilibrium.residual": lambda: self.at_rest,
+        }
+        if self.model.implicit or self.network.lipschitz < 1:
+            table["equilibrium.error"] = self.rest_error
+        table["Z_fro"] = lambda: errors.frobenius(self.Z, self.Z_radius)
+        table["sigma_min_Z"] = lambda: self.sigma_min_Z
+        table["jacobian_norm"] = lambda: self.jacobian_norm
+        if self.outputs * self.count <= DENSE_LIMIT:
+            table["lambda_min_JJt"] = lambda: self.lambda_min_JJt
+            table["norm2_J"] = lambda: errors.norm2(*self.J)
+        if self.model.implicit and self.model.depth == 1 and self.map.prox is None:
+            table["phi"] = self.phi
+        for name in self.theta:
+            table[f"gradient.{name}"] = partial(self._gradient_norm, name)
+            table[f"norm2.{name}"] = partial(errors.norm2, self.theta[name])
+        return table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._measures)
+
+    def measure(self, name: str) -> Measured:
+        return self._measures[name]()

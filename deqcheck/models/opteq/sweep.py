@@ -1,0 +1,173 @@
+"""Forward and reverse passes of an OptEq network, never forming an mN x mN matrix.
+
+Each number of a pass carries a Frobenius radius: rounding and the errors that came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from deqcheck.linalg.errors import rounding
+from deqcheck.models.opteq.network import Layer, Network, Pass
+from deqcheck.models.opteq.regularizers import Quadratic
+from deqcheck.records.measured import EPS
+
+
+class Weights(NamedTuple):
+    """beta_k and lambda_k of one SAM iteration."""
+
+    beta: float
+    lambda_: float
+
+
+@dataclass(frozen=True)
+class Sam:
+    """S_k(Z) = (1 - g lambda_k) Z - g grad R(Z), mixed in with the share beta_k (eq 10)."""
+
+    gamma: float
+    R: Quadratic
+    weights: Sequence[Weights]
+    uses_output: bool = False
+
+    @property
+    def lambda_(self) -> float:
+        """Of the first iteration."""
+        return self.weights[0].lambda_
+
+    def S(self, Z: np.ndarray, w: Weights) -> np.ndarray:
+        out: np.ndarray = (1 - self.gamma * w.lambda_) * Z - self.gamma * self.R.gradient(Z)
+        return out
+
+    def adjoint(self, Q: np.ndarray, w: Weights) -> np.ndarray:
+        out: np.ndarray = (1 - self.gamma * w.lambda_) * Q - self.gamma * (self.R.hessian @ Q)
+        return out
+
+    def stretch(self, w: Weights) -> float:
+        top = 1 - self.gamma * w.lambda_
+        return max(abs(top), abs(top - self.gamma * self.R.smoothness)) * (1 + 8 * EPS)
+
+    def noise(self, size: float, columns: int) -> float:
+        """Rounding of S, or of its adjoint, at a state of this Frobenius norm."""
+        A = float(np.linalg.norm(self.R.A))
+        scale = (1 + 2 * self.gamma * A * A) * size
+        shift = self.gamma * A * float(np.linalg.norm(self.R.c)) * float(np.sqrt(columns))
+        return rounding(sum(self.R.A.shape), scale + shift)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration of the forward pass."""
+
+    Z: np.ndarray
+    passes: list[Pass]
+    weights: Weights
+
+
+NO_SAM = Weights(0.0, 0.0)
+
+
+def iterate(
+    network: Network, Z0: np.ndarray, K: int, sam: Sam | None
+) -> tuple[list[Step], np.ndarray, float]:
+    """K iterations from Z0: what every layer saw, Z^K and its radius."""
+    steps, Z, radius = [], Z0, 0.0
+    for k in range(K):
+        w = NO_SAM if sam is None else sam.weights[k]
+        passes, moved, moved_radius = network.visit(Z, radius)
+        steps.append(Step(Z, passes, w))
+        if sam is not None:
+            noise = sam.noise(float(np.linalg.norm(Z)), Z.shape[1])
+            pulled, S = sam.stretch(w) * radius + noise, sam.S(Z, w)
+            size = float(np.linalg.norm(S) + np.linalg.norm(moved))
+            moved = w.beta * S + (1 - w.beta) * moved
+            moved_radius = w.beta * pulled + (1 - w.beta) * moved_radius + rounding(1, size)
+        Z, radius = moved, moved_radius
+    return steps, Z, radius
+
+
+class Piece(NamedTuple):
+    """Adjoints around layer l (from 0): Pd belongs to its pre-activation, Q to its output."""
+
+    layer: int
+    Pd: np.ndarray
+    Q: np.ndarray
+    seen: Pass
+    Pd_error: float
+    Q_error: float
+
+
+class Pull(NamedTuple):
+    """Adjoint around S_k, for a regulariser that depends on the output weights."""
+
+    Z: np.ndarray
+    Q: np.ndarray
+    share: float
+    Z_error: float
+    Q_error: float
+
+
+def through_layers(
+    network: Network, passes: Sequence[Pass], Q: np.ndarray, error: float
+) -> Iterator[Piece]:
+    """Reverse mode through the layers of one iteration; the last Piece is the first layer."""
+    for i in reversed(range(len(network.layers))):
+        layer, seen = network.layers[i], passes[i]
+        P = layer.alpha * (layer.W @ Q)
+        P_size, Q_size = float(np.linalg.norm(P)), float(np.linalg.norm(Q))
+        P_error = layer.alpha * (layer.norm * error + rounding(len(Q), layer.frobenius * Q_size))
+        bent = _bent(layer, seen, P)
+        Pd = layer.s.slope(seen.A) * P
+        Pd_error = layer.s.slopes[1] * P_error + bent + rounding(2, P_size)
+        yield Piece(i, Pd, Q, seen, Pd_error, error)
+        error = _after(layer, Pd, Pd_error, Q_size, error)
+        Q = layer.W.T @ Pd + (1 - layer.alpha) * Q
+
+
+def _bent(layer: Layer, seen: Pass, P: np.ndarray) -> float:
+    """What the radius of the pre-activations does to s'(A) o P. On a linear piece nothing, but
+    which piece may be open."""
+    if layer.s.smooth:
+        return layer.s.curvature * seen.A_error * float(np.linalg.norm(P))
+    low, high = layer.s.slopes
+    return (high - low) * float(np.linalg.norm(P[layer.s.doubtful(seen.A, seen.A_error)]))
+
+
+def _after(layer: Layer, Pd: np.ndarray, Pd_error: float, Q_size: float, error: float) -> float:
+    size = layer.frobenius * float(np.linalg.norm(Pd))
+    inner = layer.norm * Pd_error + rounding(len(layer.W), size)
+    return inner + (1 - layer.alpha) * error + rounding(1, Q_size)
+
+
+def before_layers(network: Network, first: Piece) -> tuple[np.ndarray, float]:
+    """The adjoint of the input of the first layer, from that layer's piece."""
+    layer = network.layers[first.layer]
+    Q = layer.W.T @ first.Pd + (1 - layer.alpha) * first.Q
+    size = float(np.linalg.norm(first.Q))
+    return Q, _after(layer, first.Pd, first.Pd_error, size, first.Q_error)
+
+
+def backwards(
+    network: Network, steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: float
+) -> Iterator[Piece | Pull]:
+    """Reverse mode through all iterations, from the adjoint Q of Z^K."""
+    for step in reversed(steps):
+        beta = step.weights.beta
+        last = None
+        for last in through_layers(network, step.passes, (1 - beta) * Q, (1 - beta) * error):
+            yield last
+        assert last is not None
+        below, below_error = before_layers(network, last)
+        if sam is not None and beta:
+            if sam.uses_output:
+                yield Pull(step.Z, Q, beta * sam.gamma, step.passes[0].Zin_error, error)
+            back = sam.adjoint(Q, step.weights)
+            size = float(np.linalg.norm(below) + np.linalg.norm(back))
+            below = below + beta * back
+            noise = sam.noise(float(np.linalg.norm(Q)), Q.shape[1])
+            pulled = sam.stretch(step.weights) * error + noise
+            below_error += beta * pulled + rounding(1, size)
+        Q, error = below, below_error

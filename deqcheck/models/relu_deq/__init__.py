@@ -1,0 +1,1 @@
+"""ReLU deep equilibrium model (Ling et al. 2022)."""

@@ -1,0 +1,157 @@
+"""The ReLU equilibrium model at given parameters: equilibrium, gradients, Gram matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from deqcheck.linalg import errors, well_posed
+from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
+from deqcheck.linalg.exact_zeros import Support, product_reach
+from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
+from deqcheck.linalg.wide import WIDE
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
+from deqcheck.models.relu_state import ReluState
+from deqcheck.records.measured import EPS, Measured
+
+if TYPE_CHECKING:
+    from deqcheck.models.relu_deq.model import ReluDeqModel
+
+
+class ReluDeqState(ReluState):
+    def __init__(self, model: ReluDeqModel, theta: Params, memory: Memory | None = None):
+        super().__init__(model.y, theta, memory)
+        self.model = model
+
+    @property
+    def a(self) -> np.ndarray:
+        return self.theta["a"]
+
+    @cached_property
+    def q(self) -> Measured:
+        """||W||_2."""
+        return errors.norm2(self.theta["W"])
+
+    def solve(self) -> Equilibrium:
+        W, U, X = self.theta["W"], self.theta["U"], self.model.X
+        size = errors.length(U) * errors.length(X)
+        return replace(
+            self._solved(U @ X),
+            C_radius=errors.rounding(self.model.d, size),
+            support=lambda: Support(W != 0, product_reach(U, X)),
+        )
+
+    def _solved(self, C: np.ndarray) -> Equilibrium:
+        W = self.theta["W"]
+        q = self._memory.equilibria.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
+        found: Certificate | None = Contraction(q) if q < 1 else _without_contraction(W)
+        if found is None:
+            raise _unknown(W, C, self.q.value)
+        if isinstance(found, Monotone):
+            lipschitz = float(np.linalg.norm(np.eye(len(W)) - W, 2))
+            return peaceman_rachford(W, C, found, lipschitz)
+        equilibrium = self._picard(W, C, found)
+        small = len(W) <= well_posed.SMALL
+        if isinstance(found, Contraction) or not small or well_posed.fits(W, C, equilibrium.Z):
+            return equilibrium
+        # A P-matrix: sweeps may cycle although the solution is unique.
+        each = well_posed.equilibria(W, C)
+        if not all(each):
+            return equilibrium
+        return Equilibrium(W, C, np.stack([z[0] for z in each], axis=1), found)
+
+    @cached_property
+    def gradient(self) -> Params:
+        """(S diag(r)) Z^T, (S diag(r)) X^T, Z r."""
+        return {"W": self.E @ self.Z.T, "U": self.E @ self.model.X.T, "a": self.Z @ self.r}
+
+    def gradient_radii(self) -> dict[str, float]:
+        Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
+        r, n, dZ = float(np.linalg.norm(self.r)), len(self.r), self.equilibrium.error
+        return {
+            "W": Z * self.E_radius + (E + self.E_radius) * dZ + errors.rounding(n, E * Z),
+            "U": X * self.E_radius + errors.rounding(n, E * X),
+            "a": Z * self.r_radius + (r + self.r_radius) * dZ + errors.rounding(n, r * Z),
+        }
+
+    @cached_property
+    def lambda_0(self) -> Measured:
+        """lambda_min(Z^T Z), from the singular values of Z."""
+        return self.sigma_min_Z**2
+
+    @property
+    def H_parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """H1 = G, H2 = G o S^T S, H3 = X^T X o S^T S."""
+        G, X, SS = self.Z.T @ self.Z, self.model.X, self.V.T @ self.V
+        return G, G * SS, (X.T @ X) * SS
+
+    @cached_property
+    def H(self) -> np.ndarray:
+        found: np.ndarray = np.sum(self.H_parts, axis=0)
+        return found
+
+    @cached_property
+    def H_radius(self) -> float:
+        """||A o B||_F <= max|A| ||B||_F, and |d(Z^T Z)|_F <= (2 |Z| + |dZ|) |dZ|."""
+        Z, S = float(np.linalg.norm(self.Z)), float(np.linalg.norm(self.V))
+        m, X = len(self.Z), float(np.linalg.norm(self.model.X))
+        dZ, dS = self.equilibrium.error, self.V_radius
+        dG = (2 * Z + dZ) * dZ + errors.rounding(m, Z * Z)
+        dSS = (2 * S + dS) * dS + errors.rounding(m, S * S)
+        dXX = errors.rounding(self.model.d, X * X)
+        return dG + (dG + dXX) * (S * S + dSS) + (Z * Z + X * X) * dSS
+
+    @cached_property
+    def lambda_min_H(self) -> Measured:
+        return errors.symmetric_eigenvalues(self.H, self.H_radius)[0]
+
+    @cached_property
+    def lambda_min_sum(self) -> Measured:
+        """lambda_min(G + X^T X): the square of a singular value of Z stacked on X."""
+        stacked = np.vstack([self.Z, self.model.X])
+        return errors.nth_singular_value(stacked, stacked.shape[1], self.equilibrium.error) ** 2
+
+    @cached_property
+    def shortest_sensitivity(self) -> Measured:
+        """min_j ||s_j||."""
+        least = float(np.linalg.norm(self.V, axis=0).min())
+        return Measured(least, self.V_radius + 4 * EPS * least)
+
+    further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
+        "lambda_0": lambda s: s.lambda_0,
+        "lambda_min_H": lambda s: s.lambda_min_H,
+        "kink_margin": lambda s: s.equilibrium.kink_margin,
+        "X_fro": lambda s: s.model.X_fro,
+    }
+
+
+def _without_contraction(W: np.ndarray) -> Certificate | None:
+    if not np.isfinite(W).all():
+        raise NotCertified("W is not finite")
+    return well_posed.certificate(W)
+
+
+def _unknown(W: np.ndarray, C: np.ndarray, q: float) -> NoEquilibrium:
+    """What is known where no test proves uniqueness."""
+    start = f"||W||_2 = {q:.6g} >= 1"
+    if len(W) > well_posed.SMALL:
+        return NotCertified(
+            f"{start}, the spectral radius of |W| and the largest eigenvalue of (W + W^T)/2 are "
+            f"not below 1, and {len(W)} units are too many for the P-matrix test: whether there "
+            "is an equilibrium, and only one, is not known"
+        )
+    start += ", and I - W is not known to be a P-matrix"
+    counts = [len(found) for found in well_posed.equilibria(W, C)]
+    if 0 in counts:
+        return NoEquilibrium(
+            f"{start}: sample {counts.index(0) + 1} has no equilibrium on any activation pattern"
+        )
+    if max(counts) > 1:
+        many = int(np.argmax(counts))
+        return NotCertified(f"{start}: sample {many + 1} has several equilibria")
+    return NotCertified(f"{start}: the equilibrium is unique for these samples, not for every one")

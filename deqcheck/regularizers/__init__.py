@@ -1,1 +1,0 @@
-"""Convex functions R of the state that select among fixed points: one file for each kind."""

@@ -1,0 +1,215 @@
+"""Condition 1 of Ling et al. 2022 as a function of its free radius delta.
+
+rho_w = ||W|| + delta < 1, rho_u = ||U|| + delta, rho_a = ||a|| + delta, c_w = rho_u rho_a/(1 -
+rho_w)^2, c_u = rho_a/(1 - rho_w), c_a = rho_u/(1 - rho_w). The right sides of (8) and (9) increase
+with delta, that of (7) falls to one minimum and then rises, all in log delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.models.relu_deq.state import ReluDeqState
+from deqcheck.records.measured import Measured, measured, minimum
+from deqcheck.theorems.quantities import once
+
+# Smaller radii leave no digits to the constants.
+SMALLEST = 1e-290
+# The search begins this factor, as a logarithm, below the least delta.
+MARGIN = 3.0
+GOLDEN = (5**0.5 - 1) / 2
+HALVINGS = 100
+WINDOW_SAMPLES = 500
+# More than this the logarithms of the sides do not change between two samples of the window.
+BETWEEN = 0.5
+
+# The supremum of the admissible steps as a function of delta.
+Limit = Callable[[Any], Measured]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The numbers that Condition 1 is made of, at the initialisation."""
+
+    q: Measured
+    norm_u: Measured
+    norm_a: Measured
+    F: Measured
+    r0: Measured
+    lambda_0: Measured
+
+    NAMES: ClassVar[tuple[str, ...]] = (
+        "delta", "rho_w", "rho_u", "rho_a", "c_w", "c_u", "c_a",
+    )  # fmt: skip
+
+    def at(self, delta: float | np.ndarray) -> dict[str, Measured]:
+        d = measured(delta)
+        rho_w, rho_u, rho_a = self.q + d, self.norm_u + d, self.norm_a + d
+        c_u, c_a = rho_a / (1 - rho_w), rho_u / (1 - rho_w)
+        values = (d, rho_w, rho_u, rho_a, c_u * c_a, c_u, c_a)
+        return dict(zip(self.NAMES, values, strict=True))
+
+    def log_ratios(self, delta: float) -> np.ndarray:
+        """log(left/right) of (7), (8), (9): nonnegative where they hold."""
+        if not 0 < delta < self._room:
+            return np.full(3, -np.inf)
+        with np.errstate(all="ignore"):
+            lam, F, r0 = (np.log(m.value) for m in (self.lambda_0, self.F, self.r0))
+            rho_a, room = (np.log(x) for x in (self.norm_a.value + delta, self._room - delta))
+            c_u, c_a = rho_a - room, np.log(self.norm_u.value + delta) - room
+            c2 = 2 * c_u + np.log1p(np.exp(2 * c_a))
+            left = np.array([lam, 1.5 * lam, lam])
+            right = [
+                np.log(4 / delta) + max(c_u + c_a, c_u, c_a) + F + r0,
+                np.log(4 * (2 + 2**0.5)) + c2 + 2 * F + r0 - rho_a,
+                np.log(4) + c2 + 2 * F,
+            ]
+            ratios = left - right
+        # 0 >= 0.
+        return np.where(np.isnan(ratios), 0.0, ratios)
+
+    def worst(self, delta: float, with_9: bool = True) -> float:
+        return float(self.log_ratios(delta)[: 3 if with_9 else 2].min())
+
+    @cached_property
+    def best(self) -> float:
+        return self._best(True)
+
+    @cached_property
+    def best_without_9(self) -> float:
+        return self._best(False)
+
+    def _best(self, with_9: bool) -> float:
+        """The delta with the largest smallest ratio: each log ratio is quasi-concave in log delta,
+        so is their minimum, and golden section finds its top."""
+        low, high = self._range
+        if not self.lambda_0.value > 0:
+            return float(np.exp(high)) / 2
+        return float(np.exp(_top(lambda x: self.worst(float(np.exp(x)), with_9), low, high)))
+
+    @property
+    def _room(self) -> float:
+        return 1 - float(self.q.value)
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        """Logarithms of the least and the largest delta of interest. (7) needs delta >= 4 c_a F r_0
+        /lambda_0 with c_a >= ||U||/(1 - ||W||); without a residual it asks nothing, and the
+        least delta is one that (9) allows if it allows any: c_u <= 2 (||a|| + delta)/(1 - ||W||).
+        """
+        room, lam = self._room, float(self.lambda_0.value)
+        c_a = float(self.norm_u.value) / room
+        with np.errstate(all="ignore"):
+            by_7 = np.log(4 * c_a * self.F.value) + np.log(self.r0.value) - np.log(lam)
+            by_9 = np.log(lam) / 2 + np.log(room / (8 * self.F.value)) - np.log1p(2 * c_a + 1)
+        high = float(np.log(room * (1 - 1e-12)))
+        low = min((x for x in (by_7, by_9) if np.isfinite(x)), default=high)
+        return max(min(low, high) - MARGIN, float(np.log(SMALLEST))), high
+
+    def window(self, with_9: bool = True) -> tuple[float, float] | None:
+        """The interval of all delta that fulfil the condition, None where it is empty. Without a
+        residual everything below it fulfils it, too."""
+        best = self.best if with_9 else self.best_without_9
+        if not self.worst(best, with_9) >= 0:
+            return None
+        low, high = self._range
+        return (
+            self._edge(low, float(np.log(best)), with_9),
+            self._edge(high, float(np.log(best)), with_9),
+        )
+
+    def _edge(self, outside: float, inside: float, with_9: bool) -> float:
+        if self.worst(float(np.exp(outside)), with_9) >= 0:
+            return float(np.exp(outside))
+        for _ in range(HALVINGS):
+            middle = (outside + inside) / 2
+            if self.worst(float(np.exp(middle)), with_9) >= 0:
+                inside = middle
+            else:
+                outside = middle
+        return float(np.exp(inside))
+
+    def cap(self, delta: float, n: int) -> Measured:
+        """Proposition F: lambda_0 / (right side of (9)) <= c_a^2 / (4 n c_u^2 (1 + c_a^2)), because
+        lambda_0 <= ||Z||_F^2/n <= c_a^2 F^2/n."""
+        v = self.at(delta)
+        return v["c_a"] ** 2 / (4 * n * v["c_u"] ** 2 * (1 + v["c_a"] ** 2))
+
+    def step_10(self, delta: float | np.ndarray) -> Measured:
+        """The limit (10): min(2/lambda_0, 2 c2/((c2 + c_a^2)^2 F^2)), c2 = c_w^2 + c_u^2."""
+        v = self.at(delta)
+        c2 = v["c_w"] ** 2 + v["c_u"] ** 2
+        return minimum(2 / self.lambda_0, 2 * c2 / ((c2 + v["c_a"] ** 2) ** 2 * self.F**2))
+
+    def step_relaxed(self, delta: float | np.ndarray) -> Measured:
+        """1/(c_a F)^2 <= 1/lambda_max(G) on the ball."""
+        return 1 / (self.at(delta)["c_a"] * self.F) ** 2
+
+    @cached_property
+    def _samples(self) -> np.ndarray:
+        """The best delta, or samples from all of the window."""
+        window = self.window()
+        return np.array([self.best]) if window is None else np.geomspace(*window, WINDOW_SAMPLES)
+
+    def allowing(self, step: float, limit: Limit) -> float:
+        """A delta that fulfils the condition and allows this step, with the most room for both; the
+        best for the condition alone if there is none. The limits are smooth in delta, so that one
+        of many samples is near the top of the room."""
+        if limit(self.best).low > step:
+            return self.best
+        key = (limit.__name__, step)
+        if key not in self._memory:
+            self._memory[key] = self._allowing(step, limit)
+        return self._memory[key]
+
+    def _allowing(self, step: float, limit: Limit) -> float:
+        def rooms(deltas: np.ndarray) -> np.ndarray:
+            loose = np.log(limit(deltas).value / step)
+            found: np.ndarray = np.minimum([self.worst(float(d)) for d in deltas], loose)
+            return found
+
+        coarse = self._samples
+        if np.log(limit(coarse).value.max() / step) < -BETWEEN:
+            return self.best
+        top = int(np.argmax(rooms(coarse)))
+        low, high = coarse[max(top - 1, 0)], coarse[min(top + 1, len(coarse) - 1)]
+        fine = np.geomspace(low, high, WINDOW_SAMPLES)
+        found = rooms(fine)
+        return float(fine[int(np.argmax(found))]) if found.max() > 0 else self.best
+
+    def widest(self, limit: Limit) -> float:
+        """The delta of the window that allows the largest steps."""
+        return float(self._samples[int(np.argmax(limit(self._samples).value))])
+
+    @cached_property
+    def _memory(self) -> dict[tuple[str, float], float]:
+        return {}
+
+
+@once
+def condition(state: ReluDeqState) -> Condition:
+    """Condition 1 at these parameters."""
+    norm_u, norm_a = (errors.norm2(state.theta[name]) for name in ("U", "a"))
+    return Condition(state.q, norm_u, norm_a, state.model.X_fro, state.residual, state.lambda_0)
+
+
+def _top(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where a quasi-concave function is largest."""
+    a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    fa, fb = f(a), f(b)
+    for _ in range(HALVINGS):
+        if fa < fb:
+            low, a, fa = a, b, fb
+            b = low + GOLDEN * (high - low)
+            fb = f(b)
+        else:
+            high, b, fb = b, a, fa
+            a = high - GOLDEN * (high - low)
+            fa = f(a)
+    return (low + high) / 2

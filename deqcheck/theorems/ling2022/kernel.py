@@ -1,0 +1,111 @@
+"""The population kernel of Ling et al. 2022: Definition 1, Lemma 3, Theorem 3.
+
+xi_ij = x_i.x_j/d, K^(0) = 0, K^(l)_ij = 2 E[relu(u) relu(v)] for (u, v) of covariance Lambda^(l) =
+sigma_w^2 K^(l-1) + xi. For samples of any norm, with v_i = Lambda_ii, that is
+K_ij = sqrt(v_i v_j) Q(Lambda_ij/sqrt(v_i v_j)).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.arccos import Q, Q_prime
+from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.quantities import once
+
+# Newton from c = xi rises monotonically: 5 steps do for sigma_w^2 <= 1/8, more are harmless.
+NEWTON = 60
+# Units in the last place that one evaluation of Q and its argument may lose.
+Q_ULPS = 16
+
+
+class PopulationKernel:
+    def __init__(self, X: np.ndarray, sigma_w2: float):
+        self.X, self.s2 = X, sigma_w2
+        self.d, self.n = X.shape
+        self.xi = X.T @ X / self.d
+
+    @cached_property
+    def deviation(self) -> Measured:
+        """max_i | |x_i|/sqrt(d) - 1 |: zero under Assumption 2."""
+        off = np.abs(np.linalg.norm(self.X, axis=0) / np.sqrt(self.d) - 1)
+        return Measured(float(off.max()), 4 * EPS)
+
+    @cached_property
+    def closest(self) -> tuple[float, int, int]:
+        """The smallest distance of two samples, and which two; inf for a single sample."""
+        apart = np.linalg.norm(self.X[:, :, None] - self.X[:, None, :], axis=0)
+        np.fill_diagonal(apart, np.inf)
+        i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
+        return float(apart[i, j]), int(i), int(j)
+
+    def rho(self, layer: int) -> float:
+        """(1 - sigma_w^(2l))/(1 - sigma_w^2), by rho^(l) = 1 + sigma_w^2 rho^(l-1)."""
+        value = 0.0
+        for _ in range(layer):
+            value = 1 + self.s2 * value
+        return value
+
+    def layers(self, last: int) -> list[np.ndarray]:
+        """K^(0), ..., K^(last) by the definition."""
+        found = [np.zeros_like(self.xi)]
+        for _ in range(last):
+            found.append(self._next(found[-1]))
+        return found
+
+    def _next(self, K: np.ndarray) -> np.ndarray:
+        Lambda = self.s2 * K + self.xi
+        scale = np.sqrt(np.outer(np.diag(Lambda), np.diag(Lambda)))
+        cosine = Lambda / scale
+        np.fill_diagonal(cosine, 1.0)
+        found: np.ndarray = scale * Q(cosine)
+        return found
+
+    @property
+    def entry_radius(self) -> float:
+        """Of every entry of every K^(l): a layer passes errors on with a factor sigma_w^2 and adds
+        the rounding of xi (d terms) and of Q, relative to the largest diagonal entry."""
+        largest = float(np.diag(self.xi).max()) / (1 - self.s2)
+        return (errors.rounding(self.d, 1.0) + Q_ULPS * EPS) * largest / (1 - self.s2)
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        """The limit (14): c = sigma_w^2 Q(c) + (1 - sigma_w^2) cos, K = sqrt(K_ii K_jj) Q(c)."""
+        diagonal = np.diag(self.xi)
+        scale = np.sqrt(np.outer(diagonal, diagonal))
+        target = (1 - self.s2) * np.clip(self.xi / scale, -1.0, 1.0)
+        c = target / (1 - self.s2)
+        for _ in range(NEWTON):
+            step = (self.s2 * Q(c) + target - c) / (1 - self.s2 * Q_prime(c))
+            c = np.clip(c + step, -1.0, 1.0)
+            if np.abs(step).max() <= 2 * EPS:
+                break
+        np.fill_diagonal(c, 1.0)
+        found: np.ndarray = scale / (1 - self.s2) * Q(c)
+        return found
+
+    @cached_property
+    def lambda_star(self) -> Measured:
+        return errors.symmetric_eigenvalues(self.K, self.n * self.entry_radius)[0]
+
+    @cached_property
+    def K_fro(self) -> Measured:
+        return errors.frobenius(self.K, self.n * self.entry_radius)
+
+
+@once
+def population_kernel(model: ReluDeqModel) -> PopulationKernel | None:
+    """None unless the case gives sigma_w2."""
+    return None if model.sigma_w2 is None else PopulationKernel(model.X, model.sigma_w2)
+
+
+def given_kernel(model: ReluDeqModel) -> PopulationKernel:
+    """Where a hypothesis has made sure that the case gives sigma_w2."""
+    found = population_kernel(model)
+    if found is None:
+        raise ValueError("the case gives no sigma_w2")
+    return found
