@@ -159,8 +159,9 @@ class Claim:
 class Curve:
     """`left relation right` at every recorded step.
 
-    `decays`: gap/gap(0) against a bound that starts at 1, so k = 0 says nothing and rates compare.
+    `decays`: gap/gap(0) against a bound whose rate is compared with that of the run.
     `contracts`: the right side is a factor below 1, and what counts is its distance from 1.
+    `starts_equal`: the two sides agree at the first step, which then says nothing.
     """
 
     name: str
@@ -174,11 +175,12 @@ class Curve:
     note: str = ""
     decays: bool = False
     contracts: bool = False
+    starts_equal: bool = False
     rounding: bool = False
 
     def judge(self) -> Judged:
         holds, violated = compare(self.left, self.relation, self.right)
-        first = 1 if self.decays else 0
+        first = 1 if self.starts_equal else 0
         holds[:first], violated[:first] = True, False
         judged = _leading(holds)
         decision = Decision.UNDECIDED
@@ -239,7 +241,7 @@ class Curve:
         slack = self._slack()
         first = int(np.argmax(violated)) if violated.any() else None
         seen = self._resolved() & ~np.isnan(slack)
-        seen[0] &= not self.decays
+        seen[0] &= not self.starts_equal
         tightest = int(np.argmin(np.where(seen, slack, np.inf))) if seen.any() else None
         rate, rate_error = self._rate_tightness(seen) if self.decays else (None, None)
         return CurveFacts(
@@ -254,7 +256,7 @@ class Curve:
             k=self.k,
             t=self.t,
             bound=self.right,
-            first=int(self.k[min(int(self.decays), len(self.k) - 1)]),
+            first=int(self.k[min(int(self.starts_equal), len(self.k) - 1)]),
             decays=self.decays,
             value=self.left,
         )

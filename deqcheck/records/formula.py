@@ -13,8 +13,7 @@ from functools import cache, cached_property
 from types import CodeType
 from typing import Any
 
-import numpy as np
-
+from deqcheck.records import log_domain
 from deqcheck.records import measured as ms
 from deqcheck.records.measured import EPS, Measured, measured
 
@@ -39,16 +38,6 @@ _FUNCTIONS: dict[str, Callable[..., Measured]] = {
     "abs": lambda x: abs(measured(x)),
 }
 _LANGUAGE = (ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)
-_PLAIN = {
-    "exp": np.exp,
-    "log": np.log,
-    "sqrt": np.sqrt,
-    "cosh": np.cosh,
-    "min": min,
-    "max": max,
-    "abs": abs,
-    "__builtins__": {},
-}
 
 
 class FormulaError(ValueError):
@@ -107,16 +96,22 @@ class Formula:
         return measured(_evaluate(left, values)), measured(_evaluate(right, values))
 
     @cached_property
-    def _compiled(self) -> tuple[CodeType, CodeType]:
-        left, right = (compile(ast.Expression(t), self.text, "eval") for t in self._trees)
-        return left, right
+    def _ratios(self) -> list[CodeType]:
+        left, right = self._trees
+        smaller, larger = (left, right) if self.relation[0] == "<" else (right, left)
+        return log_domain.ratios(smaller, larger, self.text)
 
-    def numbers(self, values: Mapping[str, float]) -> tuple[float, float]:
-        """Both sides in plain floating point, for searches that need no error bars."""
-        # numpy's numbers divide by zero as the outward arithmetic does: without an exception.
-        given = {name: np.float64(values[name]) for name in self.names}
-        left, right = (eval(code, _PLAIN, given) for code in self._compiled)
-        return float(left), float(right)
+    @property
+    def entries(self) -> int:
+        """How many ratios it has."""
+        return len(self._ratios)
+
+    def log_ratios(self, values: Mapping[str, float]) -> list[float]:
+        """log(smaller/larger) of an inequality between positive numbers, for searches that need no
+        error bars: at most 0 where it holds, one for each entry of a maximum on the smaller side
+        or a minimum on the larger one."""
+        logs = {name: log_domain.logarithm(values[name]) for name in self.names}
+        return [log_domain.evaluate(code, logs) for code in self._ratios]
 
 
 def _parse(text: str) -> ast.expr:

@@ -53,7 +53,12 @@ class Check:
         equation: str = "",
         decays: bool = False,
         contracts: bool = False,
+        starts_equal: bool | None = None,
     ):
+        """`decays`: a bound on gap/gap(0), whose rate is compared with that of the run.
+        `contracts`: the right side is a factor below 1, and its distance from 1 counts.
+        `starts_equal`: the two sides agree at the first step, which then says nothing; so they do
+        where it decays, unless told otherwise."""
         self.name = name
         self.formula = Formula(formula)
         self.equation = equation
@@ -61,6 +66,7 @@ class Check:
             self.formula.check()
         self.decays = decays
         self.contracts = contracts
+        self.starts_equal = decays if starts_equal is None else starts_equal
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -86,6 +92,11 @@ class Check:
             rounding=self.formula.rounding,
         )
 
+    def right(self, values: Mapping[str, Any]) -> Measured:
+        """The right side alone, such as the supremum of the steps in `step < ...`."""
+        blind = dict.fromkeys(self.formula.names, 0.0)
+        return self.formula.sides({**blind, **values})[1]
+
     def along(self, run: Trajectory, note: str = "", /, **values: Any) -> Curve:
         """The formula at every recorded step of a run; `k` and `t` are given by the run."""
         return self.sampled(run.k, run.t, note, **values)
@@ -107,6 +118,7 @@ class Check:
             note=note,
             decays=self.decays,
             contracts=self.contracts,
+            starts_equal=self.starts_equal,
             rounding=self.formula.rounding,
         )
 

@@ -18,7 +18,9 @@ from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Problem
 from deqcheck.models.relu_deq import oracle
 from deqcheck.models.relu_deq.model import ReluDeq, ReluDeqModel
+from deqcheck.theorems.ling2022.condition import EQ10
 from deqcheck.theorems.ling2022.condition import condition as condition_of
+from deqcheck.theorems.ling2022.condition1 import Condition1
 from deqcheck.theorems.quantities import of_papers
 from tests.theorems.ling2022_problems import F1, relu_deq
 
@@ -154,7 +156,7 @@ def test_f1_has_the_published_numbers() -> None:
     assert condition.lambda_0.value == pytest.approx(2170.27, abs=0.005)
     assert np.exp(condition.log_ratios(3 / 16)) == pytest.approx([1.0235, 2.342, 1.0233], abs=5e-4)
     assert condition.window() == pytest.approx((0.18170835, 0.18892263), abs=1e-8)
-    assert 0.999 * condition.step_10(3 / 16).value == pytest.approx(1.489e-5, rel=1e-3)
+    assert 0.999 * condition.step(EQ10, 3 / 16).value == pytest.approx(1.489e-5, rel=1e-3)
 
 
 @pytest.mark.parametrize("with_9", [True, False])
@@ -222,7 +224,8 @@ def test_proposition_f_caps_the_ratio_of_9() -> None:
         condition = condition_of(p.start)
         for delta in np.geomspace(1e-6, 0.39, 7):
             ratio = np.exp(condition.log_ratios(float(delta))[2])
-            assert ratio <= condition.cap(float(delta), 3).high
+            cap = Condition1.cap.right({"n": 3, **condition.at(float(delta))})
+            assert ratio <= cap.high
 
 
 def test_a_residual_of_zero_voids_7_and_8() -> None:

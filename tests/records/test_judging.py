@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,7 +42,20 @@ def test_claims(left: Measured, relation: str, right: Measured, decision: Decisi
 def curve(rate: float, bound_rate: float, error: float = 1e-12, steps: int = 50) -> Curve:
     k = np.arange(steps + 1)
     loss = Measured(np.exp(-rate * k), np.full(steps + 1, error))
-    return Curve("c", loss, "<=", measured(np.exp(-bound_rate * k)), k, k * 0.5, decays=True)
+    bound, flags = measured(np.exp(-bound_rate * k)), {"decays": True, "starts_equal": True}
+    return Curve("c", loss, "<=", bound, k, k * 0.5, **flags)
+
+
+def test_an_equal_start_and_a_compared_rate_are_two_things() -> None:
+    """A curve that begins at equality says nothing there; whether its rate is compared is asked
+    for apart."""
+    both = curve(0.2, 0.1)
+    equal = replace(both, decays=False).judge()
+    assert equal.decision is H and equal.curve is not None
+    assert equal.curve.first == 1 and equal.curve.rate_tightness is None
+    rate = replace(both, starts_equal=False).judge()
+    assert rate.decision is U and rate.curve is not None
+    assert rate.curve.first == 0 and rate.curve.rate_tightness is not None
 
 
 def test_a_curve_below_its_bound_holds_with_its_tightness() -> None:

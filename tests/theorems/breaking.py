@@ -15,5 +15,6 @@ def broken(statement: type[Statement], name: str, old: str, new: str) -> type[St
         check.equation,
         check.decays,
         check.contracts,
+        check.starts_equal,
     )
     return type(f"Broken{statement.__name__}", (statement,), {name: wrong})

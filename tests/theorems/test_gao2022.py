@@ -21,8 +21,8 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Outcome
 from deqcheck.search import search
-from deqcheck.theorems.gao2022.bounds import worst
-from deqcheck.theorems.gao2022.constants import NAMES, Start, Strength, choose
+from deqcheck.theorems.gao2022.bounds import TrainedNetwork, worst
+from deqcheck.theorems.gao2022.constants import NAMES, Program
 from deqcheck.theorems.gao2022.eta_claim import StepClaim
 from deqcheck.theorems.gao2022.lem3_1 import Lemma31
 from deqcheck.theorems.gao2022.sec5_1 import ScaledStart
@@ -32,7 +32,6 @@ from deqcheck.theorems.gao2022.thm4_4 import Theorem44
 Builder = Callable[..., Problem]
 Told = Callable[..., dict[str, Any]]
 FOLDER = Path(__file__).parents[2] / "cases" / "gao2022"
-FLOW, DESCENT = Strength(4, 8), Strength(8, 16, 16)
 # Two orthogonal samples; W is to be scaled.
 F1 = {"X": np.eye(2), "y": [1, -1], "A": np.full((2, 2), 0.5), "b": [0, 0], "gamma": 0.01}
 W1 = np.array([[2.0, 1.0], [1.0, 2.0]])
@@ -124,21 +123,21 @@ def start(implicit: Builder, scale: float, **changes: Any) -> Problem:
     return implicit(W=scale * W1, **{**F1, **changes})
 
 
-@pytest.mark.parametrize("strength", [FLOW, DESCENT])
+@pytest.mark.parametrize("statement", [Theorem42, Theorem44])
 @pytest.mark.parametrize("seed", range(6))
 def test_no_constants_do_better_than_the_chosen_ones(
-    implicit: Builder, strength: Strength, seed: int
+    implicit: Builder, statement: type[TrainedNetwork], seed: int
 ) -> None:
     """Random constants never do, and a multiplier certificate proves it: at the optimum of a convex
     minimax problem 0 lies in the convex hull of the gradients of the active functions."""
     r = np.random.default_rng(seed)
     p = implicit(2, 3, 5, q=float(r.uniform(0.05, 0.9)), seed=seed, gamma=float(r.uniform(0.01, 1)))
-    here = Start.of(p)
-    best = choose(here, {}, strength)
+    here, checks = Program(p, {}), statement().conditions()
+    best = here.best(checks)
     x = np.log([best.C[name] for name in NAMES])
 
     def logs(x: np.ndarray) -> np.ndarray:
-        return np.array(here.logs(dict(zip(NAMES, np.exp(x), strict=True)), strength))
+        return np.array(here.log_ratios(checks, dict(zip(NAMES, np.exp(x), strict=True))))
 
     for _ in range(300):
         assert logs(x + r.normal(size=3) * 10.0 ** r.uniform(-6, 1)).max() >= best.worst - 1e-9
@@ -152,10 +151,11 @@ def test_no_constants_do_better_than_the_chosen_ones(
 
 
 def test_fixed_constants_stay_and_the_others_are_searched(implicit: Builder) -> None:
-    here = Start.of(start(implicit, 5.5))
-    free = choose(here, {}, FLOW)
-    partly = choose(here, {"C2": 0.4}, FLOW)
-    wholly = choose(here, {"C1": 1.8, "C2": 0.4, "C3": 5.5}, FLOW)
+    p, checks = start(implicit, 5.5), Theorem42().conditions()
+    free, partly, wholly = (
+        Program(p, fixed).best(checks)
+        for fixed in ({}, {"C2": 0.4}, {"C1": 1.8, "C2": 0.4, "C3": 5.5})
+    )
     assert partly.C["C2"] == 0.4
     assert free.worst < partly.worst < wholly.worst
     assert wholly.ratio == pytest.approx(26.996 / 30.25, rel=1e-4)

@@ -15,6 +15,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.ling2022 import lem4
+from deqcheck.theorems.ling2022.condition import EQ10
 from deqcheck.theorems.ling2022.condition import condition as condition_of
 from deqcheck.theorems.ling2022.condition1 import Condition1
 from deqcheck.theorems.ling2022.kernel import population_kernel
@@ -116,7 +117,7 @@ def test_delta_is_chosen_for_the_condition_and_the_step_together() -> None:
     steps, and another one allows this step."""
     p = f1(GradientDescent(step=1.3e-5, steps=5), y=1e-3 * F1["y"])
     condition = condition_of(p.start)
-    assert condition.step_10(condition.best).high < 1.3e-5
+    assert condition.step(EQ10, condition.best).high < 1.3e-5
     verdict = judge(Theorem1, p)
     assert verdict.outcome is Outcome.CONFIRMED
     low, high = condition.window()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar
 
 from deqcheck.records.claim import Claim, Curve, Decision, Judged
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import Check, Cite, Search
+from deqcheck.theorems.base import CORRECTED, Check, Cite, Search
 from deqcheck.theorems.gao2022 import constants
-from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
+from deqcheck.theorems.gao2022.constants import (
+    NAMES,
+    Chosen,
+    Program,
+    at_start,
+    with_constants,
+)
 from deqcheck.theorems.gao2022.setting import Problem, Statement
 
 PAPER = "Gao and Gao 2022"
@@ -45,11 +51,14 @@ class TrainedNetwork(Statement):
 
     models = (MODEL,)
     constants = constants.MEANING
-    strength: ClassVar[Strength]
     searches: ClassVar[tuple[Search, ...]] = (
         Search("smallest scale of W", ("W",), smaller_is_easier=False),
         Search("largest scale of y", ("y",), smaller_is_easier=True),
     )
+
+    def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
+        super().__init__(edition, fixed)
+        self._last: tuple[Problem, Chosen] | None = None
 
     starts_well = Check("well-posed at the start", "gamma*norm_A < 1", "setting")
     well_posed = Check("well-posed while |A| <= lambda2", "gamma0 < 1", "setting")
@@ -63,44 +72,30 @@ class TrainedNetwork(Statement):
 
     def choice(self, p: Problem) -> Chosen:
         """Kept for the problem at hand: one search serves all claims."""
-        last: tuple[Problem, Chosen] | None = getattr(self, "_last", None)
-        if last is None or last[0] is not p:
-            last = (p, self.choose(p))
-            self._last = last
-        return last[1]
+        if self._last is None or self._last[0] is not p:
+            self._last = (p, self.choose(p, Program(p, self.fixed)))
+        return self._last[1]
 
-    def choose(self, p: Problem) -> Chosen:
-        return constants.choose(Start.of(p), self.fixed, self.strength)
+    def choose(self, p: Problem, program: Program) -> Chosen:
+        return program.best(self.conditions())
+
+    def conditions(self) -> Sequence[Check]:
+        """What the constants must meet before training."""
+        raise NotImplementedError
 
     def values(self, p: Problem) -> dict[str, Any]:
         """What the formulas speak of, as far as it is known before training."""
-        s, C = p.start, self.choice(p).C
-        lambda1, lambda2, lambda3 = (
-            s.measure(f"norm2.{name}") + C[constant]
-            for name, constant in zip(("W", "A", "b"), NAMES, strict=True)
-        )
-        return {
-            **C,
-            "lambda1": lambda1,
-            "lambda2": lambda2,
-            "lambda3": lambda3,
-            "gamma": s.gamma,
-            "gamma0": s.gamma * lambda2,
-            "alpha0": s.sigma_min_Z,
-            "X_fro": s.X_fro,
-            "r0": s.residual,
-        }
+        return with_constants(at_start(p), self.choice(p).C)
 
-    def judged(self, p: Problem, check: Check, note: str = "", **more: Any) -> Claim:
-        """A formula with the values that it names."""
-        known = {**self.values(p), **more}
-        return check(note, **{name: known[name] for name in check.formula.names})
-
-    def common_hypotheses(self, p: Problem) -> Iterable[Claim]:
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
         # First what is known without an equilibrium.
         yield self.starts_well(gamma=p.model.gamma, norm_A=p.start.norm_A)
-        yield self.judged(p, self.well_posed)
-        yield self.judged(p, self.certifiable, _certificate_note(p))
+        values = self.values(p)
+        yield self.well_posed(**values)
+        yield self.certifiable(_certificate_note(p), **values)
+        first, *others = self.conditions()
+        yield first(self.ratio_note(p), **values)
+        yield from (check(**values) for check in others)
 
     def obstacle(self, p: Problem) -> str:
         return _certificate_note(p)
@@ -146,9 +141,8 @@ class StaysClose(TrainedNetwork):
         if p.start.residual.high == 0:
             yield self.optimal.along(run, gap=run.gap, noise=1e-300)
             return
-        known = {"alpha0": p.start.sigma_min_Z, "step": p.step, "gap": run.gap}
-        asked = {name: known[name] for name in self.rate.formula.names & known.keys()}
-        yield self.rate.along(run, gap_0=run.gap[0], **asked)
+        known = {"alpha0": p.start.sigma_min_Z, "step": p.step}
+        yield self.rate.along(run, gap=run.gap, gap_0=run.gap[0], **known)
 
     def stays_close(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         v = self.values(p)

@@ -7,13 +7,15 @@ ratio is found by convex minimisation, and the conditions can hold if and only i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, log1p
+from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg.minimax import Optimum, minimise_largest
+from deqcheck.linalg.minimax import minimise_largest
+from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.setting import Problem
 
 NAMES = ("C1", "C2", "C3")
@@ -27,55 +29,26 @@ BOX = (-46.0, 46.0)
 SMALLEST = 1e-300
 
 
-@dataclass(frozen=True)
-class Strength:
-    """The factors of the conditions: (14), (15) for the flow, (17)-(19) for descent."""
+def at_start(p: Problem) -> dict[str, Any]:
+    """What the conditions say of the initial state."""
+    s = p.start
+    return {
+        **{f"norm_{name}": s.measure(f"norm2.{name}") for name in ("W", "A", "b")},
+        "gamma": s.gamma,
+        "alpha0": s.sigma_min_Z,
+        "X_fro": s.X_fro,
+        "r0": s.residual,
+    }
 
-    first: float
-    second: float
-    third: float | None = None
 
-
-@dataclass(frozen=True)
-class Start:
-    """What the conditions say of the initial state, each number rounded against them."""
-
-    gamma: float
-    W: float
-    A: float
-    b: float
-    alpha0: float
-    X: float
-    r0: float
-
-    @classmethod
-    def of(cls, p: Problem) -> Start:
-        s = p.start
-        W, A, b = (float(s.measure(f"norm2.{name}").high) for name in ("W", "A", "b"))
-        alpha0 = max(float(s.sigma_min_Z.low), SMALLEST)
-        r0 = max(float(s.residual.high), SMALLEST)
-        return cls(s.gamma, W, A, b, alpha0, float(s.X_fro.high), r0)
-
-    def logs(self, C: Mapping[str, float], strength: Strength, step: float = 0.0) -> list[float]:
-        """log(right/left) of each condition, smooth: one for each entry of a maximum on the
-        right. inf where gamma0 >= 1."""
-        C1, C2, C3 = (C[name] for name in NAMES)
-        gamma0 = self.gamma * (self.A + C2)
-        if not gamma0 < 1 or min(C1, C2, C3) <= 0:
-            return [inf] * (4 + (strength.third is not None) + 2 * (step > 0))
-        l1, l3, u = self.W + C1, self.b + C3, 1 / (1 - gamma0)
-        c = 1 + (self.gamma * l1 * u) ** 2
-        lambda0 = (l1 / C3, self.gamma * u * l1 * l3 / C2, l3 / C1)
-        X, r0, a0 = log(self.X), log(self.r0), log(self.alpha0)
-        out = [log(strength.first * u * l0 + SMALLEST) + X + r0 - 2 * a0 for l0 in lambda0]
-        out.append(log(strength.second * c * u**2 * l3) + 2 * X + r0 - 3 * a0)
-        if strength.third is not None:
-            out.append(log(strength.third * c * (u * l3) ** 2) + 2 * X - 2 * a0)
-        if step > 0:
-            # eta2 = 2 c l3^2 / (u (c l3^2 + l1^2) X)^2, (20).
-            spread = 2 * log(u * (c * l3**2 + l1**2)) + 2 * X
-            out += [log(step) + 2 * a0 - log(4), log(step) + spread - log(2 * c * l3**2)]
-        return out
+def with_constants(start: Mapping[str, Any], C: Mapping[str, float]) -> dict[str, Any]:
+    """lambda1, lambda2, lambda3 and gamma0 beside them, of plain numbers or of measured ones."""
+    lambda1, lambda2, lambda3 = (
+        start[f"norm_{name}"] + C[constant]
+        for name, constant in zip(("W", "A", "b"), NAMES, strict=True)
+    )
+    reach = {"lambda1": lambda1, "lambda2": lambda2, "lambda3": lambda3}
+    return {**start, **C, **reach, "gamma0": start["gamma"] * lambda2}
 
 
 @dataclass(frozen=True)
@@ -91,31 +64,55 @@ class Chosen:
         return exp(min(self.worst, 700.0))
 
 
-def choose(
-    start: Start, fixed: Mapping[str, float], strength: Strength, step: float = 0.0
-) -> Chosen:
-    """The constants that leave the smallest worst ratio; those fixed in the case stay."""
-    free = [name for name in NAMES if name not in fixed]
+class Program:
+    """The smallest possible worst ratio of some conditions, which are the checks themselves."""
 
-    def constants(x: np.ndarray) -> dict[str, float]:
-        searched = dict(zip(free, np.exp(x).tolist(), strict=True))
-        return {name: searched.get(name, fixed.get(name, 0.0)) for name in NAMES}
+    def __init__(self, p: Problem, fixed: Mapping[str, float]):
+        self.start, self.fixed = _rounded_against(p), fixed
+        self._free = [name for name in NAMES if name not in fixed]
 
-    def logs(x: np.ndarray) -> np.ndarray:
-        return np.array(start.logs(constants(x), strength, step))
+    def log_ratios(
+        self, checks: Sequence[Check], C: Mapping[str, float], step: float = 0.0
+    ) -> list[float]:
+        """log(right/left), smooth: one for each entry of an extremum. inf where gamma0 >= 1."""
+        values = with_constants(self.start, C)
+        if not values["gamma0"] < 1 or min(C.values()) <= 0:
+            return [inf] * sum(check.formula.entries for check in checks)
+        values["step"] = step
+        return [ratio for check in checks for ratio in check.formula.log_ratios(values)]
 
-    if not free:
-        return Chosen(dict(fixed), max(start.logs(fixed, strength, step)))
-    guess = _guess(start)
-    found: Optimum = minimise_largest(logs, np.array([guess[name] for name in free]), BOX)
-    return Chosen(constants(found.x), found.value, ", the step counted in" if step else "")
+    def best(self, checks: Sequence[Check], step: float = 0.0) -> Chosen:
+        """The constants that leave the smallest worst ratio; those fixed in the case stay."""
+        if not self._free:
+            return Chosen(dict(self.fixed), max(self.log_ratios(checks, self.fixed, step)))
+        guess = _guess(self.start)
+        found = minimise_largest(
+            lambda x: np.array(self.log_ratios(checks, self._filled(x), step)),
+            np.array([guess[name] for name in self._free]),
+            BOX,
+        )
+        counted = ", the step counted in" if step else ""
+        return Chosen(self._filled(found.x), found.value, counted)
+
+    def _filled(self, x: np.ndarray) -> dict[str, float]:
+        searched = dict(zip(self._free, np.exp(x).tolist(), strict=True))
+        return {name: searched.get(name, self.fixed.get(name, 0.0)) for name in NAMES}
 
 
-def _guess(start: Start) -> dict[str, float]:
+def _rounded_against(p: Problem) -> dict[str, float]:
+    """Each number of the start rounded against the conditions."""
+    known = at_start(p)
+    found = {name: float(number.high) for name, number in known.items() if name != "gamma"}
+    found |= {"gamma": known["gamma"], "alpha0": float(known["alpha0"].low)}
+    return {**found, **{name: max(found[name], SMALLEST) for name in ("alpha0", "r0")}}
+
+
+def _guess(start: Mapping[str, float]) -> dict[str, float]:
     """Logarithms of constants of the size of the parameters, with half the room for C2."""
-    room = max((1 - start.gamma * start.A) / start.gamma, SMALLEST)
+    gamma, W, A, b = (start[name] for name in ("gamma", "norm_W", "norm_A", "norm_b"))
+    room = max((1 - gamma * A) / gamma, SMALLEST)
     return {
-        "C1": log(0.1 * start.W + SMALLEST),
-        "C2": max(min(log(room / 2), log1p(start.A)), BOX[0]),
-        "C3": log(0.1 * start.W + start.b + SMALLEST),
+        "C1": log(0.1 * W + SMALLEST),
+        "C2": max(min(log(room / 2), log1p(A)), BOX[0]),
+        "C3": log(0.1 * W + b + SMALLEST),
     }

@@ -8,11 +8,10 @@ from typing import Any
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.gao2022 import constants
 from deqcheck.theorems.gao2022.bounds import C, cite
-from deqcheck.theorems.gao2022.constants import Chosen, Start
+from deqcheck.theorems.gao2022.constants import Chosen, Program
 from deqcheck.theorems.gao2022.setting import Problem, State
-from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
+from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP, DescentConditions
 
 
 class StepClaim(DescentConditions):
@@ -50,18 +49,15 @@ class StepClaim(DescentConditions):
         "(17), (19), (20)",
     )
 
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        return self.conditions(p)
-
     def values(self, p: Problem) -> dict[str, Any]:
         return {**super().values(p), "N": p.model.N}
 
-    def choose(self, p: Problem) -> Chosen:
+    def choose(self, p: Problem, program: Program) -> Chosen:
         """Printed: the claim is about some constants, so those that suit the step 1/N best."""
-        best = super().choose(p)
+        best = super().choose(p, program)
         if not self.printed or best.worst > 0:
             return best
-        suited = constants.choose(Start.of(p), self.fixed, self.strength, 1 / p.model.N)
+        suited = program.best((*self.conditions(), SMALL_STEP), 1 / p.model.N)
         return suited if suited.worst <= 0 else best
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
@@ -69,8 +65,8 @@ class StepClaim(DescentConditions):
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.printed:
-            yield self.judged(p, self.one_over_n, eta_sup=self.any_step(p))
+            yield self.one_over_n(N=p.model.N, eta_sup=self.any_step(p))
             return
-        eta2 = self.largest_step(p)
+        values = {**self.values(p), "eta2": self.largest_step(p)}
         for check in (self.F1, self.F2, self.F3_balance, self.F3_rate, self.F4):
-            yield self.judged(p, check, eta2=eta2)
+            yield check(**values)

@@ -141,7 +141,7 @@ class SigmaMin(Dense):
             "Db_min": _shortest(active * state.b, 0.0),
         }
         for check in self._asked(bool(known["D_min"]), bool(known["DE_min"])):
-            yield check(**{name: known[name] for name in check.formula.names})
+            yield check(**known)
 
     def _asked(self, all_active: bool, both_active: bool) -> tuple[Check, ...]:
         """Where every unit is active, all p_i are the same, and Schur's bounds are equalities."""

@@ -10,7 +10,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, sqrt
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite
-from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start
+from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
 
@@ -39,9 +39,9 @@ class ScaledStart(DescentConditions):
     scale_26 = Check("beta against one step", "(2*a1/3)^2 >= 128*X_fro^2", "(26)")
     regular = Check("alpha0 from Phi", "alpha0 >= 2*a1/3", "Lemma 5.1")
 
-    def choose(self, p: Problem) -> Chosen:
+    def choose(self, p: Problem, program: Program) -> Chosen:
         C = dict.fromkeys(NAMES, 1.0)
-        return Chosen(C, max(Start.of(p).logs(C, self.strength)))
+        return Chosen(C, max(program.log_ratios(self.conditions(), C)))
 
     def values(self, p: Problem) -> dict[str, Any]:
         s = p.start
@@ -50,20 +50,17 @@ class ScaledStart(DescentConditions):
             "a1": s.sigma_min_Phi,
             "norm_y": errors.frobenius(p.model.y),
             "smallest_A": float(s.A.min()),
-            **{f"norm_{name}": s.measure(f"norm2.{name}") for name in ("W", "A", "b")},
         }
 
-    def ratio_note(self, p: Problem) -> str:
-        return ""
-
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        values = self.values(p)
         for check in (self.b_zero, self.nonnegative, self.same_norm, self.gamma_rule):
-            yield self.judged(p, check)
-        yield self.judged(p, self.features)
+            yield check(**values)
+        yield self.features(**values)
         note = f"W and A times {self.smallest_scale(p).value:.6g} would do, if gamma follows"
-        yield self.judged(p, self.scale_24, note)
-        yield self.judged(p, self.scale_25)
-        yield self.judged(p, self.scale_26)
+        yield self.scale_24(note, **values)
+        yield self.scale_25(**values)
+        yield self.scale_26(**values)
 
     def smallest_scale(self, p: Problem) -> Measured:
         """The smallest factor on W and A for (24)-(26): (24) is a quadratic in it."""
@@ -81,5 +78,6 @@ class ScaledStart(DescentConditions):
         }
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        values = self.values(p)
         for check in (self.well_posed, self.regular, self.first, self.second, self.third):
-            yield self.judged(p, check)
+            yield check(**values)

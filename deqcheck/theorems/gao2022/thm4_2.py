@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, cite
-from deqcheck.theorems.gao2022.constants import Strength
 from deqcheck.theorems.gao2022.setting import Problem
 
 
@@ -26,7 +24,6 @@ class Theorem42(StaysClose):
     title = "Linear rate of the gradient flow"
     cite = cite("Theorem 4.2", "(14), (15)")
     dynamics = (FLOW,)
-    strength = Strength(4.0, 8.0)
 
     first = Check(
         "alpha0 against the residual", f"alpha0^2 >= 4*{LAMBDA0}*X_fro*r0/(1-gamma0)", "(14)"
@@ -36,10 +33,8 @@ class Theorem42(StaysClose):
     )
     rate = Check("the loss decays", "gap/gap_0 <= exp(-alpha0^2*t/2)", "(iii)", decays=True)
 
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield from self.common_hypotheses(p)
-        yield self.judged(p, self.first, self.ratio_note(p))
-        yield self.judged(p, self.second)
+    def conditions(self) -> Sequence[Check]:
+        return self.first, self.second
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         rate = p.start.sigma_min_Z**2 / 2

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import Measured, log, minimum
 from deqcheck.theorems.base import DESCENT, Check
-from deqcheck.theorems.gao2022 import constants
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
-from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Start, Strength
+from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
 from deqcheck.theorems.gao2022.setting import Problem
 
 STEP = f"2*(1-gamma0)^2*{C}*lambda3^2/(({C}*lambda3^2 + lambda1^2)^2*X_fro^2)"
 
 
+SMALL_STEP = Check("the step is small enough", f"step < min(4/alpha0^2, {STEP})", "(20)")
+ETA2 = Check("the second entry of the minimum", f"step < {STEP}", "(20)")
+
+
 class DescentConditions(TrainedNetwork):
     """(17)-(19), and the supremum of the steps that (20) allows under them."""
-
-    strength = Strength(8.0, 16.0, 16.0)
 
     first = Check(
         "alpha0 against the residual", f"alpha0^2 >= 8*{LAMBDA0}*X_fro*r0/(1-gamma0)", "(17)"
@@ -30,20 +31,12 @@ class DescentConditions(TrainedNetwork):
         "alpha0 against one step", f"alpha0^2 >= 16*{C}*lambda3^2*X_fro^2/(1-gamma0)^2", "(19)"
     )
 
-    def conditions(self, p: Problem) -> Iterable[Claim]:
-        yield from self.common_hypotheses(p)
-        yield self.judged(p, self.first, self.ratio_note(p))
-        yield self.judged(p, self.second)
-        yield self.judged(p, self.third)
+    def conditions(self) -> Sequence[Check]:
+        return self.first, self.second, self.third
 
     def largest_step(self, p: Problem) -> Measured:
         """eta2, the second entry of the minimum in (20)."""
-        v = self.values(p)
-        c = 1 + (v["gamma"] * v["lambda1"] / (1 - v["gamma0"])) ** 2
-        moved = c * v["lambda3"] ** 2
-        spread = (moved + v["lambda1"] ** 2) ** 2 * v["X_fro"] ** 2
-        found: Measured = 2 * (1 - v["gamma0"]) ** 2 * moved / spread
-        return found
+        return ETA2.right(self.values(p))
 
     def any_step(self, p: Problem) -> Measured:
         """The supremum of eta2 over all constants that meet (17)-(19): between its value for those
@@ -78,27 +71,24 @@ class Theorem44(DescentConditions, StaysClose):
     cite = cite("Theorem 4.4", "(17)-(20)")
     dynamics = (DESCENT,)
 
-    small_step = Check("the step is small enough", f"step < min(4/alpha0^2, {STEP})", "(20)")
+    small_step = SMALL_STEP
     some_step = Check(
         "the step is small enough for some constants", "step < eta_sup", "(20), any C1, C2, C3"
     )
     rate = Check("the loss decays", "gap/gap_0 <= (1 - step*alpha0^2/4)^k", "(iii)", decays=True)
 
-    def choose(self, p: Problem) -> Chosen:
+    def choose(self, p: Problem, program: Program) -> Chosen:
         """The best for (17)-(19), unless only others leave room for the step of the case."""
-        start = Start.of(p)
-        best = constants.choose(start, self.fixed, self.strength)
-        if p.step and best.worst <= 0 < max(start.logs(best.C, self.strength, p.step)):
-            with_step = constants.choose(start, self.fixed, self.strength, p.step)
+        best = super().choose(p, program)
+        every = (*self.conditions(), self.small_step)
+        if p.step and best.worst <= 0 < max(program.log_ratios(every, best.C, p.step)):
+            with_step = program.best(every, p.step)
             if with_step.worst <= 0:
                 return with_step
         return best
 
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        return self.conditions(p)
-
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        claim = self.judged(p, self.small_step, step=p.step)
+        claim = self.small_step(step=p.step, **self.values(p))
         feasible = self.choice(p).worst <= 0
         searched = len(self.fixed) < len(NAMES)
         if feasible and searched and claim.judge().decision is not Decision.HOLDS:

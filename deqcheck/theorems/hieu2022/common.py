@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -73,11 +73,6 @@ class Training(Independent):
         if run.gap.value[0] == 0:
             return self.stays.along(run, gap=run.gap, gap_0=run.gap[0])
         return check.along(run, gap=run.gap, gap_0=run.gap[0], **values)
-
-
-def picked(check: Check, values: Mapping[str, Any], note: str = "") -> Claim:
-    """The claim of a check, with what its formula speaks of among the values."""
-    return check(note, **{name: values[name] for name in check.formula.names})
 
 
 def told_apart(claim: Claim) -> Claim:

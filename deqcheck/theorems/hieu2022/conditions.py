@@ -11,8 +11,8 @@ from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.hieu2022.common import at_start, cite, picked
-from deqcheck.theorems.hieu2022.radii import WithRadii, numbers, with_radii
+from deqcheck.theorems.hieu2022.common import at_start, cite
+from deqcheck.theorems.hieu2022.radii import WithRadii, log_ratio, numbers, with_radii
 from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.thm331 import Condition1
 from deqcheck.theorems.hieu2022.thm335 import Condition2
@@ -49,14 +49,13 @@ class Feasible(WithRadii):
     def label_scale(self, p: Problem) -> float:
         base = numbers(at_start(p))
         values = with_radii({**base, **self.extras()}, _recipe(base, 1.0, self.factor))
-        ratios = [
-            right / left
+        worst = max(
+            log_ratio(check, values)
             for check in (*self.rows(), self.room_for_skew)
             if check is not self.room_for_outputs
-            for left, right in [check.formula.numbers(values)]
-        ]
+        )
         # 0.49: the rows need not stand at their very edge.
-        return float(min(1.0, np.sqrt(0.49 / max(*ratios, 1e-300))))
+        return float(min(1.0, np.sqrt(0.49 / np.exp(worst))))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         if not self.applies(p):
@@ -123,10 +122,10 @@ class FeasibleCondition2(Feasible, Condition2):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         at = at_start(p)
         if self.printed:
-            yield picked(self.necessary, at)
+            yield self.necessary(**at)
             return
         size = errors.frobenius(p.start.Z, p.start.equilibrium.error)
         values = {**at, "Z_fro": size, "N": p.start.N}
-        yield picked(self.mean, values)
-        yield picked(self.energy, values)
+        yield self.mean(**values)
+        yield self.energy(**values)
         yield from super().claims(p, state)

@@ -17,7 +17,6 @@ from deqcheck.theorems.hieu2022.common import (
     MonotoneStatement,
     at_start,
     cite,
-    picked,
 )
 from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.thm335 import DescentCondition
@@ -62,8 +61,8 @@ class GradientNorms(MonotoneStatement):
         values = {**at, "r": at["r0"]}
         for name, norm in state.gradient_norms.items():
             check: Check = getattr(self, f"of_{WORDS[name]}")
-            yield picked(check, {**values, "gradient": norm})
-        yield picked(self.speed, {**values, "speed": speed(state)})
+            yield check(**{**values, "gradient": norm})
+        yield self.speed(**{**values, "speed": speed(state)})
         if state.n <= LARGEST:
             P_A = oracle.P_A(state.A).toarray()
             yield self.norm_of_symmetric(norm=errors.norm2(P_A), norm_A=at["norm_A"])
@@ -117,4 +116,4 @@ class ParametersStay(DescentCondition):
         off = p.start.W_radius + end.W_radius + EPS * float(np.linalg.norm(end.W))
         off += 2 * (float(np.linalg.norm(run.final["A"])) + gathered["A"]) * gathered["A"]
         off += 2 * gathered["B"]
-        yield picked(self.weights, {**self.values(p), "dW": errors.norm2(moved, off)})
+        yield self.weights(**{**self.values(p), "dW": errors.norm2(moved, off)})

@@ -11,7 +11,7 @@ from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, measured
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite, picked
+from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.setting import Problem, State
 
 
@@ -68,9 +68,9 @@ class OneStep(MonotoneStatement):
         }
         printed = (self.first_printed, self.second_printed)
         for check in (*(printed if self.printed else (self.first, self.second)), self.third):
-            yield picked(check, values)
+            yield check(**values)
         if not self.printed:
-            yield picked(self.total, parts)
+            yield self.total(**parts)
 
 
 def first_step(p: Problem) -> dict[str, Measured]:

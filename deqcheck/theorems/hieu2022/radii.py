@@ -23,7 +23,6 @@ from deqcheck.theorems.hieu2022.common import (
     Independent,
     at_start,
     moved,
-    picked,
     told_apart,
 )
 from deqcheck.theorems.hieu2022.setting import Problem
@@ -83,7 +82,7 @@ class WithRadii(Independent):
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
         for check in (*self.rows(), self.room_for_skew):
-            yield told_apart(picked(check, values))
+            yield told_apart(check(**values))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
@@ -99,7 +98,7 @@ class WithRadii(Independent):
         """The largest right/left of the rows: at most 1 where the condition holds. With the radii
         of the search it is the smallest possible one, times 1 + ROOM at most."""
         values = numbers(self.values(p))
-        return float(np.exp(max(_log_ratio(c, values) for c in (*self.rows(), self.room_for_skew))))
+        return float(np.exp(max(log_ratio(c, values) for c in (*self.rows(), self.room_for_skew))))
 
     def _best(self, p: Problem) -> dict[str, float]:
         given = {n: float(v) for n, v in self.fixed.items() if n in RADII}
@@ -172,7 +171,7 @@ def _log_ratios(
     base: Mapping[str, float], radii: Mapping[str, float], rows: Sequence[Check]
 ) -> np.ndarray:
     values = with_radii(base, radii)
-    return np.array([_log_ratio(check, values) for check in rows])
+    return np.array([log_ratio(check, values) for check in rows])
 
 
 def _start(base: Mapping[str, float], free: Sequence[str]) -> np.ndarray:
@@ -191,9 +190,6 @@ def numbers(values: Mapping[str, Any]) -> dict[str, float]:
     return {n: v.value if isinstance(v, Measured) else float(v) for n, v in values.items()}
 
 
-def _log_ratio(check: Check, values: Mapping[str, float]) -> float:
-    with np.errstate(all="ignore"):
-        left, right = check.formula.numbers(values)
-        if check.formula.relation == "<=":
-            left, right = right, left
-        return float(max(np.log(right) - np.log(left), NOTHING)) if right > 0 else NOTHING
+def log_ratio(check: Check, values: Mapping[str, float]) -> float:
+    """log(right/left) of a row: at most 0 where it holds."""
+    return max(*check.formula.log_ratios(values), NOTHING)

@@ -9,7 +9,7 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, picked, told_apart
+from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, told_apart
 from deqcheck.theorems.hieu2022.radii import RADII, Within, WithRadii, row
 from deqcheck.theorems.hieu2022.setting import Problem
 
@@ -102,7 +102,7 @@ class DescentCondition(Condition2, Within):
         return (self.step_check,)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield told_apart(picked(self.step_check, self.values(p)))
+        yield told_apart(self.step_check(**self.values(p)))
 
     def admissible_step(self, p: Problem) -> Measured:
         return self.step_check.formula.sides({**self.values(p), "step": 0.0})[1]

@@ -1,4 +1,4 @@
-"""Condition 1 of Ling et al. 2022 as a function of its free radius delta.
+"""Condition 1 of Ling et al. 2022 as a function of its free radius delta, and the steps it allows.
 
 rho_w = ||W|| + delta < 1, rho_u = ||U|| + delta, rho_a = ||a|| + delta, c_w = rho_u rho_a/(1 -
 rho_w)^2, c_u = rho_a/(1 - rho_w), c_a = rho_u/(1 - rho_w). The right sides of (8) and (9) increase
@@ -16,8 +16,24 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.relu_deq.state import ReluDeqState
-from deqcheck.records.measured import Measured, measured, minimum
+from deqcheck.records.measured import Measured, measured
+from deqcheck.theorems.base import Check
 from deqcheck.theorems.quantities import once
+
+EQ7 = Check("weights stay in the ball", "lambda_0 >= 4/delta*max(c_w, c_u, c_a)*F*r_0", "(7)")
+EQ8 = Check(
+    "features stay independent",
+    "lambda_0*sqrt(lambda_0) >= 4*(2 + sqrt(2))*(c_w^2 + c_u^2)*F^2*r_0/rho_a",
+    "(8)",
+)
+EQ9 = Check("output weights lead", "lambda_0 >= 4*(c_w^2 + c_u^2)*F^2", "(9)")
+EQ10 = Check(
+    "step size",
+    "step < min(2/lambda_0, 2*(c_w^2 + c_u^2)/((c_w^2 + c_u^2 + c_a^2)^2*F^2))",
+    "(10)",
+)
+# 1/(c_a F)^2 <= 1/lambda_max(G) on the ball.
+RELAXED = Check("step size", "step <= 1/(c_a*F)^2", "replaces (10)")
 
 # Smaller radii leave no digits to the constants.
 SMALLEST = 1e-290
@@ -28,9 +44,6 @@ HALVINGS = 100
 WINDOW_SAMPLES = 500
 # More than this the logarithms of the sides do not change between two samples of the window.
 BETWEEN = 0.5
-
-# The supremum of the admissible steps as a function of delta.
-Limit = Callable[[Any], Measured]
 
 
 @dataclass(frozen=True)
@@ -49,30 +62,29 @@ class Condition:
     )  # fmt: skip
 
     def at(self, delta: float | np.ndarray) -> dict[str, Measured]:
-        d = measured(delta)
-        rho_w, rho_u, rho_a = self.q + d, self.norm_u + d, self.norm_a + d
-        c_u, c_a = rho_a / (1 - rho_w), rho_u / (1 - rho_w)
-        values = (d, rho_w, rho_u, rho_a, c_u * c_a, c_u, c_a)
+        values = _constants(self.q, self.norm_u, self.norm_a, measured(delta))
         return dict(zip(self.NAMES, values, strict=True))
+
+    def values(self, delta: float | np.ndarray) -> dict[str, Measured]:
+        """What the formulas name."""
+        return {"lambda_0": self.lambda_0, "F": self.F, "r_0": self.r0, **self.at(delta)}
 
     def log_ratios(self, delta: float) -> np.ndarray:
         """log(left/right) of (7), (8), (9): nonnegative where they hold."""
         if not 0 < delta < self._room:
             return np.full(3, -np.inf)
-        with np.errstate(all="ignore"):
-            lam, F, r0 = (np.log(m.value) for m in (self.lambda_0, self.F, self.r0))
-            rho_a, room = (np.log(x) for x in (self.norm_a.value + delta, self._room - delta))
-            c_u, c_a = rho_a - room, np.log(self.norm_u.value + delta) - room
-            c2 = 2 * c_u + np.log1p(np.exp(2 * c_a))
-            left = np.array([lam, 1.5 * lam, lam])
-            right = [
-                np.log(4 / delta) + max(c_u + c_a, c_u, c_a) + F + r0,
-                np.log(4 * (2 + 2**0.5)) + c2 + 2 * F + r0 - rho_a,
-                np.log(4) + c2 + 2 * F,
-            ]
-            ratios = left - right
-        # 0 >= 0.
-        return np.where(np.isnan(ratios), 0.0, ratios)
+        constants = _constants(*self._norms, delta)
+        values = {**self._numbers, **dict(zip(self.NAMES, constants, strict=True))}
+        return -np.array([max(check.formula.log_ratios(values)) for check in (EQ7, EQ8, EQ9)])
+
+    @cached_property
+    def _norms(self) -> tuple[float, float, float]:
+        return float(self.q.value), float(self.norm_u.value), float(self.norm_a.value)
+
+    @cached_property
+    def _numbers(self) -> dict[str, float]:
+        known = {"lambda_0": self.lambda_0, "F": self.F, "r_0": self.r0}
+        return {name: float(number.value) for name, number in known.items()}
 
     def worst(self, delta: float, with_9: bool = True) -> float:
         return float(self.log_ratios(delta)[: 3 if with_9 else 2].min())
@@ -135,21 +147,9 @@ class Condition:
                 outside = middle
         return float(np.exp(inside))
 
-    def cap(self, delta: float, n: int) -> Measured:
-        """Proposition F: lambda_0 / (right side of (9)) <= c_a^2 / (4 n c_u^2 (1 + c_a^2)), because
-        lambda_0 <= ||Z||_F^2/n <= c_a^2 F^2/n."""
-        v = self.at(delta)
-        return v["c_a"] ** 2 / (4 * n * v["c_u"] ** 2 * (1 + v["c_a"] ** 2))
-
-    def step_10(self, delta: float | np.ndarray) -> Measured:
-        """The limit (10): min(2/lambda_0, 2 c2/((c2 + c_a^2)^2 F^2)), c2 = c_w^2 + c_u^2."""
-        v = self.at(delta)
-        c2 = v["c_w"] ** 2 + v["c_u"] ** 2
-        return minimum(2 / self.lambda_0, 2 * c2 / ((c2 + v["c_a"] ** 2) ** 2 * self.F**2))
-
-    def step_relaxed(self, delta: float | np.ndarray) -> Measured:
-        """1/(c_a F)^2 <= 1/lambda_max(G) on the ball."""
-        return 1 / (self.at(delta)["c_a"] * self.F) ** 2
+    def step(self, limit: Check, delta: float | np.ndarray) -> Measured:
+        """The supremum of the steps that a check such as EQ10 allows."""
+        return limit.right(self.values(delta))
 
     @cached_property
     def _samples(self) -> np.ndarray:
@@ -157,25 +157,25 @@ class Condition:
         window = self.window()
         return np.array([self.best]) if window is None else np.geomspace(*window, WINDOW_SAMPLES)
 
-    def allowing(self, step: float, limit: Limit) -> float:
+    def allowing(self, step: float, limit: Check) -> float:
         """A delta that fulfils the condition and allows this step, with the most room for both; the
         best for the condition alone if there is none. The limits are smooth in delta, so that one
         of many samples is near the top of the room."""
-        if limit(self.best).low > step:
+        if self.step(limit, self.best).low > step:
             return self.best
-        key = (limit.__name__, step)
+        key = (limit.formula.text, step)
         if key not in self._memory:
             self._memory[key] = self._allowing(step, limit)
         return self._memory[key]
 
-    def _allowing(self, step: float, limit: Limit) -> float:
+    def _allowing(self, step: float, limit: Check) -> float:
         def rooms(deltas: np.ndarray) -> np.ndarray:
-            loose = np.log(limit(deltas).value / step)
+            loose = np.log(self.step(limit, deltas).value / step)
             found: np.ndarray = np.minimum([self.worst(float(d)) for d in deltas], loose)
             return found
 
         coarse = self._samples
-        if np.log(limit(coarse).value.max() / step) < -BETWEEN:
+        if np.log(self.step(limit, coarse).value.max() / step) < -BETWEEN:
             return self.best
         top = int(np.argmax(rooms(coarse)))
         low, high = coarse[max(top - 1, 0)], coarse[min(top + 1, len(coarse) - 1)]
@@ -183,13 +183,20 @@ class Condition:
         found = rooms(fine)
         return float(fine[int(np.argmax(found))]) if found.max() > 0 else self.best
 
-    def widest(self, limit: Limit) -> float:
+    def widest(self, limit: Check) -> float:
         """The delta of the window that allows the largest steps."""
-        return float(self._samples[int(np.argmax(limit(self._samples).value))])
+        return float(self._samples[int(np.argmax(self.step(limit, self._samples).value))])
 
     @cached_property
     def _memory(self) -> dict[tuple[str, float], float]:
         return {}
+
+
+def _constants(q: Any, norm_u: Any, norm_a: Any, delta: Any) -> tuple[Any, ...]:
+    """delta, rho_w, rho_u, rho_a, c_w, c_u, c_a, of plain numbers or of measured ones."""
+    rho_w, rho_u, rho_a = q + delta, norm_u + delta, norm_a + delta
+    c_u, c_a = rho_a / (1 - rho_w), rho_u / (1 - rho_w)
+    return delta, rho_w, rho_u, rho_a, c_u * c_a, c_u, c_a
 
 
 @once

@@ -40,6 +40,7 @@ class Condition1(WideEnough):
         "Starting from a(0) = 0 with small labels or a large U repairs it."
     )
 
+    # Because lambda_0 <= ||Z||_F^2/n <= c_a^2 F^2/n.
     cap = Check(
         f"the ratio of (9) is capped (worst of {GRID + 1} delta)",
         "lambda_0/(4*(c_w^2 + c_u^2)*F^2) <= c_a^2/(4*n*c_u^2*(1 + c_a^2))",
@@ -75,8 +76,7 @@ class Condition1(WideEnough):
         yield max(claims, key=lambda c: c.left.value / c.right.value)
 
     def _cap(self, p: Problem, at: Condition, delta: float) -> Claim:
-        known = {"lambda_0": at.lambda_0, "F": at.F, "n": p.model.n}
-        return self.cap(f"at delta = {delta:.4g}", **known, **at.at(delta))
+        return self.cap(f"at delta = {delta:.4g}", n=p.model.n, **at.values(delta))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         if self.printed or not p.start.q.high < 1:
@@ -100,8 +100,9 @@ class Condition1(WideEnough):
         if at.norm_a.value >= limit:
             tiny = 1e-12 * (1 - at.q.value)
             ratio = np.exp(at.log_ratios(tiny)[2])
+            cap = self.cap.right({"n": n, **at.at(tiny)})
             yield (
                 f"by Proposition F (9) needs |a(0)| < {limit:.4g}, and it is "
                 f"{at.norm_a.value:.4g}: lambda_0 is {ratio:.3g} times the right side of "
-                f"(9) at most, and no width makes that more than {at.cap(tiny, n).value:.3g}"
+                f"(9) at most, and no width makes that more than {cap.value:.3g}"
             )

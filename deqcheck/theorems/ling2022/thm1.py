@@ -11,7 +11,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
-from deqcheck.theorems.ling2022.condition import Limit, condition
+from deqcheck.theorems.ling2022.condition import EQ7, EQ8, EQ9, EQ10, RELAXED, condition
 from deqcheck.theorems.ling2022.setting import Problem, Statement
 
 
@@ -32,13 +32,7 @@ class UnderCondition1(Statement):
     small_a = Check(
         "a(0) small enough for any delta", "norm_a < (1 - norm_W)/(2*sqrt(n))", "implied by (9)"
     )
-    eq7 = Check("weights stay in the ball", "lambda_0 >= 4/delta*max(c_w, c_u, c_a)*F*r_0", "(7)")
-    eq8 = Check(
-        "features stay independent",
-        "lambda_0*sqrt(lambda_0) >= 4*(2 + sqrt(2))*(c_w^2 + c_u^2)*F^2*r_0/rho_a",
-        "(8)",
-    )
-    eq9 = Check("output weights lead", "lambda_0 >= 4*(c_w^2 + c_u^2)*F^2", "(9)")
+    eq7, eq8, eq9 = EQ7, EQ8, EQ9
 
     def delta(self, p: Problem) -> float:
         if "delta" in self.fixed:
@@ -55,8 +49,8 @@ class UnderCondition1(Statement):
 
     def values(self, p: Problem) -> dict[str, Measured]:
         c = condition(p.start)
-        fixed = {"lambda_0": c.lambda_0, "F": c.F, "r_0": c.r0, "norm_W": c.q, "norm_a": c.norm_a}
-        return {**fixed, **c.at(self.delta(p)), "n": Measured(p.model.n)}
+        fixed = {"norm_W": c.q, "norm_a": c.norm_a, "n": Measured(p.model.n)}
+        return {**fixed, **c.values(self.delta(p))}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from contractive(p)
@@ -97,22 +91,23 @@ class UnderCondition1(Statement):
 class DescentUnderCondition1(UnderCondition1):
     dynamics = (DESCENT,)
     tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
-
-    def limit(self, p: Problem) -> Limit:
-        """The supremum of the steps as a function of delta."""
-        raise NotImplementedError
+    limit: ClassVar[Check]
 
     def delta(self, p: Problem) -> float:
         """Some delta must do for the condition and the step at once."""
         if "delta" in self.fixed or not p.step:
             return super().delta(p)
-        return condition(p.start).allowing(p.step, self.limit(p))
+        return condition(p.start).allowing(p.step, self.limit)
 
     def admissible_step(self, p: Problem) -> Measured | None:
         if not self.has_ball(p):
             return None
-        limit = self.limit(p)
-        return limit(self.fixed.get("delta") or condition(p.start).widest(limit))
+        at = condition(p.start)
+        return at.step(self.limit, self.fixed.get("delta") or at.widest(self.limit))
+
+    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if self.has_ball(p):
+            yield self.limit(step=p.step, **self.values(p))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         step = self.admissible_step(p)
@@ -129,24 +124,13 @@ class Theorem1(DescentUnderCondition1):
     cite = cite("Theorem 1", "(7)-(10)")
     tracks = ("sigma_min_Z", "norm2.W", "gradient", "loss")
 
-    eq10 = Check(
-        "step size",
-        "step < min(2/lambda_0, 2*(c_w^2 + c_u^2)/((c_w^2 + c_u^2 + c_a^2)^2*F^2))",
-        "(10)",
-    )
+    limit = EQ10
     bounded = Check("the equilibrium map keeps contracting", "norm_W < 1", "Theorem 1 (i)")
     eigenvalue = Check("the Gram matrix stays positive", "sigma_min_Z^2 > lambda_0/2", "(ii)")
     gradient = Check("PL inequality along the run", "gradient^2 >= lambda_0*loss", "(ii)")
     decay = Check(
         "linear rate", "gap/gap_0 <= (1 - step*lambda_0/2)^k", "Theorem 1 (iii)", decays=True
     )
-
-    def limit(self, p: Problem) -> Limit:
-        return condition(p.start).step_10
-
-    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if self.has_ball(p):
-            yield self.eq10(step=p.step, **self.values(p))
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0 = p.start.lambda_0
@@ -172,19 +156,12 @@ class Theorem1Plus(DescentUnderCondition1):
     title = "Faster rate and larger steps under Condition 1"
     cite = cite("Theorem 1, strengthened", "(7)-(9)")
 
-    relaxed = Check("step size", "step <= 1/(c_a*F)^2", "replaces (10)")
+    limit = RELAXED
     eigenvalue = Check("the Gram matrix stays positive", "sigma_min_Z^2 >= 0.667*lambda_0", "proof")
     moved_w = Check("W stays near", "moved_W <= 0.625*delta", "proof")
     moved_u = Check("U stays near", "moved_U <= 0.625*delta", "proof")
     moved_a = Check("a stays near", "moved_a <= 0.625*delta", "proof")
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
-
-    def limit(self, p: Problem) -> Limit:
-        return condition(p.start).step_relaxed
-
-    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if self.has_ball(p):
-            yield self.relaxed(step=p.step, **self.values(p))
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0 = p.start.lambda_0
