@@ -34,7 +34,7 @@ from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
 
 Word: TypeAlias = "str | os.PathLike[str]"
-Stated: TypeAlias = "Word | Mapping[str, Any] | Case | AnyProblem"
+CaseOrProblem: TypeAlias = "Word | Mapping[str, Any] | Case | AnyProblem"
 Train: TypeAlias = "Mapping[str, Any] | Any"
 Constants: TypeAlias = Mapping[str, Mapping[str, float]]
 # What the user's own tests may call right: seeds confirm nothing, but they can agree.
@@ -126,7 +126,7 @@ def _arrays(given: Mapping[str, Any] | str) -> Mapping[str, Any] | str:
 
 
 def run(
-    case: Stated,
+    case: CaseOrProblem,
     *,
     train: Train | None = None,
     only: Sequence[Named] = (),
@@ -165,7 +165,7 @@ def run_all(
 
 
 def bounds(
-    case: Stated,
+    case: CaseOrProblem,
     *,
     train: Train | None = None,
     only: Sequence[Named] = (),
@@ -181,7 +181,7 @@ def bounds(
 
 def judge(
     statement: Named,
-    problem: Stated,
+    problem: CaseOrProblem,
     run: Trajectory | None = None,
     *,
     train: Train | None = None,
@@ -201,7 +201,7 @@ def judge(
 
 def check(
     statement: Named,
-    problem: Stated,
+    problem: CaseOrProblem,
     run: Trajectory | None = None,
     *,
     train: Train | None = None,
@@ -216,7 +216,7 @@ def check(
     return found
 
 
-def _one(case: Stated, set: Sequence[str], seed: int | None) -> Case | AnyProblem:
+def _one(case: CaseOrProblem, set: Sequence[str], seed: int | None) -> Case | AnyProblem:
     if not isinstance(case, Case | Problem):
         return read(case, set=set, seed=seed)
     if set or seed is not None:

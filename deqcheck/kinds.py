@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deqcheck.given import Given
     from deqcheck.records.report import Report
-    from deqcheck.report.parts.look import Look
+    from deqcheck.report.parts.render_options import RenderOptions
 
 # The axes of an array by letters: the same letter is the same size everywhere.
 Shapes = Mapping[str, tuple[str, ...]]
@@ -141,8 +141,8 @@ class Format(Kind):
     family, package = "format", "deqcheck.report"
 
     @abstractmethod
-    def render(self, reports: Sequence[Report], look: Look) -> str:
-        """The whole text; `look` tells width, colour and the like."""
+    def render(self, reports: Sequence[Report], options: RenderOptions) -> str:
+        """The whole text; `options` tells width, colour and the like."""
 
 
 FAMILIES: tuple[type[Kind], ...] = (

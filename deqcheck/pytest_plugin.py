@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from deqcheck.ci.gate import Stated
+    from deqcheck.ci.gate import ReadCase
     from deqcheck.ci.records import Row
 
 OPT_IN = "deqcheck_cases"
@@ -56,18 +56,18 @@ class CaseFailed(Exception):
 
 class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
-        from deqcheck.ci.discover import Found
+        from deqcheck.ci.discover import FoundCase
         from deqcheck.ci.gate import stated_in
 
         here = os.path.relpath(self.path, self.config.invocation_params.dir)
-        for stated in stated_in(Found(self.path.stem, Path(here))):
+        for stated in stated_in(FoundCase(self.path.stem, Path(here))):
             yield CaseItem.from_parent(self, name=stated[0].id, stated=stated)
 
 
 class CaseItem(pytest.Item):
     """Runs one case and compares it with its `expect:`."""
 
-    def __init__(self, *, stated: Stated, **more: Any):
+    def __init__(self, *, stated: ReadCase, **more: Any):
         super().__init__(**more)
         self.stated = stated
 

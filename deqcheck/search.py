@@ -20,7 +20,7 @@ Builder = Callable[[Mapping[str, float]], AnyProblem]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundScale:
     """A scale for which every hypothesis holds, at the edge of those for which it does."""
 
     scale: float
@@ -28,7 +28,7 @@ class Found:
     step: float | None
 
 
-def search(statement: AnyStatement, wanted: Search, build: Builder) -> Found | None:
+def search(statement: AnyStatement, wanted: Search, build: Builder) -> FoundScale | None:
     """The largest scale (or the smallest, if larger is easier) for which the hypotheses hold.
 
     `build` makes the problem with the named arrays scaled. Hypotheses are taken to be monotone in
@@ -60,4 +60,4 @@ def search(statement: AnyStatement, wanted: Search, build: Builder) -> Found | N
         middle = (good * bad) ** 0.5
         good, bad = (middle, bad) if holds(middle) else (good, middle)
     step = statement.admissible_step(at(good)) if DESCENT in statement.dynamics else None
-    return Found(good, None if step is None else STEP_SHARE * step.low)
+    return FoundScale(good, None if step is None else STEP_SHARE * step.low)

@@ -1,4 +1,4 @@
-"""Results kept on disk by their key, so that a killed run goes on where it stopped."""
+"""Results kept on disk by their key, so that an interrupted run resumes."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from deqcheck.case import Case, embedded
-from deqcheck.ci.discover import Found, discover
+from deqcheck.ci.discover import FoundCase, discover
 from deqcheck.ci.gate import Runner, stated_in
 from deqcheck.ci.records import Result
 from deqcheck.cli.running import cores
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[1] / "cases"
 SLOW = os.environ.get("DEQCHECK_SLOW") == "1"
 
 
-def cases() -> list[Found]:
+def cases() -> list[FoundCase]:
     """Those in a folder `slow` only if DEQCHECK_SLOW=1."""
     found = discover([FOLDER], every=True).cases
     return [case for case in found if SLOW or not embedded.slow(case.id)]

@@ -63,11 +63,11 @@ def test_its_formulas_parse(s: type[Statement]) -> None:
 
 @each_statement
 def test_its_status_and_editions_agree(s: type[Statement]) -> None:
-    assert s.status in STATUSES
+    assert s.soundness in STATUSES
     assert s.editions in ((CORRECTED,), (PRINTED, CORRECTED))
     assert s.erratum or s.editions == (CORRECTED,), "a second edition needs an erratum"
-    assert s.erratum or s.status == "sound", "what is wrong must be said"
-    if s.status in WRONG:
+    assert s.erratum or s.soundness == "sound", "what is wrong must be said"
+    if s.soundness in WRONG:
         assert PRINTED in s.editions
 
 
@@ -116,7 +116,7 @@ def test_its_hypotheses_fail_in_some_case(s: type[Statement], shipped: Shipped) 
 
 @each_statement
 def test_a_wrong_statement_has_a_counterexample(s: type[Statement], shipped: Shipped) -> None:
-    if s.status not in WRONG:
+    if s.soundness not in WRONG:
         return
     saying = []
     for result, statement in verdicts(shipped, s.id):
@@ -240,7 +240,7 @@ class Unsupported(Statement):
     cite = Cite("", "")
     models = ("delm",)
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
 
     bound = Check("bound", "a <= b")
 

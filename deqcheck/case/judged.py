@@ -18,9 +18,9 @@ def unjudged(case: CaseFile, known: Mapping[str, Any]) -> Iterator[tuple[str, st
     """
     model, loss = case.model.kind, case.loss.kind
     for i, name in enumerate(case.theorems or ()):
-        misfit = known[name].misfit(model, loss)
-        if misfit:
-            yield f"theorems[{i}]", misfit
+        incompatibility = known[name].incompatibility(model, loss)
+        if incompatibility:
+            yield f"theorems[{i}]", incompatibility
     for name, entry in case.expect.outcomes.items():
         why = _silence(case, known[name]) or _edition(case, known[name], entry)
         if why:
@@ -30,7 +30,7 @@ def unjudged(case: CaseFile, known: Mapping[str, Any]) -> Iterator[tuple[str, st
 def _silence(case: CaseFile, statement: Any) -> str:
     if case.theorems:
         return "" if statement.id in case.theorems else "it is not among its theorems"
-    found: str = statement.silence(case.model.kind, case.loss.kind, dynamics(case.train))
+    found: str = statement.reason_skipped(case.model.kind, case.loss.kind, dynamics(case.train))
     return found
 
 

@@ -125,7 +125,7 @@ def _judge(key: str, item: Any) -> Spec:
 class Record:
     """What of a run is kept."""
 
-    points: int = integer(at_least=2, default=200, doc="at most so many points of the run")
+    points: int = integer(at_least=2, default=200, doc="largest number of recorded points")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class CaseFile:
         Compare, default=None, doc="another model on the same data, as a second curve"
     )
     theorems: tuple[str, ...] | None = declare(
-        _Ids(default=None, doc="what to judge; default: every statement that speaks of the case")
+        _Ids(default=None, doc="what to judge; default: every statement that applies to the case")
     )
     expect: Expectations = declare(_Expect(default={}, doc="the outcomes that are expected"))
     constants: Mapping[str, Mapping[str, float]] = mapping(

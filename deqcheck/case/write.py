@@ -14,7 +14,7 @@ from deqcheck.case.overrides import override
 from deqcheck.case.read import Case
 
 
-def ready_case(case: Case, changes: Mapping[str, float]) -> str:
+def case_yaml(case: Case, changes: Mapping[str, float]) -> str:
     """YAML of the case as written, with the changed fields (dotted keys) set.
 
     What the old case expected is left out: it was said of other numbers. Files are named from the

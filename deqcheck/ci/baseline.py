@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from deqcheck.ci.facts import Entry, named, ratio_error
+from deqcheck.ci.facts import Facts, named, ratio_error
 from deqcheck.ci.records import GateError, label
 from deqcheck.report.json import dumps
 
@@ -28,7 +28,7 @@ class Baseline:
     allowance: float = ALLOWANCE
 
 
-def entry(facts: Entry) -> dict[str, Any]:
+def entry(facts: Facts) -> dict[str, Any]:
     """What the baseline keeps of a case."""
     return {
         "digest": facts["digest"],
@@ -37,14 +37,14 @@ def entry(facts: Entry) -> dict[str, Any]:
     }
 
 
-def _statement(statement: Entry) -> dict[str, Any]:
+def _statement(statement: Facts) -> dict[str, Any]:
     kept: dict[str, Any] = {"outcome": statement["outcome"]}
     for part, measure in MEASURE.items():
         kept[part] = {name: _check(e, measure) for name, e in named(statement[part])}
     return kept
 
 
-def _check(judged: Entry, measure: str) -> dict[str, Any]:
+def _check(judged: Facts, measure: str) -> dict[str, Any]:
     kept = {"decision": judged["decision"]}
     if judged["rounding"]:
         # How far below the noise a zero lies differs from machine to machine.

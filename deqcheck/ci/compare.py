@@ -8,7 +8,7 @@ from typing import Any
 from deqcheck.ci.baseline import MEASURE, NUMBERS
 from deqcheck.ci.records import Change
 
-Entry = Mapping[str, Any]
+Facts = Mapping[str, Any]
 # How each number moves when it grows, and when it falls.
 MOVES = {
     "slack": ("looser", "tighter"),
@@ -17,12 +17,12 @@ MOVES = {
 }
 
 
-def changes(before: Entry, after: Entry, allowance: float) -> tuple[Change, ...]:
+def changes(before: Facts, after: Facts, allowance: float) -> tuple[Change, ...]:
     """Everything in which an entry deviates from the one agreed upon."""
     return tuple(_changes(before, after, allowance))
 
 
-def _changes(before: Entry, after: Entry, allowance: float) -> Iterator[Change]:
+def _changes(before: Facts, after: Facts, allowance: float) -> Iterator[Change]:
     if before["status"] != after["status"]:
         yield Change("", "", "status", before["status"], after["status"])
     olds, news = before["statements"], after["statements"]
@@ -38,7 +38,7 @@ def _changes(before: Entry, after: Entry, allowance: float) -> Iterator[Change]:
             yield from _checks(label, old[part], new[part], allowance)
 
 
-def _checks(label: str, olds: Entry, news: Entry, allowance: float) -> Iterator[Change]:
+def _checks(label: str, olds: Facts, news: Facts, allowance: float) -> Iterator[Change]:
     for name in sorted({*olds, *news}):
         presence = _presence(olds, news, name, Change(label, name, "check", None, None))
         if presence:
@@ -55,7 +55,7 @@ def _checks(label: str, olds: Entry, news: Entry, allowance: float) -> Iterator[
                 yield Change(label, name, what, old.get(number), new.get(number), direction)
 
 
-def _presence(olds: Entry, news: Entry, name: str, change: Change) -> Change | None:
+def _presence(olds: Facts, news: Facts, name: str, change: Change) -> Change | None:
     if name in olds and name in news:
         return None
     direction = "new" if name in news else "missing"
@@ -70,7 +70,7 @@ def _presence(olds: Entry, news: Entry, name: str, change: Change) -> Change | N
     )
 
 
-def moved(old: Entry, new: Entry, number: str, allowance: float) -> bool:
+def moved(old: Facts, new: Facts, number: str, allowance: float) -> bool:
     """Whether a number differs by more than its error bars and the allowance explain."""
     a, b = old.get(number), new.get(number)
     if a is None or b is None:
@@ -85,7 +85,7 @@ def _direction(number: str, old: float | None, new: float | None) -> str:
     return MOVES[number][0 if new > old else 1]
 
 
-def updated(before: Entry | None, after: Entry, allowance: float) -> dict[str, Any]:
+def updated(before: Facts | None, after: Facts, allowance: float) -> dict[str, Any]:
     """The new entry; numbers that say the same as before stay as they were written."""
     if before is None:
         return dict(after)
@@ -97,7 +97,7 @@ def updated(before: Entry | None, after: Entry, allowance: float) -> dict[str, A
     }
 
 
-def _kept(old: Entry | None, new: Entry, allowance: float) -> Entry:
+def _kept(old: Facts | None, new: Facts, allowance: float) -> Facts:
     if old is None:
         return new
     kept = dict(new)
@@ -109,7 +109,7 @@ def _kept(old: Entry | None, new: Entry, allowance: float) -> Entry:
     return kept
 
 
-def _same(old: Entry | None, new: Entry, allowance: float) -> bool:
+def _same(old: Facts | None, new: Facts, allowance: float) -> bool:
     if old is None or old["decision"] != new["decision"]:
         return False
     return not any(moved(old, new, number, allowance) for number in NUMBERS)

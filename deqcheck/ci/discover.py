@@ -17,7 +17,7 @@ _CASE = re.compile(rb"^(\xef\xbb\xbf)?(\{\s*)?['\"]?deqcheck['\"]?\s*:", re.MULT
 _LOOKED_AT = 1 << 20
 
 
-class Found(NamedTuple):
+class FoundCase(NamedTuple):
     """A case file, and what results call it: its path below the folder that holds all paths."""
 
     id: str
@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    cases: list[Found]
+    cases: list[FoundCase]
     # YAML files that do not claim to be cases.
     skipped: list[str]
 
@@ -39,12 +39,12 @@ def discover(paths: Iterable[str | Path], every: bool = False) -> Discovery:
     """
     places = [Path(path) for path in paths]
     root = _root(places)
-    cases: dict[str, Found] = {}
+    cases: dict[str, FoundCase] = {}
     skipped: set[str] = set()
     for place in places:
         for path in _below(place):
             if every or os.path.isfile(place) or is_case(path):
-                cases.setdefault(os.path.realpath(path), Found(_name(path, root), path))
+                cases.setdefault(os.path.realpath(path), FoundCase(_name(path, root), path))
             else:
                 skipped.add(path.as_posix())
     _refuse_twins(cases.values())
@@ -95,7 +95,7 @@ def _name(path: Path, root: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def _refuse_twins(cases: Iterable[Found]) -> None:
+def _refuse_twins(cases: Iterable[FoundCase]) -> None:
     by_name: dict[str, list[Path]] = {}
     for case in cases:
         by_name.setdefault(case.id, []).append(case.path)

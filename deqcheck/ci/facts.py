@@ -11,18 +11,18 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Ending
 from deqcheck.records.verdict import Outcome, Status
 
-Entry = Mapping[str, Any]
+Facts = Mapping[str, Any]
 STATUSES = {status.word: status for status in Status}
 
 
-def side(entry: Entry) -> Measured:
+def side(entry: Facts) -> Measured:
     """A measured number as `deqcheck.report.json` writes it."""
     value, error = entry["value"], entry["error"]
     value = float(entry["marker"]) if value is None else value
     return Measured(value, math.inf if error == "inf" else error or 0.0)
 
 
-def ratio_error(entry: Entry) -> float | None:
+def ratio_error(entry: Facts) -> float | None:
     """The radius of `ratio`."""
     if entry["ratio"] is None:
         return None
@@ -31,7 +31,7 @@ def ratio_error(entry: Entry) -> float | None:
     return quotient.error if math.isfinite(quotient.error) else None
 
 
-def named(judged: list[Entry]) -> Iterator[tuple[str, Entry]]:
+def named(judged: list[Facts]) -> Iterator[tuple[str, Facts]]:
     """Each with a name of its own: a check that was made twice is numbered."""
     seen: dict[str, int] = {}
     for entry in judged:
@@ -40,12 +40,12 @@ def named(judged: list[Entry]) -> Iterator[tuple[str, Entry]]:
         yield (name if seen[name] == 1 else f"{name} [{seen[name]}]"), entry
 
 
-def outcomes(facts: Entry, expect: Expectations) -> Iterator[tuple[Entry, Outcome, str | None]]:
+def outcomes(facts: Facts, expect: Expectations) -> Iterator[tuple[Facts, Outcome, str | None]]:
     """Each statement with what came out and what was expected."""
     for entry in facts["statements"]:
         yield entry, Outcome(entry["outcome"]), expect.of(entry["id"], entry["edition"])
 
 
-def ending(facts: Entry, expect: Expectations) -> Ending:
+def ending(facts: Facts, expect: Expectations) -> Ending:
     pairs = tuple((outcome, expected) for _, outcome, expected in outcomes(facts, expect))
     return Ending(STATUSES[facts["status"]], expect.status, pairs)

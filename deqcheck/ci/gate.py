@@ -10,7 +10,7 @@ from deqcheck.case import Case, CaseError, read_cases
 from deqcheck.case.source import Source
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import updated
-from deqcheck.ci.discover import Discovery, Found
+from deqcheck.ci.discover import Discovery, FoundCase
 from deqcheck.ci.judge import FAILED, INTERRUPTED, Rule, judge
 from deqcheck.ci.records import End, Gate, GateError, Interrupted, Reply, Result
 from deqcheck.ci.single import environment, key, reply
@@ -18,7 +18,7 @@ from deqcheck.ci.workers import Pool
 from deqcheck.store import Store
 
 # A case of a file, or why the file cannot be read.
-Stated = tuple[Found, Case | Reply]
+ReadCase = tuple[FoundCase, Case | Reply]
 
 
 @dataclass
@@ -31,13 +31,13 @@ class Runner:
     tell: Callable[[int, int], None] = lambda done, total: None
     warn: Callable[[str], None] = lambda sentence: None
 
-    def results(self, found: Sequence[Found], strict: bool = False) -> list[Result]:
+    def results(self, found: Sequence[FoundCase], strict: bool = False) -> list[Result]:
         """One result for each case. Raises Interrupted with those that are there, and GateError
         under `strict`, before anything is run."""
         stated = [pair for each in found for pair in stated_in(each)]
         if strict:
             _refuse_silent(case for _, case in stated if isinstance(case, Case))
-        replies: dict[Found, Reply] = {}
+        replies: dict[FoundCase, Reply] = {}
         for each, case in stated:
             known = self._kept(case) if isinstance(case, Case) else case
             if known is not None:
@@ -51,8 +51,10 @@ class Runner:
                 raise Interrupted(_results(stated, replies), unfinished) from None
         return _results(stated, replies)
 
-    def _run(self, cases: dict[Found, Case], replies: dict[Found, Reply], total: int) -> None:
-        def done(each: Found, reply: Reply) -> None:
+    def _run(
+        self, cases: dict[FoundCase, Case], replies: dict[FoundCase, Reply], total: int
+    ) -> None:
+        def done(each: FoundCase, reply: Reply) -> None:
             replies[each] = reply
             self._keep(reply)
             self.tell(len(replies), total)
@@ -78,7 +80,7 @@ class Runner:
             self.store = None
 
 
-def stated_in(found: Found) -> list[Stated]:
+def stated_in(found: FoundCase) -> list[ReadCase]:
     """Every case that a file states, or why it cannot be read."""
     try:
         cases = read_cases(found.path)
@@ -87,7 +89,7 @@ def stated_in(found: Found) -> list[Stated]:
     return [(_named(found, case), case) for case in cases]
 
 
-def _named(found: Found, case: Case) -> Found:
+def _named(found: FoundCase, case: Case) -> FoundCase:
     member = case.source.member
     return found if member is None else found._replace(id=f"{found.id}[{member.label}]")
 
@@ -102,18 +104,18 @@ def _refuse_silent(cases: Iterable[Case]) -> None:
         raise GateError("\n".join(sentences))
 
 
-def _results(stated: Iterable[Stated], replies: Mapping[Found, Reply]) -> list[Result]:
+def _results(stated: Iterable[ReadCase], replies: Mapping[FoundCase, Reply]) -> list[Result]:
     return [_result(each, case, replies[each]) for each, case in stated if each in replies]
 
 
-def _result(found: Found, case: Case | Reply, answer: Reply) -> Result:
+def _result(found: FoundCase, case: Case | Reply, answer: Reply) -> Result:
     path = found.path.as_posix()
     if isinstance(case, Reply):
         return Result(found.id, path, answer, replay=Source(path).replay)
     return Result(found.id, path, answer, case.full_title, case.stated.expect, case.replay)
 
 
-def alone(stated: Stated) -> Result:
+def alone(stated: ReadCase) -> Result:
     """One case in this very process."""
     found, case = stated
     answer = reply(case) if isinstance(case, Case) else case

@@ -7,7 +7,7 @@ from typing import Any
 
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import changes
-from deqcheck.ci.facts import Entry, ending, outcomes
+from deqcheck.ci.facts import Facts, ending, outcomes
 from deqcheck.ci.records import Change, End, Result, Row, label
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.report import Ending
@@ -44,7 +44,7 @@ def judge(result: Result, rule: Rule, known: base.Baseline | None) -> Row:
     return Row(result, code, WORDS.get(code, "failed"), sentences, deviations, tuple(notes))
 
 
-def _sentences(facts: Entry, expect: Expectations) -> Iterator[str]:
+def _sentences(facts: Facts, expect: Expectations) -> Iterator[str]:
     wanted = expect.status or Status.COMPLETED.word
     if facts["status"] != wanted:
         yield f"the run ended as {facts['status']}, expected {wanted}"

@@ -16,7 +16,7 @@ from typing import Any
 
 from deqcheck import plugins, threads
 from deqcheck.case import Case
-from deqcheck.ci.discover import Found
+from deqcheck.ci.discover import FoundCase
 from deqcheck.ci.records import End, Reply
 
 # The worker imports exactly what its parent would.
@@ -127,7 +127,9 @@ class Pool:
         for _ in range(jobs):
             self._slots.put(None)
 
-    def judge_all(self, cases: Mapping[Found, Case], done: Callable[[Found, Reply], None]) -> None:
+    def judge_all(
+        self, cases: Mapping[FoundCase, Case], done: Callable[[FoundCase, Reply], None]
+    ) -> None:
         """Call `done` in this thread with the reply for each case, as they come."""
         try:
             self._judge_all(cases, done)
@@ -135,9 +137,11 @@ class Pool:
             for worker in self._all:
                 worker.close()
 
-    def _judge_all(self, cases: Mapping[Found, Case], done: Callable[[Found, Reply], None]) -> None:
+    def _judge_all(
+        self, cases: Mapping[FoundCase, Case], done: Callable[[FoundCase, Reply], None]
+    ) -> None:
         with ThreadPoolExecutor(self.jobs) as threads:
-            open_: dict[Future[Reply], Found] = {}
+            open_: dict[Future[Reply], FoundCase] = {}
             try:
                 open_ = {threads.submit(self._judge, case): found for found, case in cases.items()}
                 while open_:

@@ -27,7 +27,7 @@ class NumericalComplaint(Complaint):
     exit_code = NUMERICAL
 
 
-def tell_bug(bug: Exception, case: str = "") -> None:
+def report_internal_error(bug: Exception, case: str = "") -> None:
     """With its traceback, if that was asked for."""
     if click.get_current_context().find_root().params["traceback"]:
         traceback.print_exception(bug)
@@ -36,7 +36,7 @@ def tell_bug(bug: Exception, case: str = "") -> None:
     click.echo(f"deqcheck: internal error{where}: {sentence}; please report it", err=True)
 
 
-class Survivor:
+class ErrorBoundary:
     """Runs case after case: a bug in one is told, and the others are not lost."""
 
     def __init__(self) -> None:
@@ -49,10 +49,10 @@ class Survivor:
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as bug:
-            tell_bug(bug, name)
+            report_internal_error(bug, name)
             self.codes.append(BUG)
 
 
-def hush_stdout() -> None:
+def silence_stdout() -> None:
     """After a broken pipe: what is still buffered has no reader and must not raise at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from deqcheck import __version__, threads
 from deqcheck.cli import citing
-from deqcheck.cli.errors import BUG, INTERRUPTED, hush_stdout, tell_bug
+from deqcheck.cli.errors import BUG, INTERRUPTED, report_internal_error, silence_stdout
 from deqcheck.cli.plugging import with_plugins
 from deqcheck.registry import modules
 
@@ -51,10 +51,10 @@ class LazyGroup(click.Group):
             click.echo("deqcheck: interrupted", err=True)
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
-            hush_stdout()
+            silence_stdout()
             ctx.exit(0)
         except Exception as bug:
-            tell_bug(bug)
+            report_internal_error(bug)
             ctx.exit(BUG)
 
 

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Choice:
+class AskedFor:
     """Which statements are judged, and in which editions; None leaves it to the case."""
 
     editions: tuple[str, ...] | None = None
@@ -65,7 +65,7 @@ def choice_options(function: F) -> F:
     @wraps(function)
     def wrapped(*args: Any, edition: str | None, only: tuple[str, ...], **more: Any) -> Any:
         chosen = None if edition is None else editions(edition)
-        return function(*args, choice=Choice(chosen, only), **more)
+        return function(*args, choice=AskedFor(chosen, only), **more)
 
     return wrapped  # type: ignore[return-value]
 

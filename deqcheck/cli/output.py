@@ -12,20 +12,20 @@ from pathlib import Path
 import click
 
 from deqcheck import atomic
-from deqcheck.cli.errors import Complaint, hush_stdout
+from deqcheck.cli.errors import Complaint, silence_stdout
 from deqcheck.records.report import Report
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 NARROW, USUAL, WIDE = 60, 80, 100
 
 
-def look_of_stdout(quiet: bool = False) -> Look:
+def look_of_stdout(quiet: bool = False) -> RenderOptions:
     # Python has no stdout where it was closed.
     terminal = sys.stdout is not None and sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     columns = shutil.get_terminal_size((USUAL, 24)).columns if terminal else USUAL
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
-    return Look(min(max(columns, NARROW), WIDE), color, encoding.startswith("utf"), quiet)
+    return RenderOptions(min(max(columns, NARROW), WIDE), color, encoding.startswith("utf"), quiet)
 
 
 class Destination:
@@ -33,7 +33,7 @@ class Destination:
 
     def __init__(self, path: Path | None, quiet: bool = False, inputs: Iterable[str | Path] = ()):
         self.path = None if path is None else path.resolve()
-        self.look = look_of_stdout(quiet) if path is None else Look(quiet=quiet)
+        self.options = look_of_stdout(quiet) if path is None else RenderOptions(quiet=quiet)
         if self.path is not None and any(_is_case(self.path, Path(i).resolve()) for i in inputs):
             raise Complaint(f"cannot write {path}: it is a case of this run")
         if self.path is not None and not _special(self.path):
@@ -107,9 +107,9 @@ def to_stdout(text: str) -> None:
         click.echo(text.encode(encoding, "replace").decode(encoding), nl=False, color=True)
         sys.stdout.flush()
     except BrokenPipeError:
-        hush_stdout()
+        silence_stdout()
     except OSError as error:
-        hush_stdout()
+        silence_stdout()
         raise Complaint(f"cannot write to stdout: {error.strerror}") from None
 
 

@@ -59,13 +59,13 @@ def plan_options(function: F) -> F:
         "--timeout",
         type=click.FloatRange(min=0, min_open=True, max=1e6),
         metavar="SECONDS",
-        help="Give up on a case after so long; the others go on.",
+        help="Time limit per case; the others go on.",
     )
     @click.option(
         "--store",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="DIR",
-        help="Keep results in DIR and take from it what is there: a killed run goes on.",
+        help="Keep results in DIR and reuse those found there: an interrupted run resumes.",
     )
     @wraps(function)
     def wrapped(

@@ -8,17 +8,17 @@ from contextlib import suppress
 
 from deqcheck import judging
 from deqcheck.case import Case
-from deqcheck.case.write import ready_case
-from deqcheck.cli.options import Choice
+from deqcheck.case.write import case_yaml
+from deqcheck.cli.options import AskedFor
 from deqcheck.cli.work import Task
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.words import DESCENT, dynamics
-from deqcheck.search import LARGEST, SMALLEST, Found, search
+from deqcheck.search import LARGEST, SMALLEST, FoundScale, search
 from deqcheck.theorems.base import AnyStatement, Search
 
 
-def searched(task: Task, choice: Choice) -> str:
+def searched(task: Task, choice: AskedFor) -> str:
     """YAML documents, each preceded by comments that say what was found, and what runs it."""
     documents = list(_documents(task, choice))
     if not documents:
@@ -26,7 +26,7 @@ def searched(task: Task, choice: Choice) -> str:
     return "---\n".join(documents)
 
 
-def _documents(task: Task, choice: Choice) -> Iterator[str]:
+def _documents(task: Task, choice: AskedFor) -> Iterator[str]:
     case = task.case
     for statement in judging.choose(choice.of(case.question), task.problem):
         for wanted in statement.searches:
@@ -41,7 +41,7 @@ def _documents(task: Task, choice: Choice) -> Iterator[str]:
                 changes = _changes(case, wanted, found)
                 settings = [f"--set={key}={value!r}" for key, value in changes.items()]
                 comment = f"# {label}: {found.scale:.6g}\n# {case.replay} {shlex.join(settings)}\n"
-                yield comment + ready_case(case, changes)
+                yield comment + case_yaml(case, changes)
 
 
 def _refuse_out_of_range(statement: AnyStatement, task: Task) -> None:
@@ -52,7 +52,7 @@ def _refuse_out_of_range(statement: AnyStatement, task: Task) -> None:
             hypothesis.judge()
 
 
-def _changes(case: Case, wanted: Search, found: Found) -> dict[str, float]:
+def _changes(case: Case, wanted: Search, found: FoundScale) -> dict[str, float]:
     """What to set, by dotted key; the step only where the case trains by gradient descent."""
     changes = {f"rescale.{n}": found.scale * case.stated.rescale.get(n, 1.0) for n in wanted.arrays}
     if found.step is not None and dynamics(case.stated.train) == DESCENT:

@@ -23,7 +23,7 @@ CODINGS = {"signs": (1.0, -1.0), "zero-one": (0.0, 1.0)}
 
 @dataclass(frozen=True, eq=False)
 class Images(Data):
-    """Images of two classes: so many of each, drawn without replacement, scaled to [0, 1]."""
+    """Images of two classes: equally many of each, drawn without replacement, scaled to [0, 1]."""
 
     classes: np.ndarray = array(doc="the labels of the two classes", default=[0, 1])
     per_class: int = integer(at_least=1, doc="how many images of each class")

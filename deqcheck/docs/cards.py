@@ -62,7 +62,7 @@ def _theory(paper: str, cases: Mapping[str, Case]) -> str:
 
 def _card(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
     yield f"## {s.id}: {s.title}\n"
-    yield f"{s.cite}. Status: {s.status}. Editions: {', '.join(s.editions)}.\n"
+    yield f"{s.cite}. Status: {s.soundness}. Editions: {', '.join(s.editions)}.\n"
     yield f"{s.text()}\n"
     for check in s.checks():
         number = f" [{check.equation}]" if check.equation else ""
@@ -90,7 +90,7 @@ def _errata(cases: Mapping[str, Case]) -> str:
 
 
 def _entry(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
-    yield f"### {s.id} ({s.cite.number}): {s.status}\n"
+    yield f"### {s.id} ({s.cite.number}): {s.soundness}\n"
     yield f"{s.erratum}\n"
     example = _counterexample(s, cases)
     if example is not None:
@@ -105,13 +105,13 @@ def _entry(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
 def _counterexample(s: type[AnyStatement], cases: Mapping[str, Case]) -> str | None:
     """The case in which the printed edition fares worst, if it fares differently at all.
 
-    Of several, the one that speaks of the fewest statements.
+    Of several, the one with the fewest statements.
     """
     expect = {name: case.stated.expect for name, case in cases.items()}
     specific = sorted(expect, key=lambda name: len(expect[name]))
     for outcome in TELLING:
         for name in specific:
             printed, corrected = (expect[name].of(s.id, e) for e in (PRINTED, CORRECTED))
-            if printed == outcome and (printed != corrected or s.status == "vacuous"):
+            if printed == outcome and (printed != corrected or s.soundness == "vacuous"):
                 return name
     return None

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from deqcheck.dynamics.recorder import Progress, Recorder, Report, silent
+from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, silent
 from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.kinds import Dynamics
@@ -40,7 +40,7 @@ ONE_STEP_SAFETY, MULTISTEP_SAFETY = 10.0, 300.0
 SEGMENTS = 20
 # An explicit method that needs more evaluations than this for one segment is starving.
 STARVED = 20_000
-# The dense Jacobian of a stiff method is out of reach above so many parameters.
+# The dense Jacobian of a stiff method is out of reach above this number of parameters.
 STIFF_LIMIT = 2000
 # Evaluations spent on locating an infimum between samples.
 REFINEMENTS = 12
@@ -68,7 +68,7 @@ class GradientFlow(Dynamics):
         problem: AnyProblem,
         tracks: Sequence[str] = (),
         infima: Sequence[str] = (),
-        report: Report = silent,
+        report: OnProgress = silent,
     ) -> Trajectory:
         times = record_times(self.horizon, problem.record_points)
         # Near the smallest tolerance that solve_ivp takes, the first run is the looser one.
@@ -90,9 +90,12 @@ class GradientFlow(Dynamics):
                 # so alike that their difference shows less.
                 tolerance = tight.tolerance(theta)
                 alike = safety * slope * tolerance if i else 0.0
-                recorder.cheap(i, t, here.gap, here.error, slope, other.objective.gap, alike)
+                there = other.objective.gap
+                recorder.record_inexpensive(
+                    Step(i, t, here.gap, here.error, slope, there, accumulated=alike)
+                )
                 blur = tolerance / slope if slope > 0 and i else 0.0
-                recorder.dear(i, t, state, other, blur)
+                recorder.record_expensive(i, t, state, other, blur)
                 pieces.visit(t, state)
                 report(Progress(self.kind, i, t, t / self.horizon, here.gap))
             if loose.status is tight.status is Status.COMPLETED:
@@ -295,4 +298,4 @@ def _refine(recorder: Recorder, run: Integration, name: str) -> None:
             if 0 <= neighbour < len(t):
                 between = float(t[lowest] + t[neighbour]) / 2
                 state = recorder.problem.model.at(run.theta(between), run.memory)
-                recorder.dear(int(np.searchsorted(run.times, between)), between, state)
+                recorder.record_expensive(int(np.searchsorted(run.times, between)), between, state)

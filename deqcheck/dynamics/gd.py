@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deqcheck.dynamics.companion import Companion
-from deqcheck.dynamics.recorder import Progress, Recorder, Report, schedule, silent
+from deqcheck.dynamics.perturbed_run import PerturbedRun
+from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, schedule, silent
 from deqcheck.fields import integer, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
@@ -31,8 +31,8 @@ PROGRESS_EVERY = 256
 class GradientDescent(Dynamics):
     """theta <- theta - step * gradient, with every step recorded.
 
-    A companion run (companion.py) shows what rounding can do to the run. Where errors grow until
-    they are no longer small, nothing is known of the rest.
+    A perturbed run (perturbed_run.py) shows what rounding can do to the run. Where errors grow
+    until they are no longer small, nothing is known of the rest.
     """
 
     kind: ClassVar[str] = DESCENT
@@ -44,11 +44,11 @@ class GradientDescent(Dynamics):
         problem: AnyProblem,
         tracks: Sequence[str] = (),
         infima: Sequence[str] = (),
-        report: Report = silent,
+        report: OnProgress = silent,
     ) -> Trajectory:
         recorder = Recorder(problem, self, tracks)
-        dear = set(schedule(self.steps, problem.record_points).tolist())
-        companion, memory = Companion(problem, self.step), Memory()
+        expensive = set(schedule(self.steps, problem.record_points).tolist())
+        perturbed, memory = PerturbedRun(problem, self.step), Memory()
         x, shapes = pack(problem.theta0), problem.shapes
         theta = unpack(x, shapes)
         notes: list[str] = []
@@ -62,23 +62,26 @@ class GradientDescent(Dynamics):
                 if not (math.isfinite(here.gap) and math.isfinite(slope)):
                     status = Status.DIVERGED
                     break
-                other = state if companion.lost else problem.model.at(companion.theta, memory)
+                other = state
+                if not perturbed.precision_lost:
+                    other = problem.model.at(perturbed.theta, memory)
                 there = other.objective
-                t, grown = k * self.step, companion.grown
-                recorder.cheap(
-                    k, t, here.gap, here.error, slope, there.gap, grown=grown, step=companion.push
+                t, error_growth = k * self.step, perturbed.error_growth
+                seen = Step(k, t, here.gap, here.error, slope, there.gap)
+                recorder.record_inexpensive(
+                    seen._replace(error_growth=error_growth, step_error=perturbed.push)
                 )
-                if k in dear:
-                    recorder.dear(k, t, state, other, grown=grown)
-                if k % PROGRESS_EVERY == 0 or k in dear:
+                if k in expensive:
+                    recorder.record_expensive(k, t, state, other, error_growth=error_growth)
+                if k % PROGRESS_EVERY == 0 or k in expensive:
                     report(Progress("descent", k, t, k / self.steps, here.gap))
                 if k == self.steps:
                     break
                 x = x - self.step * gradient
-                if not companion.lost:
+                if not perturbed.precision_lost:
                     radius = gradient_radius(state)
-                    companion.follow(k, x, slope, radius, pack(there.gradient))
-                    if companion.lost:
+                    perturbed.follow(k, x, slope, radius, pack(there.gradient))
+                    if perturbed.precision_lost:
                         notes.append(
                             f"rounding decides how the run goes on from k = {k + 1}: nothing is "
                             "known of it from there on"

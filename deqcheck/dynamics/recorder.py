@@ -30,9 +30,9 @@ class Progress(NamedTuple):
     bound: float = math.nan
 
 
-Report = Callable[[Progress], None]
-# Step, time, blur in time, and each quantity with its distance from the companion run.
-Row = tuple[int, float, float, dict[str, tuple[Measured, float]]]
+OnProgress = Callable[[Progress], None]
+# Step, time, blur in time, and each quantity with its distance from the perturbed run.
+Sample = tuple[int, float, float, dict[str, tuple[Measured, float]]]
 
 
 def silent(_: Progress) -> None:
@@ -47,6 +47,33 @@ def schedule(steps: int, points: int) -> np.ndarray:
     return np.unique(np.append(0, np.round(spaced).astype(int)))
 
 
+class Step(NamedTuple):
+    """What is recorded at every step."""
+
+    k: int
+    t: float
+    # The loss above its infimum, and its radius at these parameters alone.
+    gap: float
+    error: float
+    # |gradient|.
+    slope: float
+    # The gap of the second run, which shows what errors until here may have done.
+    other_gap: float
+    # What they may have added to the gap, whatever the second run shows.
+    accumulated: float = 0.0
+    # How many times the distance of the second run the error may be, beyond the usual factor of
+    # safety; inf: nothing is known.
+    error_growth: float = 1.0
+    # How far the parameters may be from an exact step.
+    step_error: float = 0.0
+
+    @property
+    def deviation(self) -> float:
+        if not math.isfinite(self.error_growth):
+            return math.inf
+        return self.error_growth * abs(self.gap - self.other_gap)
+
+
 @dataclass
 class Recorder:
     """Collects a run: cheap numbers at every step, the asked-for quantities on a schedule."""
@@ -57,66 +84,39 @@ class Recorder:
     tracks: Sequence[str]
     # How many times the difference of the two runs may be the error of the better one.
     safety: float = SAFETY
-    k: list[int] = field(default_factory=list)
-    t: list[float] = field(default_factory=list)
-    gap: list[float] = field(default_factory=list)
-    error: list[float] = field(default_factory=list)
-    gradient: list[float] = field(default_factory=list)
-    deviation: list[float] = field(default_factory=list)
-    accumulated: list[float] = field(default_factory=list)
-    step_error: list[float] = field(default_factory=list)
-    _dear: list[Row] = field(default_factory=list)
-    _moved: list[Row] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    _expensive: list[Sample] = field(default_factory=list)
+    _moved: list[Sample] = field(default_factory=list)
 
-    def cheap(
-        self,
-        k: int,
-        t: float,
-        gap: float,
-        error: float,
-        slope: float,
-        other: float,
-        accumulated: float = 0.0,
-        grown: float = 1.0,
-        step: float = 0.0,
-    ) -> None:
-        """One step: the gap with its local radius, |gradient|, the companion run's gap, what the
-        steps until here may have added whatever the companion shows, by how much more than usual
-        its distance may fall short (inf: nothing is known), and what the last step may have
-        lost."""
-        self.accumulated.append(accumulated)
-        self.k.append(k)
-        self.t.append(t)
-        self.gap.append(gap)
-        self.error.append(error)
-        self.gradient.append(slope)
-        self.deviation.append(grown * abs(gap - other) if math.isfinite(grown) else math.inf)
-        self.step_error.append(step)
+    def record_inexpensive(self, step: Step) -> None:
+        self.steps.append(step)
 
-    def dear(
+    def record_expensive(
         self,
         k: int,
         t: float,
         state: State,
         other: State | None = None,
         blur: float = 0.0,
-        grown: float = 1.0,
+        error_growth: float = 1.0,
     ) -> None:
-        """The asked-for quantities, how far the companion run is from them there, the time that a
+        """The asked-for quantities, how far the perturbed run is from them there, the time that a
         flow needs to move by its tolerance, and by how much more than usual that distance may fall
         short."""
-        lost = not (math.isfinite(grown) and (other is None or _finite(other.theta)))
+        precision_lost = not (
+            math.isfinite(error_growth) and (other is None or _finite(other.theta))
+        )
 
-        def row(here: dict[str, Measured], apart: Callable[[State], dict[str, float]]) -> Row:
-            if other is None or lost:
-                off = dict.fromkeys(here, np.inf if lost else 0.0)
+        def row(here: dict[str, Measured], apart: Callable[[State], dict[str, float]]) -> Sample:
+            if other is None or precision_lost:
+                off = dict.fromkeys(here, np.inf if precision_lost else 0.0)
             else:
-                off = {name: grown * d for name, d in apart(other).items()}
+                off = {name: error_growth * d for name, d in apart(other).items()}
             return k, t, blur, {name: (value, off[name]) for name, value in here.items()}
 
         if self.tracks:
             here = quantities(state, self.tracks)
-            self._dear.append(
+            self._expensive.append(
                 row(here, lambda other: _differences(here, quantities(other, self.tracks)))
             )
         moved = self._distance(state.theta)
@@ -142,44 +142,47 @@ class Recorder:
         evaluations: int,
         crossings: Sequence[tuple[float, float]] = (),
     ) -> Trajectory:
-        gap = np.array(self.gap)
-        error = np.array(self.error) + np.array(self.accumulated)
-        error = error + self._drift(gap) * np.abs(gap)
+        k, t, gap, local, slope, _, accumulated, _, lost = self._columns()
+        error = local + accumulated + self._drift(gap, local) * np.abs(gap)
         return Trajectory(
-            k=np.array(self.k),
-            t=np.array(self.t),
-            gap=Measured(gap, error, "difference to the companion run"),
-            gradient=np.array(self.gradient),
+            k=k.astype(int),
+            t=t,
+            gap=Measured(gap, error, "difference to the second run"),
+            gradient=slope,
             series=self._series(),
             distance=self._distances(),
             final=final,
             status=status,
             notes=tuple(notes),
             evaluations=evaluations,
-            local_error=np.array(self.error),
-            step_error=np.array(self.step_error),
+            local_error=local,
+            step_error=lost,
             crossings=tuple(crossings),
             infimum=self.problem.model.infimum,
             train=self.train,
         )
 
-    def _drift(self, gap: np.ndarray) -> np.ndarray:
+    def _columns(self) -> Iterable[np.ndarray]:
+        """Each field of the steps."""
+        return np.array(self.steps, dtype=float).reshape(-1, len(Step._fields)).T
+
+    def _drift(self, gap: np.ndarray, local: np.ndarray) -> np.ndarray:
         """Relative error accumulated until each step: it never shrinks again."""
-        deviation = np.array(self.deviation)
+        deviation = np.array([step.deviation for step in self.steps])
         # Below its local radius a gap has no digits to lose.
-        size = np.maximum(np.abs(gap), np.array(self.error))
+        size = np.maximum(np.abs(gap), local)
         with np.errstate(all="ignore"):
             relative = np.where(deviation > 0, deviation / size, 0.0)
         return self.safety * np.maximum.accumulate(np.where(np.isnan(relative), np.inf, relative))
 
     def _series(self) -> dict[str, Series]:
-        return self._in_order(self._dear, self.tracks if self._dear else ())
+        return self._in_order(self._expensive, self.tracks if self._expensive else ())
 
     def _distances(self) -> dict[str, Series]:
         return self._in_order(self._moved, self.problem.theta0)
 
-    def _in_order(self, rows: list[Row], names: Iterable[str]) -> dict[str, Series]:
-        """Sorted by time; like that of the gap, the distance of the companion never shrinks."""
+    def _in_order(self, rows: list[Sample], names: Iterable[str]) -> dict[str, Series]:
+        """Sorted by time; like that of the gap, the distance of the perturbed run never shrinks."""
         rows = sorted(rows, key=lambda row: row[1])
         k, t, blur = (np.array([r[i] for r in rows]) for i in range(3))
         out = {}

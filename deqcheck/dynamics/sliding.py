@@ -11,9 +11,9 @@ import numpy as np
 
 from deqcheck.models.problem import State
 
-# The pattern is looked at once in so many evaluations, and judged over so many looks.
+# The pattern is compared once in EVERY evaluations, over a window of LOOKS comparisons.
 EVERY, LOOKS = 25, 80
-# A window in which the pattern changed so often and time moved by so little of the segment slides:
+# A window with this many changes in which time moved by this share of the segment at most slides:
 # at this pace a segment takes twenty thousand evaluations.
 CHANGES, PROGRESS = 20, 0.1
 

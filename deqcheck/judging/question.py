@@ -55,9 +55,9 @@ def choose(question: Question, p: AnyProblem) -> list[AnyStatement]:
 
 def fitting(s: type[AnyStatement], p: AnyProblem) -> type[AnyStatement]:
     """The statement itself. Raises UsageError where it cannot judge such a problem at all."""
-    misfit = s.misfit(p.model.kind, p.loss)
-    if misfit:
-        raise UsageError(misfit)
+    incompatibility = s.incompatibility(p.model.kind, p.loss)
+    if incompatibility:
+        raise UsageError(incompatibility)
     return s
 
 
@@ -71,4 +71,4 @@ def sound(statements: Iterable[AnyStatement]) -> list[AnyStatement]:
 
 
 def _applies(s: type[AnyStatement], p: AnyProblem) -> bool:
-    return not s.silence(p.model.kind, p.loss, p.dynamics)
+    return not s.reason_skipped(p.model.kind, p.loss, p.dynamics)

@@ -28,7 +28,7 @@ from deqcheck.linalg.errors import rounding
 
 # Largest number of columns of X.
 MOST_COLUMNS = 64
-# Columns are added until delta is so many times the spread of the scaled blocks.
+# Columns are added until delta is this many times the spread of the scaled blocks.
 ROOM = 4.0
 # Scaled blocks this near to the identity need no eigenvalues of their own.
 ALIKE = 1e-2

@@ -23,7 +23,7 @@ ROOM = 0.8
 
 
 @dataclass
-class Entry:
+class Remembered:
     """Where W, C and a are, the equilibrium there, its pre-activations and sensitivities to a."""
 
     point: np.ndarray
@@ -39,7 +39,7 @@ class Hint:
     the affine combination of old parameters nearest to the new ones gives the start there.
     """
 
-    def __init__(self, entry: Entry, others: list[Entry]):
+    def __init__(self, entry: Remembered, others: list[Remembered]):
         self.entry, self.others = entry, others
         self.weights = _nearest(entry, others)
 
@@ -58,7 +58,7 @@ class Hint:
     def keep_adjoint(self, V: np.ndarray) -> None:
         self.entry.V = V
 
-    def _combined(self, part: Callable[[Entry], np.ndarray | None]) -> np.ndarray | None:
+    def _combined(self, part: Callable[[Remembered], np.ndarray | None]) -> np.ndarray | None:
         total = None
         for weight, entry in zip(self.weights, self.others, strict=False):
             array = part(entry)
@@ -70,12 +70,12 @@ class Hint:
 
 class Equilibria:
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[Remembered] = []
         self.norm: tuple[np.ndarray, float] | None = None
 
     def hint(self, W: np.ndarray, C: np.ndarray, a: np.ndarray) -> Hint:
         """For Z = relu(W Z + C), read out by a; new parameters take the place of the oldest."""
-        new = Entry(_point(W, C, a))
+        new = Remembered(_point(W, C, a))
         for entry in self.entries:
             if np.array_equal(entry.point, new.point):
                 return Hint(entry, [])
@@ -104,7 +104,7 @@ def _point(W: np.ndarray, C: np.ndarray, a: np.ndarray) -> np.ndarray:
     return np.concatenate([W[rows].ravel(), C[rows].ravel(), W.sum(axis=0), C.sum(axis=0), a])
 
 
-def _nearest(new: Entry, others: list[Entry]) -> np.ndarray:
+def _nearest(new: Remembered, others: list[Remembered]) -> np.ndarray:
     """Weights of sum 1 for the newest ones."""
     for count in range(len(others), 1, -1):
         weights = _fitted(new, others[:count])
@@ -113,7 +113,7 @@ def _nearest(new: Entry, others: list[Entry]) -> np.ndarray:
     return np.ones(min(len(others), 1))
 
 
-def _fitted(new: Entry, others: list[Entry]) -> np.ndarray:
+def _fitted(new: Remembered, others: list[Remembered]) -> np.ndarray:
     newest = others[0].point
     directions = np.stack([e.point for e in others[1:]]) - newest
     gram, right = directions @ directions.T, directions @ (new.point - newest)

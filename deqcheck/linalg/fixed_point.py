@@ -15,11 +15,12 @@ import numpy as np
 Array = np.ndarray
 Columns = np.ndarray | slice
 
-# A plain sweep that shrinks the residual by less than SLOW is slow, unless PATIENCE more will do.
-SLOW, PATIENCE = 0.5, 4
-# A residual so many times the floor is worth a correction in single precision, whose sweeps stop
-# where they move by so little, relative to the residual.
-FAR, SINGLE = 1e3, 1e-6
+# A plain sweep that shrinks the residual by less than SLOW_CONTRACTION is slow, unless PATIENCE
+# more of them will do.
+SLOW_CONTRACTION, PATIENCE = 0.5, 4
+# A residual this many times the floor is worth a correction in single precision, whose sweeps stop
+# where they move by less than this, relative to the residual.
+WORTH_CORRECTING, SINGLE_PRECISION_STOP = 1e3, 1e-6
 # Differences that the acceleration combines.
 WINDOW = 5
 # Ridge of its least-squares problems, whose columns are scaled to length 1.
@@ -28,19 +29,19 @@ RIDGE = 1e-14
 WORSE = 2.0
 RESTARTS = 10
 # Sweeps from one look at the floor to the next.
-LOOK = 4
-# The start may be an answer given before, whose residual is then rounded in another way: so much
-# above the floor it is still the answer.
-AGAIN = 1.25
+CHECK_EVERY = 4
+# The start may be an answer given before, whose residual is then rounded in another way: up
+# to this factor above the floor it is still the answer.
+STILL_THE_ANSWER = 1.25
 # Columns at rest are left out once this part of all is left.
-FEW = 0.5
-# So many columns are solved on their pieces, at most so often.
-DIRECT, ATTEMPTS = 8, 4
+ACTIVE_SHARE = 0.5
+# At most this number of columns is solved on their pieces, at most this many times.
+DIRECT_COLUMNS, ATTEMPTS = 8, 4
 
 
 class Map(NamedTuple):
     """The two parts of a sweep, on the given columns of the whole problem; from linear(x) the
-    solution on the same piece of a piecewise linear map: dear, and often the answer; and from
+    solution on the same piece of a piecewise linear map: expensive, and often the answer; and from
     linear(x) and a unit u the change d -> (act(linear(x + u d)) - act(linear(x)))/u in single
     precision, good to that precision relative to d."""
 
@@ -50,7 +51,7 @@ class Map(NamedTuple):
     change: Callable[[Array, Columns, float], Callable[[Array], Array]]
 
 
-class Found(NamedTuple):
+class Solution(NamedTuple):
     """x, linear(x), ||act(linear(x)) - x||, and the sweeps in double precision that it took."""
 
     x: Array
@@ -60,7 +61,7 @@ class Found(NamedTuple):
 
 
 @np.errstate(all="ignore")
-def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Found | None:
+def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Solution | None:
     """The first point whose residual is at most the floor; None at the limit."""
     rest = _Rest(x.shape)
     history, least, before, restarts, level = _History(), np.inf, np.inf, 0, 0.0
@@ -71,15 +72,15 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
         image = F.act(raw, columns)
         f = image - x
         residual = math.sqrt(np.vdot(f, f) + rest.squares)
-        if rest.empty and sweeps % LOOK == 1:
-            level = floor(x) * (AGAIN if sweeps == 1 else 1.0)
+        if rest.empty and sweeps % CHECK_EVERY == 1:
+            level = floor(x) * (STILL_THE_ANSWER if sweeps == 1 else 1.0)
         if residual <= level:
             done = rest.joined(x, raw)
             if sweeps == 1 or residual <= floor(done[0]):
-                return Found(*done, residual, sweeps)
+                return Solution(*done, residual, sweeps)
         if not math.isfinite(residual):
             return None
-        far = sweeps > 1 and residual > FAR * level
+        far = sweeps > 1 and residual > WORTH_CORRECTING * level
         slow = history.started or _slow(residual, before, level)
         if far or slow:
             moving = rest.put(x, raw, f, level)
@@ -89,7 +90,7 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
                 columns = rest.columns
         if history.started and residual > WORSE * least:
             history, restarts, x = _History(), restarts + 1, image
-        elif slow and attempts and not rest.empty and rest.left.size <= DIRECT:
+        elif slow and attempts and not rest.empty and rest.left.size <= DIRECT_COLUMNS:
             history, attempts, x = _History(), attempts - 1, F.on_piece(raw, columns)
         elif slow and restarts < RESTARTS:
             x = F.act(history.next(f, image), columns)
@@ -105,19 +106,19 @@ def solve(F: Map, x: Array, floor: Callable[[Array], float], limit: int) -> Foun
 def _slow(residual: float, before: float, level: float) -> bool:
     """Plain sweeps, judged by the last one."""
     pace = residual / before
-    return pace > SLOW and residual * pace**PATIENCE > level
+    return pace > SLOW_CONTRACTION and residual * pace**PATIENCE > level
 
 
 def _correction(f: Array, change: Callable[[Array], Array], residual: float, level: float) -> Array:
     """The solution of d = f + change(d), by sweeps in units of |f| as long as they are not slow."""
     start = (f / residual).astype(np.float32)
     d, before = start, 1.0
-    while before > max(SINGLE, level / residual):
+    while before > max(SINGLE_PRECISION_STOP, level / residual):
         following = change(d)
         following += start
         step = following - d
         moved = math.sqrt(np.vdot(step, step))
-        if not moved <= SLOW * before:
+        if not moved <= SLOW_CONTRACTION * before:
             break
         d, before = following, moved
     return np.multiply(d, residual, dtype=float)
@@ -144,7 +145,7 @@ class _Rest:
         are at rest have together at most half of what the floor allows."""
         squares = _dots(f, f)
         moving = squares > (level / 2) ** 2 / self.count
-        if np.count_nonzero(moving) > FEW * moving.size:
+        if np.count_nonzero(moving) > ACTIVE_SHARE * moving.size:
             return None
         if self.whole is None:
             self.whole = x.copy(), raw.copy()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from deqcheck.linalg import fixed_point
-from deqcheck.linalg.fixed_point import Columns, Found, Map
+from deqcheck.linalg.fixed_point import Columns, Map, Solution
 from deqcheck.linalg.patterns import Patterns
 
 # From this width on, sweeps cost less than factorising the patterns, unless they need too many.
@@ -16,17 +16,17 @@ WIDE, ENOUGH = 64, 300
 BELOW_NOISE = 1 / 4
 
 Floor = Callable[[np.ndarray], float]
-Change = Callable[[np.ndarray], np.ndarray]
+SinglePrecisionChange = Callable[[np.ndarray], np.ndarray]
 
 
-def equilibrium(W: np.ndarray, C: np.ndarray, noise: Floor, start: np.ndarray) -> Found | None:
+def equilibrium(W: np.ndarray, C: np.ndarray, noise: Floor, start: np.ndarray) -> Solution | None:
     """Z = relu(W Z + C)."""
     return _solve(state_map(W, C), start, noise)
 
 
 def adjoint(
     W: np.ndarray, mask: np.ndarray, a: np.ndarray, noise: Floor, start: np.ndarray | None
-) -> Found | None:
+) -> Solution | None:
     """V = mask (W^T V + a)."""
     return _solve(adjoint_map(W, mask, a), mask * (a[:, None] if start is None else start), noise)
 
@@ -48,7 +48,7 @@ def state_map(W: np.ndarray, C: np.ndarray) -> Map:
         found: np.ndarray = np.maximum(Patterns(W, H > 0).solve(C[:, columns]), 0.0)
         return found
 
-    def change(H: np.ndarray, _: Columns, unit: float) -> Change:
+    def change(H: np.ndarray, _: Columns, unit: float) -> SinglePrecisionChange:
         """relu(h + w) - relu(h) = max(w, -h) + min(h, 0): nothing above |w| is rounded."""
         single, h = W.astype(np.float32), (H / unit).astype(np.float32)
         negative, down = -h, np.minimum(h, 0.0)
@@ -81,7 +81,7 @@ def adjoint_map(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> Map:
     def on_pattern(_: np.ndarray, columns: Columns) -> np.ndarray:
         return Patterns(W, mask[:, columns]).adjoint(a)
 
-    def change(_: np.ndarray, columns: Columns, unit: float) -> Change:
+    def change(_: np.ndarray, columns: Columns, unit: float) -> SinglePrecisionChange:
         single, slope = W.T.astype(np.float32), on[:, columns].astype(np.float32)
 
         def move(d: np.ndarray) -> np.ndarray:
@@ -95,5 +95,5 @@ def adjoint_map(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> Map:
     return Map(linear, act, on_pattern, change)
 
 
-def _solve(F: Map, start: np.ndarray, noise: Floor) -> Found | None:
+def _solve(F: Map, start: np.ndarray, noise: Floor) -> Solution | None:
     return fixed_point.solve(F, start, lambda x: BELOW_NOISE * noise(x), ENOUGH)

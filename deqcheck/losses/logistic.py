@@ -37,7 +37,7 @@ class Logistic(OuterLoss):
 
 def refuse_labels(Y: np.ndarray, loss: str, allowed: tuple[float, float]) -> None:
     if len(Y) != 1:
-        raise Refusal("loss", f"{loss} speaks of one output; the data have my = {len(Y)}")
+        raise Refusal("loss", f"{loss} has one output; the data have my = {len(Y)}")
     wrong = Y[~np.isin(Y, allowed)]
     if wrong.size:
         first, second = (f"{a:g}" for a in allowed)

@@ -186,7 +186,7 @@ class Curve:
         decision = Decision.UNDECIDED
         if violated.any():
             decision = Decision.VIOLATED
-        elif judged > first and self._sunk(judged):
+        elif judged > first and self._below_resolution(judged):
             decision = Decision.HOLDS
         last = judged - 1 if judged > first else None
         facts = self._facts(last, violated)
@@ -215,7 +215,7 @@ class Curve:
     def _form(self) -> Form:
         return Form.of(self.relation, self.decays, self.contracts)
 
-    def _sunk(self, judged: int) -> bool:
+    def _below_resolution(self, judged: int) -> bool:
         """Whether from here on nothing can be decided only because the bound has become small."""
         error = np.asarray(self.left.error + self.right.error)[judged:]
         small = CURVE_RESOLUTION * abs(float(self.right.value[0]))

@@ -39,8 +39,8 @@ class Measured:
             return
         value = np.asarray(self.value, dtype=float)
         error = np.broadcast_to(np.asarray(self.error, dtype=float), value.shape)
-        lost = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
-        error = np.where(lost | np.isnan(error), np.inf, error)
+        undefined = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
+        error = np.where(undefined | np.isnan(error), np.inf, error)
         self._settle(*((value, error) if value.ndim else (float(value), float(error))))
 
     def _settle(self, value: Any, error: Any) -> None:

@@ -135,9 +135,9 @@ class Report:
     def html(self) -> str:
         """A self-contained page."""
         from deqcheck.report.html import render
-        from deqcheck.report.parts.look import Look
+        from deqcheck.report.parts.render_options import RenderOptions
 
-        return render([self], Look())
+        return render([self], RenderOptions())
 
     def _repr_html_(self) -> str:
         from deqcheck.report.html import fragment

@@ -13,9 +13,9 @@ Pair = tuple[float, float]
 
 
 def settled(value: float, error: float) -> Pair:
-    """Nothing is known where the value is lost or the radius is not a number."""
-    lost = not math.isfinite(value) and not (math.isinf(value) and error == 0)
-    return value, math.inf if lost or math.isnan(error) else error
+    """Nothing is known where the value is undefined or the radius is not a number."""
+    undefined = not math.isfinite(value) and not (math.isinf(value) and error == 0)
+    return value, math.inf if undefined or math.isnan(error) else error
 
 
 def outward(value: float, error: float, side: int) -> float:

@@ -1,4 +1,4 @@
-"""Reports: one file for each format, with a function `render(reports, look) -> str`."""
+"""Reports: one file for each format, with a function `render(reports, options) -> str`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from deqcheck.registry import kinds, modules
 
 if TYPE_CHECKING:
     from deqcheck.records.report import Report
-    from deqcheck.report.parts.look import Look
+    from deqcheck.report.parts.render_options import RenderOptions
 
-    Renderer = Callable[[Sequence[Report], Look], str]
+    Renderer = Callable[[Sequence[Report], RenderOptions], str]
 
 
 def formats() -> list[str]:

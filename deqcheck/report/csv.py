@@ -13,7 +13,7 @@ from deqcheck.records.claim import Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Verdict
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 COLUMNS = (
     "case",
@@ -39,7 +39,7 @@ COLUMNS = (
 )
 
 
-def render(reports: Sequence[Report], look: Look) -> str:
+def render(reports: Sequence[Report], options: RenderOptions) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

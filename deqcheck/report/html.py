@@ -1,4 +1,4 @@
-"""A page that stands alone: no script, no network, every picture inside."""
+"""A self-contained page: no script, no network, every picture inside."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status, Verdict
 from deqcheck.report.json import plain
-from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import panels
+from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import (
     Clock,
     full_title,
@@ -38,7 +38,7 @@ SIGNS = {
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def render(reports: Sequence[Report], look: Look) -> str:
+def render(reports: Sequence[Report], options: RenderOptions) -> str:
     title = reports[0].title if len(reports) == 1 else f"{len(reports)} cases"
     heading = f"deqcheck: {title or reports[0].name}"
     head = tag(
@@ -74,7 +74,7 @@ def fragment(verdicts: Sequence[Verdict], title: str = "") -> str:
             tag("td", verdict.word),
             tag("td", f"{verdict.id} ({verdict.edition})"),
             tag("td", full_title(verdict)),
-            tag("td", reason(verdict, Look())),
+            tag("td", reason(verdict, RenderOptions())),
         )
         for verdict in verdicts
     ]
@@ -115,7 +115,7 @@ def _summary(reports: Sequence[Report]) -> Markup:
 def _sweep(sweep: Sweep, position: int) -> Markup:
     ident = f"sweep-{position}"
     head = tag("tr", *(tag("th", name, scope="col") for name in sweep.header))
-    rows = [tag("tr", *(tag("td", cell) for cell in row)) for row in sweep.rows(Look())]
+    rows = [tag("tr", *(tag("td", cell) for cell in row)) for row in sweep.rows(RenderOptions())]
     panel = sweep.panel()
     return tag(
         "section",
@@ -136,9 +136,9 @@ def _tally(reports: Sequence[Report]) -> str:
 
 def _outcome(verdict: Verdict) -> Markup:
     name = verdict.word
-    look = "good" if name in GOOD else "bad" if name in BAD else "open"
+    tone = "good" if name in GOOD else "bad" if name in BAD else "open"
     missed = tag("span", f" (expected {verdict.expected})", class_="word bad")
-    return join(tag("span", name, class_=f"word {look}"), missed if verdict.met is False else None)
+    return join(tag("span", name, class_=f"word {tone}"), missed if verdict.met is False else None)
 
 
 def _margin(judged: Judged) -> Iterator[Any]:
@@ -164,7 +164,7 @@ class _Case:
         self.report = report
         self.position = position
         self.clock = Clock.of(report)
-        self.look = Look()
+        self.options = RenderOptions()
 
     def section(self) -> Markup:
         report = self.report
@@ -188,9 +188,9 @@ class _Case:
         if report.expected_status not in (None, report.status.word):
             yield tag("p", f"expected to end as {report.expected_status}", class_="word bad")
         if report.trajectory is not None and len(report.trajectory.k):
-            yield tag("p", run_length(report.trajectory, self.clock, self.look))
+            yield tag("p", run_length(report.trajectory, self.clock, self.options))
         if report.companion is not None and len(report.companion.k):
-            length = run_length(report.companion, self.clock, self.look)
+            length = run_length(report.companion, self.clock, self.options)
             yield tag("p", f"{report.companion_name}: {length}")
         for note in report.notes:
             yield tag("p", f"Note: {note}")
@@ -209,7 +209,7 @@ class _Case:
             tag("p", full_title(verdict)),
             tag("p", verdict.citation, class_="soft") if verdict.citation else None,
             *(
-                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.look)}")
+                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options)}")
                 for h in verdict.failing
             ),
             self._says(verdict),
@@ -244,14 +244,14 @@ class _Case:
         return join(tag("h4", heading), table)
 
     def _row(self, judged: Judged) -> Markup:
-        sign, look = SIGNS[judged.decision]
-        finding = tell(judged, self.clock, self.look)
+        sign, tone = SIGNS[judged.decision]
+        finding = tell(judged, self.clock, self.options)
         if judged.note:
             finding += f" ({judged.note})"
         formula = tag("div", judged.formula, class_="formula") if judged.formula else None
         return tag(
             "tr",
-            tag("td", tag("span", sign, class_=f"word {look}")),
+            tag("td", tag("span", sign, class_=f"word {tone}")),
             tag("td", numbered(judged), formula),
             tag("td", finding),
             tag("td", *_margin(judged)),
@@ -261,7 +261,7 @@ class _Case:
         if not quantities:
             return None
         rows = [
-            tag("tr", tag("th", name, scope="row"), tag("td", vector(m, self.look)))
+            tag("tr", tag("th", name, scope="row"), tag("td", vector(m, self.options)))
             for name, m in quantities.items()
         ]
         table = tag("table", tag("tbody", *rows), class_="numbers")

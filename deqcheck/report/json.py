@@ -22,7 +22,7 @@ from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status, Verdict
 from deqcheck.report.parts.curves import bounds
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.thin import thin
 
 SCHEMA = "deqcheck-report/2"
@@ -30,9 +30,9 @@ SCHEMA = "deqcheck-report/2"
 OLD, OLD_SEVERAL = "deqcheck-report/1", "deqcheck-reports/1"
 
 
-def render(reports: Sequence[Report], look: Look) -> str:
+def render(reports: Sequence[Report], options: RenderOptions) -> str:
     entries = [entry(report) for report in reports]
-    if look.schema > 1:
+    if options.schema > 1:
         return dumps({"schema": SCHEMA, "reports": entries})
     old = [{"schema": OLD, **each} for each in entries]
     return dumps(old[0] if len(old) == 1 else {"schema": OLD_SEVERAL, "reports": old})

@@ -14,11 +14,11 @@ from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.records.words import PRINTED
-from deqcheck.report.parts.console import ENDLESS, columns, heading, indented, paper
+from deqcheck.report.parts.console import ENDLESS, columns, heading, indented, render_text
 from deqcheck.report.parts.curves import bounds, relative_bound
-from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.plot import Line, plot
+from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import (
     Clock,
     full_title,
@@ -45,18 +45,18 @@ MARKS = {
 }
 
 
-def render(reports: Sequence[Report], look: Look) -> str:
-    if look.quiet:
+def render(reports: Sequence[Report], options: RenderOptions) -> str:
+    if options.quiet:
         lines = (_headline(v, _marked(r)) for r in reports for v in r.verdicts)
-        return paper(lines, Look(ENDLESS, look.color, look.unicode))
-    return paper(_parts(reports, look), look)
+        return render_text(lines, RenderOptions(ENDLESS, options.color, options.unicode))
+    return render_text(_parts(reports, options), options)
 
 
 def explain(verdict: Verdict) -> str:
     """One verdict with every hypothesis and conclusion."""
-    page = _Page(Report({}, (verdict,)), Look(width=100))
+    page = _Page(Report({}, (verdict,)), RenderOptions(width=100))
     page.clock = Clock(verdict.flow)
-    return paper(page.statement(verdict), page.look)
+    return render_text(page.statement(verdict), page.options)
 
 
 def _marked(report: Report) -> str:
@@ -64,24 +64,24 @@ def _marked(report: Report) -> str:
     return f"{report.name} [partial]" if report.status is Status.INTERRUPTED else report.name
 
 
-def _parts(reports: Sequence[Report], look: Look) -> Iterator[RenderableType]:
+def _parts(reports: Sequence[Report], options: RenderOptions) -> Iterator[RenderableType]:
     for report in reports:
-        yield from _Page(report, look).parts()
+        yield from _Page(report, options).parts()
     for sweep in sweeps(reports):
         yield Text(sweep.title, "bold")
-        yield columns([heading(sweep.header), *sweep.rows(look)])
+        yield columns([heading(sweep.header), *sweep.rows(options)])
         panel = sweep.panel()
         if panel is not None:
             yield Text("")
             lines = [Line(trace.label, trace.x, trace.y) for trace in panel.traces]
-            yield from _drawn(lines, panel.x_label, False, look)
+            yield from _drawn(lines, panel.x_label, False, options)
         yield Text("")
 
 
 def _drawn(
-    lines: Sequence[Line], x_label: str, log_x: bool, look: Look
+    lines: Sequence[Line], x_label: str, log_x: bool, options: RenderOptions
 ) -> Iterator[RenderableType]:
-    for row in plot(lines, x_label, log_x, min(72, look.width - 4)):
+    for row in plot(lines, x_label, log_x, min(72, options.width - 4)):
         yield Text(row, no_wrap=True, overflow="ellipsis")
 
 
@@ -100,9 +100,9 @@ def _headline(verdict: Verdict, case: str = "") -> Text:
 class _Page:
     """One case."""
 
-    def __init__(self, report: Report, look: Look):
+    def __init__(self, report: Report, options: RenderOptions):
         self.report = report
-        self.look = look
+        self.options = options
         self.clock = Clock.of(report)
 
     def parts(self) -> Iterator[RenderableType]:
@@ -114,7 +114,7 @@ class _Page:
         if report.trajectory is not None and len(report.trajectory.k):
             yield Text(self._run(report.trajectory))
             if report.companion is not None:
-                length = run_length(report.companion, self.clock, self.look)
+                length = run_length(report.companion, self.clock, self.options)
                 yield Text(f"{report.companion_name}: {length}")
             yield Text("")
             yield from self._plot(report.trajectory)
@@ -125,7 +125,7 @@ class _Page:
             yield Text("")
             yield from self.statement(verdict)
         if not report.verdicts and report.status is Status.COMPLETED:
-            yield Text("no statement speaks of this model and dynamics", OPEN)
+            yield Text("no statement applies to this model and dynamics", OPEN)
         yield Text("")
 
     def _status(self) -> Iterator[RenderableType]:
@@ -136,7 +136,7 @@ class _Page:
             yield Text(f"the run ended as {status.word}, expected {expected}", BAD)
 
     def _run(self, track: Trajectory) -> str:
-        return f"{run_length(track, self.clock, self.look)}, {number(self.report.seconds, 2)} s"
+        return f"{run_length(track, self.clock, self.options)}, {number(self.report.seconds, 2)} s"
 
     def _plot(self, track: Trajectory) -> Iterator[RenderableType]:
         start = float(track.gap.value[0])
@@ -156,14 +156,16 @@ class _Page:
                 x = bound.facts.t if clock.flow else bound.facts.k
                 lines.append(Line(f"{bound.key}: {bound.judged.name}", x, values))
         log_x = not clock.flow and int(track.k[-1]) > LOG_K_FROM
-        yield from _drawn(lines, clock.symbol, log_x, self.look)
+        yield from _drawn(lines, clock.symbol, log_x, self.options)
 
     def statement(self, verdict: Verdict) -> Iterator[RenderableType]:
         yield _headline(verdict)
         applies = True
         for hypothesis in verdict.failing:
             applies = False
-            yield indented(f"because {hypothesis.name} {tell(hypothesis, self.clock, self.look)}")
+            yield indented(
+                f"because {hypothesis.name} {tell(hypothesis, self.clock, self.options)}"
+            )
         if verdict.constants:
             chosen = (f"{name} = {number(x)}" for name, x in verdict.constants.items())
             yield indented(f"with {', '.join(chosen)}")
@@ -188,15 +190,15 @@ class _Page:
 
     def _row(self, judged: Judged) -> tuple[Text, ...]:
         fancy, plain, style = MARKS[judged.decision]
-        sentence = tell(judged, self.clock, self.look)
+        sentence = tell(judged, self.clock, self.options)
         if judged.note:
             sentence += f" ({judged.note})"
         return (
-            Text(fancy if self.look.unicode else plain, style),
+            Text(fancy if self.options.unicode else plain, style),
             Text(numbered(judged)),
             Text(sentence),
         )
 
     def _quantities(self, quantities: Mapping[str, Measured], indent: int = 2) -> RenderableType:
-        rows = [(Text(name), Text(vector(m, self.look))) for name, m in quantities.items()]
+        rows = [(Text(name), Text(vector(m, self.options))) for name, m in quantities.items()]
         return columns([heading(("quantity", "value")), *rows], indent)

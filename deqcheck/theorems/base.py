@@ -151,12 +151,12 @@ class Statement(Generic[M, S]):
     title: ClassVar[str]
     cite: ClassVar[Cite]
     models: ClassVar[tuple[str, ...]]
-    # The losses that it speaks of; empty for any.
+    # The losses that it applies to; empty for any.
     losses: ClassVar[tuple[str, ...]] = ()
     # FLOW, DESCENT, or STATIC for what holds at any parameters.
     dynamics: ClassVar[tuple[str, ...]]
     # sound, typo, false (as printed), vacuous or unproven.
-    status: ClassVar[str] = "sound"
+    soundness: ClassVar[str] = "sound"
     editions: ClassVar[tuple[str, ...]] = (CORRECTED,)
     erratum: ClassVar[str] = ""
     # Free constants of the statement and what they mean.
@@ -173,24 +173,24 @@ class Statement(Generic[M, S]):
         return cls.id.partition("/")[0]
 
     @classmethod
-    def misfit(cls, model: str, loss: str) -> str:
+    def incompatibility(cls, model: str, loss: str) -> str:
         """Why a case with this model and loss cannot be judged by it; empty if it can."""
         if cls.models is not ANY and model not in cls.models:
-            return f"{cls.id} speaks of {' and '.join(cls.models)}, the case's model is {model}"
+            return f"{cls.id} applies to {' and '.join(cls.models)}, the case's model is {model}"
         if cls.losses and loss not in cls.losses:
             losses = " and ".join(cls.losses)
-            return f"{cls.id} speaks of the loss {losses}, the case's loss is {loss}"
+            return f"{cls.id} applies to the loss {losses}, the case's loss is {loss}"
         return ""
 
     @classmethod
-    def silence(cls, model: str, loss: str, dynamics: str) -> str:
+    def reason_skipped(cls, model: str, loss: str, dynamics: str) -> str:
         """Why it says nothing about such a case unless it is asked for; empty if it does. Without
-        training the dynamics are static, and whatever would speak of some speaks."""
+        training the dynamics are static, and whatever applies to some dynamics applies."""
         if dynamics in (STATIC, *cls.dynamics) or STATIC in cls.dynamics:
-            return cls.misfit(model, loss)
+            return cls.incompatibility(model, loss)
         spoken = " and ".join(cls.dynamics)
-        other = f"{cls.id} speaks of {spoken}, the case trains by {dynamics}"
-        return cls.misfit(model, loss) or other
+        other = f"{cls.id} applies to {spoken}, the case trains by {dynamics}"
+        return cls.incompatibility(model, loss) or other
 
     @classmethod
     def judged_in(cls, wanted: Sequence[str]) -> Sequence[str]:
@@ -206,14 +206,14 @@ class Statement(Generic[M, S]):
         return self.edition == PRINTED
 
     def setting(self, p: Problem[M, S]) -> Iterable[Claim]:
-        """The dynamics that the statement speaks of; a flow is descent with step 0."""
+        """The dynamics that the statement applies to; a flow is descent with step 0."""
         if p.train is not None and STATIC not in self.dynamics:
             if DESCENT not in self.dynamics:
                 yield GRADIENT_FLOW(step=p.step)
             elif FLOW not in self.dynamics:
                 yield GRADIENT_DESCENT(step=p.step)
 
-    def chosen(self, p: Problem[M, S]) -> Mapping[str, float]:
+    def constants_used(self, p: Problem[M, S]) -> Mapping[str, float]:
         """The values of the free constants that the claims use."""
         return self.fixed
 

@@ -66,7 +66,7 @@ def test_settings_may_leave_unjudged_what_the_file_expects(read):
     text = CASE + "train: {kind: flow, horizon: 1}\nexpect: {kawaguchi2021/thm1: confirmed}\n"
     assert read(text=text).stated.expect == {"kawaguchi2021/thm1": "confirmed"}
     assert read("train={kind: gd, step: 1, steps: 1}", text=text).stated.train.kind == "gd"
-    with pytest.raises(CaseError, match="speaks of flow, the case trains by gd"):
+    with pytest.raises(CaseError, match="applies to flow, the case trains by gd"):
         read(text=text.replace("{kind: flow, horizon: 1}", "{kind: gd, step: 1, steps: 1}"))
 
 

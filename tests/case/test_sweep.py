@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deqcheck.case import CaseError, read_text, read_texts
-from deqcheck.case.write import ready_case
+from deqcheck.case.write import case_yaml
 
 from .conftest import CASE
 
@@ -93,5 +93,5 @@ def test_refusals(sweep, sentence):
 
 def test_a_ready_case_of_a_member_stands_alone():
     member = read_all(TRAINED + SWEEP)[1]
-    again = read_text(ready_case(member, {"train.step": 0.25}), "ready.yaml", Path())
+    again = read_text(case_yaml(member, {"train.step": 0.25}), "ready.yaml", Path())
     assert (again.stated.seed, again.stated.train.step, again.source.member) == (4, 0.25, None)

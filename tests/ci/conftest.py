@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from deqcheck.case import Case
 from deqcheck.ci import gate, workers
-from deqcheck.ci.discover import Found
+from deqcheck.ci.discover import FoundCase
 from deqcheck.ci.records import Reply
 from deqcheck.ci.single import reply
 from deqcheck.cli.main import cli
@@ -78,7 +78,9 @@ class Inline:
     def __init__(self, jobs: int, timeout: float | None = None):
         assert jobs >= 1
 
-    def judge_all(self, cases: dict[Found, Case], done: Callable[[Found, Reply], None]) -> None:
+    def judge_all(
+        self, cases: dict[FoundCase, Case], done: Callable[[FoundCase, Reply], None]
+    ) -> None:
         for found, case in reversed(cases.items()):
             text = json.dumps(reply(case).plain(), allow_nan=False)
             done(found, Reply.read(json.loads(text)))

@@ -11,7 +11,7 @@ import pytest
 from deqcheck.ci.formats import formats, renderer
 from deqcheck.ci.parts.words import summary
 from deqcheck.ci.records import Change, End, Gate, Reply, Result, Row
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 NASTY = "<b>&\x00\x1b[31m | `x` *y* \ud800 ]]>"
 
@@ -59,7 +59,7 @@ def test_there_are_four():
 
 
 def test_junit_is_what_consumers_read(gate):
-    text = renderer("junit")(gate, Look())
+    text = renderer("junit")(gate, RenderOptions())
     root = Xml.fromstring(text.encode("utf-8"))
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
@@ -89,7 +89,7 @@ def test_junit_is_what_consumers_read(gate):
 
 
 def test_json_names_its_schema_and_counts(gate):
-    text = renderer("json")(gate, Look())
+    text = renderer("json")(gate, RenderOptions())
     document = json.loads(text.encode("utf-8", "surrogatepass"))
     assert document["schema"] == "deqcheck-ci/1"
     assert document["exit_code"] == 70
@@ -100,7 +100,7 @@ def test_json_names_its_schema_and_counts(gate):
 
 
 def test_markdown_escapes_and_folds(gate):
-    text = renderer("markdown")(gate, Look())
+    text = renderer("markdown")(gate, RenderOptions())
     assert text.startswith("### ❌ deqcheck: 6 cases: 1 ok, 1 bad case, 1 crashed")
     assert "<b>" not in text and "\\`x\\`" in text and " \\| " in text
     assert text.index("**worse**") < text.index("<details>") < text.index("deep/down/good")
@@ -116,20 +116,20 @@ def test_the_summary_counts_in_good_grammar(gate):
 
 def test_a_good_gate_is_short_in_markdown(gate):
     good = replace(gate, rows=gate.rows[:1], exit_code=0, missing=(), skipped=())
-    assert renderer("markdown")(good, Look()).startswith("### ✅ deqcheck: 1 case: 1 ok\n")
+    assert renderer("markdown")(good, RenderOptions()).startswith("### ✅ deqcheck: 1 case: 1 ok\n")
 
 
 @pytest.mark.parametrize(("good", "bad"), [(3000, 1), (0, 3000)])
 def test_markdown_fits_a_comment(gate, good, bad):
     rows = [row(f"good{i}") for i in range(good)]
     rows += [row(f"bad{i}", 1, "failed", sentences=("sentence",)) for i in range(bad)]
-    text = renderer("markdown")(replace(gate, rows=tuple(rows)), Look())
+    text = renderer("markdown")(replace(gate, rows=tuple(rows)), RenderOptions())
     assert len(text) < 65_000
     assert "bad0" in text and "too" in text.splitlines()[-1]
 
 
 def test_the_table_has_one_line_for_each_case(gate):
-    lines = renderer("table")(gate, Look()).splitlines()
+    lines = renderer("table")(gate, RenderOptions()).splitlines()
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert heads[0] == "ok deep/down/good: 1 confirmed, 0.2 s"
     assert heads[5] == "FAILED worse: 1 confirmed, 0.2 s"

@@ -8,7 +8,7 @@ import pytest
 
 from deqcheck.case.read import checked
 from deqcheck.case.source import Source
-from deqcheck.ci.discover import Found
+from deqcheck.ci.discover import FoundCase
 from deqcheck.ci.gate import alone, stated_in
 from deqcheck.ci.records import End
 
@@ -66,7 +66,7 @@ def test_a_member_is_judged_without_reading_its_file_again(write, tmp_path):
     folder = write("a")
     path = folder / "a.yaml"
     path.write_text(path.read_text() + "sweep: {seeds: {seed: [1, 2]}}\n")
-    stated = stated_in(Found("a", path))
+    stated = stated_in(FoundCase("a", path))
     path.unlink()
     assert [found.id for found, _ in stated] == ["a[seeds: seed=1]", "a[seeds: seed=2]"]
     for each in stated:
@@ -77,7 +77,7 @@ def test_a_worker_is_told_all_it_needs_to_know(write):
     folder = write("a")
     path = folder / "a.yaml"
     path.write_text(path.read_text() + "sweep:\n  seeds:\n    seed: [1,\n     2]\n")
-    for _, case in stated_in(Found("a", path)):
+    for _, case in stated_in(FoundCase("a", path)):
         message = json.loads(json.dumps(case.source.message()))
         again = checked(Source.received(message), as_written=False)
         assert (again.digest, again.full_name) == (case.digest, case.full_name)

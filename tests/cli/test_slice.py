@@ -117,7 +117,7 @@ def test_refusals(deqcheck, mon, words, code, sentence):
 def test_other_models_have_no_slice(deqcheck, case):
     result = deqcheck("slice", case)
     assert result.exit_code == 2
-    assert "slice speaks of monotone-deq, the case's model is delm" in result.stderr
+    assert "slice applies to monotone-deq, the case's model is delm" in result.stderr
 
 
 def test_directions_have_the_norms_of_the_rows(monotone):

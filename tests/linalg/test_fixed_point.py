@@ -100,7 +100,7 @@ def test_single_precision_saves_sweeps_and_no_digits(monkeypatch: pytest.MonkeyP
     a = np.random.default_rng(1).normal(size=M)
     fast = picard(W, C, Contraction(0.5))
     V, radius = fast.sensitivities(a)
-    monkeypatch.setattr(fixed_point, "FAR", np.inf)
+    monkeypatch.setattr(fixed_point, "WORTH_CORRECTING", np.inf)
     slow = picard(W, C, Contraction(0.5))
     V_slow, radius_slow = slow.sensitivities(a)
     assert fast.sweeps < slow.sweeps / 2

@@ -366,7 +366,7 @@ def test_the_map_is_solved_without_its_start() -> None:
         ({"iterations": None}, "iterations: missing; expected an integer >= 1, or"),
         ({"solver": "implicit"}, "iterations: an equilibrium has none; leave it out"),
         ({"iterations": None, "solver": "implicit", "sam": SAM}, "sam: SAM is an iteration"),
-        ({"prox": "l1"}, "prox: speaks of equilibria; expected solver: implicit"),
+        ({"prox": "l1"}, "prox: applies to equilibria; expected solver: implicit"),
         ({"sam": {**SAM, "regularizer": "l1"}}, "sam.regularizer: 'l1' has no gradient"),
         ({"sam": {**SAM, "beta": 1.5}}, "sam.beta: 1.5 is out of range; expected a number >= 0"),
         ({"sam": {**SAM, "lambda": -1}}, "sam.lambda: -1 is out of range"),

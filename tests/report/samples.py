@@ -30,7 +30,8 @@ def confirmed(steps: int = 50, edition: str = "corrected", **more: Any) -> Verdi
     """The gap falls like exp(-2t), the bound like exp(-t)."""
     k, t, gap = decay(2, steps)
     bound = Measured(3 * np.exp(-t))
-    curve = Curve("exponential", gap, "<=", bound, k, t, "(7)", "gap <= 3*exp(-t)", decays=True)
+    flags = {"decays": True, "starts_equal": True}
+    curve = Curve("exponential", gap, "<=", bound, k, t, "(7)", "gap <= 3*exp(-t)", **flags)
     return Verdict(
         id="doe2031/thm2",
         title="Linear rate",

@@ -13,7 +13,7 @@ import pytest
 import samples
 
 from deqcheck.report import renderer
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -66,7 +66,7 @@ def _requests(log: dict[str, Any]) -> Iterator[str]:
 
 
 def test_it_opens_without_errors_or_requests(browse):
-    visit = browse(renderer("html")([REPORT], Look()), "--dump-dom")
+    visit = browse(renderer("html")([REPORT], RenderOptions()), "--dump-dom")
     assert visit.console == []
     assert visit.requests == []
     assert visit.document.count("<figure>") == 1
@@ -81,5 +81,5 @@ def test_errors_and_requests_would_be_seen(browse):
 
 def test_it_prints(browse, tmp_path):
     paper = tmp_path / "report.pdf"
-    browse(renderer("html")([REPORT], Look()), f"--print-to-pdf={paper}")
+    browse(renderer("html")([REPORT], RenderOptions()), f"--print-to-pdf={paper}")
     assert paper.read_bytes().startswith(b"%PDF")

@@ -6,11 +6,11 @@ import io
 import samples
 
 from deqcheck.report import renderer
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 
 def rows(*reports):
-    return list(csv.DictReader(io.StringIO(renderer("csv")(reports, Look()))))
+    return list(csv.DictReader(io.StringIO(renderer("csv")(reports, RenderOptions()))))
 
 
 def test_one_row_for_each_hypothesis_and_conclusion():

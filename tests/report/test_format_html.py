@@ -12,8 +12,8 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Status
 from deqcheck.report import formats, renderer
-from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.markup import Markup, tag
+from deqcheck.report.parts.render_options import RenderOptions
 
 HOSTILE = "<script>alert('x')</script>&\"'"
 ALL = samples.report(
@@ -24,7 +24,7 @@ ALL = samples.report(
 
 
 def source(*reports):
-    return renderer("html")(reports, Look())
+    return renderer("html")(reports, RenderOptions())
 
 
 def page(*reports):

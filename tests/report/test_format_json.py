@@ -6,14 +6,16 @@ import math
 import samples
 
 from deqcheck.report import renderer
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 
 def documents(*reports, schema=2):
     def refuse(word):
         raise AssertionError(f"{word} is not JSON")
 
-    return json.loads(renderer("json")(reports, Look(schema=schema)), parse_constant=refuse)
+    return json.loads(
+        renderer("json")(reports, RenderOptions(schema=schema)), parse_constant=refuse
+    )
 
 
 def document(report):
@@ -139,6 +141,8 @@ def test_before_training_there_is_no_trajectory_and_no_conclusion():
 
 
 def test_equal_reports_give_equal_bytes():
-    first, second = (renderer("json")([samples.report(samples.confirmed())], Look()) for _ in "ab")
+    first, second = (
+        renderer("json")([samples.report(samples.confirmed())], RenderOptions()) for _ in "ab"
+    )
     assert first == second
     assert first.endswith("}\n")

@@ -10,12 +10,12 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, Status
 from deqcheck.report import renderer
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import Clock, tell
 
 
-def table(*reports, **look):
-    return renderer("table")(reports, Look(**look))
+def table(*reports, **options):
+    return renderer("table")(reports, RenderOptions(**options))
 
 
 def words(text):
@@ -109,13 +109,13 @@ def test_before_training_it_shows_quantities_and_promises():
 )
 def test_what_is_undecided_says_why(left, right, expected):
     judged = Claim("x", left, "<=", right).judge()
-    assert tell(judged, Clock(False), Look()).startswith(expected)
+    assert tell(judged, Clock(False), RenderOptions()).startswith(expected)
 
 
 def test_a_curve_below_resolution_says_where_it_sinks():
     k, t, gap = samples.decay(2, 200, error=1e-9)
     judged = Curve("x", gap, "<=", Measured(2 * gap.value), k, t).judge()
-    assert "of 200 (below resolution after)" in tell(judged, Clock(False), Look())
+    assert "of 200 (below resolution after)" in tell(judged, Clock(False), RenderOptions())
 
 
 @pytest.mark.parametrize(
@@ -123,4 +123,4 @@ def test_a_curve_below_resolution_says_where_it_sinks():
 )
 def test_a_flag_is_not_shown_as_an_equation(left, right, expected):
     judged = Claim("SAM is used", Measured(left), "==", Measured(right)).judge()
-    assert tell(judged, Clock(False), Look()) == expected
+    assert tell(judged, Clock(False), RenderOptions()) == expected

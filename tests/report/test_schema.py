@@ -24,7 +24,7 @@ from deqcheck.records.report import Place, Report
 from deqcheck.records.verdict import Outcome, Status
 from deqcheck.records.words import EDITIONS
 from deqcheck.report import renderer
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 NAME = "deqcheck-report/2"
 SCHEMA = json.loads((files("deqcheck") / "report/schema/deqcheck-report-2.json").read_text("utf-8"))
@@ -57,7 +57,7 @@ RUNS = {
 
 
 def document(reports: Sequence[Report]) -> Any:
-    return json.loads(renderer("json")(reports, Look()))
+    return json.loads(renderer("json")(reports, RenderOptions()))
 
 
 def told(*words: str) -> Any:

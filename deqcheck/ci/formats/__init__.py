@@ -1,4 +1,4 @@
-"""Reports of the gate: one file for each format, with a function `render(gate, look) -> str`."""
+"""Reports of the gate: one file for each format, with a function `render(gate, options) -> str`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from deqcheck.registry import modules
 
 if TYPE_CHECKING:
     from deqcheck.ci.records import Gate
-    from deqcheck.report.parts.look import Look
+    from deqcheck.report.parts.render_options import RenderOptions
 
-    Renderer = Callable[[Gate, Look], str]
+    Renderer = Callable[[Gate, RenderOptions], str]
 
 
 def formats() -> list[str]:

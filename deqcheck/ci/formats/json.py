@@ -8,12 +8,12 @@ from typing import Any
 from deqcheck.ci.facts import outcomes
 from deqcheck.ci.records import Gate, Row
 from deqcheck.report.json import dumps
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 SCHEMA = "deqcheck-ci/1"
 
 
-def render(gate: Gate, look: Look) -> str:
+def render(gate: Gate, options: RenderOptions) -> str:
     return dumps(
         {
             "schema": SCHEMA,

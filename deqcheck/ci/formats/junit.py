@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 
 from deqcheck.ci.parts.words import missing, outcomes, unfinished
 from deqcheck.ci.records import Gate, Row
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 SUITE = "deqcheck"
 # A case that ran and was not as expected is a failure, one that gave no verdict is an error.
@@ -17,7 +17,7 @@ FAILURES = (1, 3)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(gate: Gate, look: Look) -> str:
+def render(gate: Gate, options: RenderOptions) -> str:
     failures = sum(row.exit_code in FAILURES for row in gate.rows) + len(gate.missing)
     errors = sum(not row.ok and row.exit_code not in FAILURES for row in gate.rows)
     skipped = len(gate.skipped) + len(gate.unfinished)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 
 from deqcheck.ci.parts.words import missing, outcomes, skipped, summary, unfinished
 from deqcheck.ci.records import Gate, Row
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 # GitHub refuses comments of more than 65536 characters.
 LONGEST = 60_000
 HEAD = ("| case | result | statements | s |", "| --- | --- | --- | ---: |")
 
 
-def render(gate: Gate, look: Look) -> str:
+def render(gate: Gate, options: RenderOptions) -> str:
     good = [row for row in gate.rows if row.ok]
     text = "\n".join((*_above(gate), *_folded(good), ""))
     if len(text) > LONGEST:

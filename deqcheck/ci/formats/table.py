@@ -10,14 +10,14 @@ from rich.text import Text
 
 from deqcheck.ci.parts.words import missing, outcomes, skipped, summary, unfinished
 from deqcheck.ci.records import Gate, Row
-from deqcheck.report.parts.console import ENDLESS, paper
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.console import ENDLESS, render_text
+from deqcheck.report.parts.render_options import RenderOptions
 
 GOOD, BAD, OPEN = "green", "bold red", "yellow"
 
 
-def render(gate: Gate, look: Look) -> str:
-    return paper(_lines(gate), replace(look, width=ENDLESS))
+def render(gate: Gate, options: RenderOptions) -> str:
+    return render_text(_lines(gate), replace(options, width=ENDLESS))
 
 
 def _lines(gate: Gate) -> Iterator[RenderableType]:

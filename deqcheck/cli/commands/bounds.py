@@ -9,10 +9,10 @@ import click
 
 from deqcheck import judging
 from deqcheck.case.source import Changes
-from deqcheck.cli.errors import Survivor
+from deqcheck.cli.errors import ErrorBoundary
 from deqcheck.cli.exit_code import gravest, status_code
 from deqcheck.cli.options import (
-    Choice,
+    AskedFor,
     case_options,
     choice_options,
     output_options,
@@ -48,7 +48,7 @@ def command(
     cases: tuple[str, ...],
     at_init: bool,
     searching: bool,
-    choice: Choice,
+    choice: AskedFor,
     changes: Changes,
     form: str,
     schema: int,
@@ -69,7 +69,7 @@ def command(
         destination.write("".join(found))
         return
     reports: list[Report] = []
-    survivor = Survivor()
+    survivor = ErrorBoundary()
     for task in prepare(cases, changes):
         with survivor.case(task.case.full_name), sentences():
             report = judging.bounds(task.problem, choice.of(task.case.question))
@@ -77,5 +77,5 @@ def command(
             if quiet and report.status is not Status.COMPLETED:
                 click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
     if reports:
-        destination.write(renderer(form)(reports, replace(destination.look, schema=schema)))
+        destination.write(renderer(form)(reports, replace(destination.options, schema=schema)))
     ctx.exit(gravest([status_code(report.ending for report in reports), *survivor.codes]))

@@ -69,7 +69,7 @@ def command(
             raise GateError(f"{none}: a gate that checks nothing fails") from None
         gate = hold(runner, discovery, exit_code, gravest, known, strict)
     gate = replace(gate, baseline=None if file is None else file.as_posix())
-    destination.write(renderer(form)(gate, destination.look))
+    destination.write(renderer(form)(gate, destination.options))
     if gate.partial:
         click.echo("deqcheck: interrupted", err=True)
     if update and file is not None and old is not None:

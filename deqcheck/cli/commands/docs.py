@@ -11,7 +11,7 @@ from deqcheck.case import embedded
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.cli.work import sentences
-from deqcheck.report.parts.console import columns, paper
+from deqcheck.report.parts.console import columns, render_text
 
 
 @click.command("docs")
@@ -20,7 +20,7 @@ def command(topic: str | None) -> None:
     """Print the documentation of TOPIC as Markdown; without TOPIC, list the topics."""
     known = docs.topics()
     if topic is None:
-        to_stdout(paper([columns(known.items(), indent=0)], look_of_stdout()))
+        to_stdout(render_text([columns(known.items(), indent=0)], look_of_stdout()))
         return
     if topic not in known:
         near = difflib.get_close_matches(topic, known, 1, cutoff=0.5)

@@ -15,8 +15,8 @@ from deqcheck.cli.work import sentences, task
 from deqcheck.gradcheck import Agreement, gradcheck
 from deqcheck.records.arithmetic import in_range
 from deqcheck.report.json import dumps, finite
-from deqcheck.report.parts.console import columns, heading, paper
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.console import columns, heading, render_text
+from deqcheck.report.parts.render_options import RenderOptions
 
 
 @click.command("gradcheck")
@@ -51,9 +51,9 @@ def _json(agreements: Sequence[Agreement]) -> str:
     return dumps(entries)
 
 
-def _table(agreements: Sequence[Agreement], look: Look) -> str:
+def _table(agreements: Sequence[Agreement], options: RenderOptions) -> str:
     titles = heading(("parameter", "gradient", "explicit", "differences", ""))
-    return paper([columns([titles, *(_row(a) for a in agreements)], indent=0)], look)
+    return render_text([columns([titles, *(_row(a) for a in agreements)], indent=0)], options)
 
 
 def _row(a: Agreement) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from deqcheck.case import embedded
-from deqcheck.ci.discover import Found, discover
+from deqcheck.ci.discover import FoundCase, discover
 from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
 from deqcheck.ci.records import Interrupted, Result
@@ -21,8 +21,8 @@ from deqcheck.cli.output import Destination
 from deqcheck.cli.running import Plan, plan_options
 from deqcheck.records.verdict import Status
 from deqcheck.report.json import dumps
-from deqcheck.report.parts.console import ENDLESS, paper
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.console import ENDLESS, render_text
+from deqcheck.report.parts.render_options import RenderOptions
 
 SCHEMA = "deqcheck-power/1"
 
@@ -61,7 +61,7 @@ def command(
         click.echo(sentence, err=True)
     found = powers(results)
     render = _json if form == "json" else _table
-    destination.write(render(found, unfinished, destination.look))
+    destination.write(render(found, unfinished, destination.options))
     if unfinished:
         click.echo("deqcheck: interrupted", err=True)
         ctx.exit(INTERRUPTED)
@@ -77,11 +77,11 @@ def _failed(results: Iterable[Result]) -> Iterator[str]:
             yield f"{result.path}: {facts['status']}: {'; '.join(facts['notes'])}"
 
 
-def _embedded() -> list[Found]:
+def _embedded() -> list[FoundCase]:
     return [case for case in discover([embedded.folder()]).cases if not embedded.slow(case.id)]
 
 
-def _json(found: Sequence[Power], unfinished: Sequence[str], look: Look) -> str:
+def _json(found: Sequence[Power], unfinished: Sequence[str], options: RenderOptions) -> str:
     return dumps(
         {
             "schema": SCHEMA,
@@ -92,7 +92,7 @@ def _json(found: Sequence[Power], unfinished: Sequence[str], look: Look) -> str:
     )
 
 
-def _table(found: Sequence[Power], unfinished: Sequence[str], look: Look) -> str:
+def _table(found: Sequence[Power], unfinished: Sequence[str], options: RenderOptions) -> str:
     """A heading for each statement; every check is one line, however long."""
     wide = max((len(power.check) for power in found), default=0)
     lines: list[Text] = []
@@ -105,7 +105,7 @@ def _table(found: Sequence[Power], unfinished: Sequence[str], look: Look) -> str
         lines.append(Text(f"  {slack(power):>15}  {power.check:<{wide}}  {case}"))
     if unfinished:
         lines.append(Text(f"partial, interrupted; not finished: {', '.join(unfinished)}"))
-    return paper(lines, replace(look, width=ENDLESS))
+    return render_text(lines, replace(options, width=ENDLESS))
 
 
 def slack(power: Power) -> str:

@@ -10,11 +10,10 @@ import click
 from deqcheck import judging
 from deqcheck.case.embedded import QUICKSTART
 from deqcheck.case.source import Changes
-from deqcheck.cli.errors import Survivor
+from deqcheck.cli.errors import ErrorBoundary
 from deqcheck.cli.exit_code import exit_code, gravest
-from deqcheck.cli.keepsakes import Keepsakes, keepsake_options
 from deqcheck.cli.options import (
-    Choice,
+    AskedFor,
     case_options,
     choice_options,
     output_options,
@@ -22,6 +21,7 @@ from deqcheck.cli.options import (
     schema_option,
 )
 from deqcheck.cli.output import Destination, ending
+from deqcheck.cli.output_files import OutputFiles, keepsake_options
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
 from deqcheck.records.report import Report
@@ -48,12 +48,12 @@ from deqcheck.report import renderer
 def command(
     ctx: click.Context,
     cases: tuple[str, ...],
-    choice: Choice,
+    choice: AskedFor,
     changes: Changes,
     form: str,
     schema: int,
     output: Path | None,
-    keepsakes: Keepsakes,
+    output_files: OutputFiles,
     quiet: bool,
     folder: Path | None,
 ) -> None:
@@ -65,9 +65,9 @@ def command(
     destination = Destination(output, quiet, cases)
     tasks = prepare(cases or (QUICKSTART,), changes)
     store = open_store(folder)
-    keepsakes.check(tasks, output)
+    output_files.check(tasks, output)
     reports: list[Report] = []
-    survivor = Survivor()
+    survivor = ErrorBoundary()
     try:
         for i, task in enumerate(tasks, start=1):
             with survivor.case(task.case.full_name):
@@ -88,6 +88,6 @@ def command(
     finally:
         # Whatever stops a later case, the finished ones are not lost.
         if reports:
-            destination.write(renderer(form)(reports, replace(destination.look, schema=schema)))
-            keepsakes.write(reports)
+            destination.write(renderer(form)(reports, replace(destination.options, schema=schema)))
+            output_files.write(reports)
     ctx.exit(gravest([exit_code(report.ending for report in reports), *survivor.codes]))

@@ -21,7 +21,7 @@ from deqcheck.models.monotone_deq.slice import Slice, cut
 from deqcheck.records.arithmetic import in_range
 from deqcheck.report.json import dumps, finite
 from deqcheck.report.parts import contour
-from deqcheck.report.parts.console import columns, heading, paper
+from deqcheck.report.parts.console import columns, heading, render_text
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -40,7 +40,7 @@ PICTURES = (".png", ".svg", ".pdf")
     type=click.FloatRange(0, 1e6, min_open=True),
     default=1.0,
     show_default=True,
-    help="The plane reaches so far in both directions.",
+    help="Half-width of the plane.",
 )
 @click.option(
     "--output",
@@ -102,7 +102,7 @@ def _cut(given: Task, points: int, reach: float, progress: ProgressLine) -> Slic
     problem = given.problem
     if problem.model.kind != MonotoneDeq.kind:
         raise UsageError(
-            f"slice speaks of {MonotoneDeq.kind}, the case's model is {problem.model.kind}"
+            f"slice applies to {MonotoneDeq.kind}, the case's model is {problem.model.kind}"
         )
     if problem.train is None:
         raise UsageError("the case does not train: a slice needs an end point (add train)")
@@ -143,4 +143,4 @@ def _table(found: Slice) -> str:
         (name.replace("_", " "), *(f"{value:.4g}" for value in _summary(grid).values()))
         for name, grid in found.losses.items()
     ]
-    return paper([columns([titles, *rows], indent=0)], look_of_stdout())
+    return render_text([columns([titles, *rows], indent=0)], look_of_stdout())

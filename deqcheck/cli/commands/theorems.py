@@ -17,7 +17,7 @@ from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.judging import catalogue
 from deqcheck.plugins import where
 from deqcheck.report.json import dumps
-from deqcheck.report.parts.console import columns, heading, indented, paper
+from deqcheck.report.parts.console import columns, heading, indented, render_text
 from deqcheck.report.parts.sentences import numbered
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.references import bibtex
@@ -35,13 +35,13 @@ def command(ctx: click.Context, form: str) -> None:
         return
     # An id that is cut cannot be pasted.
     rows = [
-        (Text(s.id, no_wrap=True), s.status, ", ".join(s.editions), s.title, _source(s))
+        (Text(s.id, no_wrap=True), s.soundness, ", ".join(s.editions), s.title, _source(s))
         for s in catalogue().values()
     ]
     titles: tuple[str, ...] = ("id", "status", "editions", "title", "source")
     own = 5 if any(row[-1] for row in rows) else 4
     rows_shown = [heading(titles[:own]), *(row[:own] for row in rows)]
-    to_stdout(paper([columns(rows_shown, indent=0)], look_of_stdout()))
+    to_stdout(render_text([columns(rows_shown, indent=0)], look_of_stdout()))
 
 
 @command.command("show")
@@ -64,7 +64,7 @@ def show(id_: str, citing: bool, form: str) -> None:
     elif form == "json":
         to_stdout(dumps(_entry(statement) | _details(statement)))
     else:
-        to_stdout(paper(_page(statement), look_of_stdout()))
+        to_stdout(render_text(_page(statement), look_of_stdout()))
 
 
 def _source(s: type[AnyStatement]) -> str:
@@ -80,7 +80,7 @@ def _entry(s: type[AnyStatement]) -> dict[str, Any]:
         "title": s.title,
         "model": s.models[0] if len(s.models) == 1 else list(s.models),
         "dynamics": list(s.dynamics),
-        "status": s.status,
+        "status": s.soundness,
         "editions": list(s.editions),
         "erratum": s.erratum or None,
         "source": where(s),
@@ -103,7 +103,7 @@ def _page(s: type[AnyStatement]) -> Iterator[RenderableType]:
     yield Text(f"{s.id}  {s.title}", "bold")
     yield Text(str(s.cite))
     yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")
-    yield Text(f"status: {s.status}; editions: {', '.join(s.editions)}")
+    yield Text(f"status: {s.soundness}; editions: {', '.join(s.editions)}")
     yield Text(f"source: {where(s)}")
     yield Text("")
     yield Text(s.text())

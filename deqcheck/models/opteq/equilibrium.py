@@ -32,7 +32,7 @@ class Existence(Enum):
 
 
 @dataclass(frozen=True)
-class Equilibrium:
+class OpteqEquilibrium:
     Z: np.ndarray
     # Frobenius norm of Z - T(Z), its own rounding, and the certified distance to the equilibrium.
     residual: float
@@ -44,7 +44,7 @@ class Equilibrium:
     def found(self) -> bool:
         return self.existence in (Existence.UNIQUE, Existence.ISOLATED)
 
-    def required(self) -> Equilibrium:
+    def required(self) -> OpteqEquilibrium:
         if not self.found:
             raise NoEquilibrium(f"{self.existence.value} (residual {self.residual:.2g})")
         return self
@@ -80,7 +80,7 @@ class FixedPoint:
         _, moved, moved_radius = self.network.visit(Z, radius)
         return self.network.piece_known(Z, radius) and self.prox.piece_known(moved, moved_radius)
 
-    def solve(self, start: np.ndarray) -> Equilibrium:
+    def solve(self, start: np.ndarray) -> OpteqEquilibrium:
         with np.errstate(all="ignore"):
             Z = self._newton(start)
             # A last application leaves the exact zeros of a soft threshold.
@@ -127,10 +127,10 @@ class FixedPoint:
             share /= 2
         return best
 
-    def _certified(self, Z: np.ndarray) -> Equilibrium:
+    def _certified(self, Z: np.ndarray) -> OpteqEquilibrium:
         residual, noise = float(np.linalg.norm(self._residuals(Z))), self.noise(Z)
         if not np.isfinite(Z).all() or not np.isfinite(residual):
-            return Equilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
+            return OpteqEquilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
         total = residual + noise
         q = self.network.lipschitz
         local = self._local_radius(Z, total)
@@ -145,7 +145,7 @@ class FixedPoint:
             existence = Existence.NOT_UNIQUE
         else:
             existence = Existence.NONE_FOUND
-        return Equilibrium(Z, residual, noise, error, existence)
+        return OpteqEquilibrium(Z, residual, noise, error, existence)
 
     def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
         systems = np.eye(len(Z)) - self.jacobians(Z)

@@ -50,7 +50,7 @@ class SamFields:
 
 @dataclass(frozen=True, eq=False)
 class Opteq(Model):
-    """Equilibrium network whose layers are proximal operators of hidden convex functions.
+    """OpteqEquilibrium network whose layers are proximal operators of hidden convex functions.
 
     Parameters: Wi (ni x m), Ui (ni x d), bi (ni) for each layer i = 1, ..., depth, and Wo (dy x m).
     The start Z0 (m x N) may be given beside them; it is zero otherwise, and not trained.
@@ -89,7 +89,7 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
         if self.solver == IMPLICIT and self.sam is not None:
             yield "sam", "SAM is an iteration; expected solver: unrolled"
         if self.solver == UNROLLED and self.prox is not None:
-            yield "prox", "speaks of equilibria; expected solver: implicit"
+            yield "prox", "applies to equilibria; expected solver: implicit"
         if self.prox is not None and self.prox.uses_output:
             yield "prox", f"{self.prox.kind!r} moves with the output weights; expected another"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.opteq.equilibrium import Equilibrium, FixedPoint
+from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.gradient import Gradient, per_sample, summed
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.sweep import (
@@ -53,7 +53,7 @@ class OpteqState(State):
         return FixedPoint(self.network, self.model.prox_at(self.Wo))
 
     @cached_property
-    def solved(self) -> Equilibrium:
+    def solved(self) -> OpteqEquilibrium:
         """The equilibrium and what is known of it, found or not."""
         return self.map.solve(self.model.Z0)
 

@@ -30,7 +30,7 @@ class Axis:
         return np.log10(np.maximum(x, np.finfo(float).tiny)) if self.log else np.asarray(x)
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
-        """At most about so many round values between the ends, with their labels."""
+        """At most about this number of round values between the ends, with their labels."""
         if self.log and self.high >= 100 * self.low:
             return self._decades(most)
         return [(x, f"{x:.6g}") for x in _round_values(self.low, self.high, most)]

@@ -10,20 +10,20 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 # Where every line is to stay one line: for grep.
 ENDLESS = 10_000
 
 
-def paper(parts: Iterable[RenderableType], look: Look) -> str:
+def render_text(parts: Iterable[RenderableType], options: RenderOptions) -> str:
     """The parts below each other, without trailing blanks."""
     console = Console(
         file=io.StringIO(),
-        width=look.width,
-        force_terminal=look.color,
-        no_color=not look.color,
-        color_system="standard" if look.color else None,
+        width=options.width,
+        force_terminal=options.color,
+        no_color=not options.color,
+        color_system="standard" if options.color else None,
         legacy_windows=False,
         markup=False,
         highlight=False,

@@ -1,4 +1,4 @@
-"""The curves of a report: which bounds speak of the loss, and under which name they go."""
+"""The curves of a report: which bounds are on the loss, and their labels."""
 
 from __future__ import annotations
 

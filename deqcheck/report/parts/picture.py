@@ -168,7 +168,7 @@ def _line(axes: Any, trace: Trace, style: int) -> None:
 
 
 def _shade(axes: Any, panel: Panel) -> None:
-    """What no verdict speaks of."""
+    """What no verdict is about."""
     for i, horizon in enumerate(panel.horizons):
         label = None if i else "beyond the horizon of a bound: not decided"
         axes.axvspan(horizon, panel.x_range()[1], color="#808080", alpha=0.2, lw=0, label=label)

@@ -11,8 +11,8 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Verdict
-from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.numbers import comparison, number, with_error
+from deqcheck.report.parts.render_options import RenderOptions
 
 OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "==": "!="}
 
@@ -56,23 +56,23 @@ def numbered(thing: Numbered) -> str:
     return f"{thing.name} ({thing.equation})"
 
 
-def tell(judged: Judged, clock: Clock, look: Look) -> str:
+def tell(judged: Judged, clock: Clock, options: RenderOptions) -> str:
     """One sentence about a claim or a curve, without its name."""
     if judged.decision is Decision.UNDECIDED:
-        return _undecided(judged, clock, look)
+        return _undecided(judged, clock, options)
     if judged.curve is None:
-        return _claim(judged, look)
+        return _claim(judged, options)
     if judged.decision is Decision.VIOLATED:
-        return _violated(judged, judged.curve, clock, look)
+        return _violated(judged, judged.curve, clock, options)
     return _holds(judged, judged.curve, clock)
 
 
-def reason(verdict: Verdict, look: Look) -> str:
+def reason(verdict: Verdict, options: RenderOptions) -> str:
     """The first claim that stands in the way of `confirmed`; empty where none does."""
     for decision in (Decision.VIOLATED, Decision.UNDECIDED):
         for judged in (*verdict.hypotheses, *verdict.conclusions):
             if judged.decision is decision:
-                return f"{numbered(judged)} {tell(judged, Clock(verdict.flow), look)}"
+                return f"{numbered(judged)} {tell(judged, Clock(verdict.flow), options)}"
     return ""
 
 
@@ -81,20 +81,20 @@ def full_title(verdict: Verdict) -> str:
     return f"{verdict.number}: {verdict.title}" if verdict.number else verdict.title
 
 
-def run_length(track: Trajectory, clock: Clock, look: Look) -> str:
+def run_length(track: Trajectory, clock: Clock, options: RenderOptions) -> str:
     """How long a run was, and from which loss to which."""
     steps, time = int(track.k[-1]), number(track.t[-1])
     length = f"flow until t = {time}" if clock.flow else f"{steps} steps (t = {time})"
-    first, last = (with_error(track.loss[i], look) for i in (0, -1))
+    first, last = (with_error(track.loss[i], options) for i in (0, -1))
     return f"{length}, loss {first} -> {last}"
 
 
-def vector(m: Measured, look: Look) -> str:
+def vector(m: Measured, options: RenderOptions) -> str:
     """A scalar, or the range of a vector."""
     if not isinstance(m.value, float):
         ends = (number(float(m.value.min())), number(float(m.value.max())))
         return f"{ends[0]} .. {ends[1]} ({len(m)} values)"
-    return with_error(m, look)
+    return with_error(m, options)
 
 
 def _is_flag(judged: Judged) -> bool:
@@ -103,13 +103,13 @@ def _is_flag(judged: Judged) -> bool:
     return judged.relation == "==" and all(m.exact and m.value in (0, 1) for m in sides)
 
 
-def _claim(judged: Judged, look: Look) -> str:
+def _claim(judged: Judged, options: RenderOptions) -> str:
     if _is_flag(judged):
         return "fails" if judged.decision is Decision.VIOLATED else "holds"
     if judged.decision is Decision.VIOLATED:
         relation = OPPOSITE[judged.relation]
-        return f"fails: {comparison(judged.left, relation, judged.right, look)}{_margin(judged)}"
-    return f"{comparison(judged.left, judged.relation, judged.right, look)}{_margin(judged)}"
+        return f"fails: {comparison(judged.left, relation, judged.right, options)}{_margin(judged)}"
+    return f"{comparison(judged.left, judged.relation, judged.right, options)}{_margin(judged)}"
 
 
 def _margin(judged: Judged) -> str:
@@ -136,8 +136,8 @@ def _quotient(judged: Judged) -> str:
     return "value/bound" if judged.relation in (">=", ">") else "bound/value"
 
 
-def _violated(judged: Judged, facts: CurveFacts, clock: Clock, look: Look) -> str:
-    sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, look)
+def _violated(judged: Judged, facts: CurveFacts, clock: Clock, options: RenderOptions) -> str:
+    sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, options)
     first = facts.first_violation
     if first is None:
         return f"violated: {sides}"
@@ -145,8 +145,8 @@ def _violated(judged: Judged, facts: CurveFacts, clock: Clock, look: Look) -> st
     return f"violated first at {where}: {sides}"
 
 
-def _undecided(judged: Judged, clock: Clock, look: Look) -> str:
-    sides = comparison(judged.left, judged.relation, judged.right, look)
+def _undecided(judged: Judged, clock: Clock, options: RenderOptions) -> str:
+    sides = comparison(judged.left, judged.relation, judged.right, options)
     if not all(math.isfinite(side.error) for side in (judged.left, judged.right)):
         reason = "no error bar could be had"
     elif judged.relation == "==":

@@ -147,23 +147,23 @@ def _stroke(trace: Trace, style: int) -> dict[str, str | None]:
 
 
 def _marker(x: float, y: float, style: int) -> Markup:
-    kind, s, look = MARKERS[style % len(MARKERS)], SIZE, f"mark c{style % 7}"
+    kind, s, options = MARKERS[style % len(MARKERS)], SIZE, f"mark c{style % 7}"
     if kind == "circle":
-        return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=s, class_=look)
+        return tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=s, class_=options)
     if kind in ("cross", "plus"):
         d = (
             f"M{x - s:.1f} {y - s:.1f}l{2 * s} {2 * s}m0 {-2 * s}l{-2 * s} {2 * s}"
             if kind == "cross"
             else f"M{x - s:.1f} {y:.1f}h{2 * s}M{x:.1f} {y - s:.1f}v{2 * s}"
         )
-        return tag("path", d=d, class_=look)
+        return tag("path", d=d, class_=options)
     corners = {
         "square": ((-s, -s), (s, -s), (s, s), (-s, s)),
         "triangle": ((0, -s - 1), (s + 1, s), (-s - 1, s)),
         "diamond": ((0, -s - 1), (s + 1, 0), (0, s + 1), (-s - 1, 0)),
     }[kind]
     points = " ".join(f"{x + a:.1f},{y + b:.1f}" for a, b in corners)
-    return tag("polygon", points=points, class_=look)
+    return tag("polygon", points=points, class_=options)
 
 
 def _violation(x: float, y: float) -> Markup:
@@ -220,14 +220,14 @@ def _hatching(ident: str) -> Markup:
 
 
 def _rect(x: float, y: float, width: float, height: float, kind: str = "") -> Markup:
-    look = f"bar {kind}" if kind in {d.value for d in Decision} else kind or None
+    options = f"bar {kind}" if kind in {d.value for d in Decision} else kind or None
     return tag(
         "rect",
         x=f"{x:.1f}",
         y=f"{y:.1f}",
         width=f"{width:.1f}",
         height=f"{height:.1f}",
-        class_=look,
+        class_=options,
     )
 
 

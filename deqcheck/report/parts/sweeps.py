@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status
-from deqcheck.report.parts.look import Look
 from deqcheck.report.parts.numbers import number, with_error
 from deqcheck.report.parts.panels import Panel, overlay
+from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import Clock
 
 FALL = "last loss - infimum, relative to its start"
@@ -40,10 +40,10 @@ class Sweep(NamedTuple):
     def _trained(self) -> bool:
         return any(report.trajectory is not None for report in self.reports)
 
-    def rows(self, look: Look) -> Iterator[tuple[str, ...]]:
+    def rows(self, options: RenderOptions) -> Iterator[tuple[str, ...]]:
         for report in self.reports:
             assert report.place is not None
-            trained = (_run(report), _fall(report, look)) if self._trained else ()
+            trained = (_run(report), _fall(report, options)) if self._trained else ()
             yield (*report.place.settings.values(), *trained, _outcomes(report))
 
     def panel(self) -> Panel | None:
@@ -73,11 +73,11 @@ def _run(report: Report) -> str:
     return f"t = {number(float(track.t[-1]))}" if Clock.of(report).flow else f"k = {track.k[-1]}"
 
 
-def _fall(report: Report, look: Look) -> str:
+def _fall(report: Report, options: RenderOptions) -> str:
     track = report.trajectory
     if track is None or not len(track.k) or not track.gap.value[0] > 0:
         return ""
-    return with_error(track.gap[-1] / track.gap[0], look)
+    return with_error(track.gap[-1] / track.gap[0], options)
 
 
 def _outcomes(report: Report) -> str:

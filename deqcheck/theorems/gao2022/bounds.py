@@ -67,7 +67,7 @@ class TrainedNetwork(Statement):
     def faults(self) -> Iterable[str]:
         return self.not_positive()
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         return dict(self.choice(p).C)
 
     def choice(self, p: Problem) -> Chosen:
@@ -84,7 +84,7 @@ class TrainedNetwork(Statement):
         raise NotImplementedError
 
     def values(self, p: Problem) -> dict[str, Any]:
-        """What the formulas speak of, as far as it is known before training."""
+        """What the formulas name, as far as it is known before training."""
         return with_constants(at_start(p), self.choice(p).C)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:

@@ -25,7 +25,7 @@ class StepClaim(DescentConditions):
     cite = cite("Sections 5 and 7", "step = 1/N, (20)")
     dynamics = (STATIC,)
     searches = ()
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "(17) and (19) force eta2 <= (1 - gamma0)/(256 sqrt(c) N^2.5 |X|_F r0): for N = 1000 unit "

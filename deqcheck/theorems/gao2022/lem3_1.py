@@ -28,7 +28,7 @@ class Lemma31(BoundedA):
 
     Sharper: |Z^l|_F <= |Phi|_F (1 - gamma0^l)/(1 - gamma0) and
     |Z - Z^l|_F <= |Phi|_F gamma0^l/(1 - gamma0), so the forward iteration of Section 7 (Table 1)
-    takes at most 1 + ceil(log(tol/|Phi|_F)/log(gamma0)) sweeps, and exactly so many at A = a I.
+    takes at most 1 + ceil(log(tol/|Phi|_F)/log(gamma0)) sweeps, and exactly this number at A = a I.
     """
 
     id = "gao2022/lem3.1"

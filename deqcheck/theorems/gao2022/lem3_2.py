@@ -35,7 +35,7 @@ class Lemma32(BoundedA):
     id = "gao2022/lem3.2"
     title = "The linearised equation is invertible"
     cite = cite("Lemma 3.2", "(6)")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The inequality is not strict: N = d = m = 1, X = W = A = M = 1, gamma = 1/2 gives "

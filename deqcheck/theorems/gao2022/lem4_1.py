@@ -94,7 +94,7 @@ class SigmaMin(Dense):
     id = "gao2022/sigma-min"
     title = "Smallest singular values of M and Pi"
     cite = cite("Section 4.1", "after Lemma 4.1")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "sigma_min(Q^-1) = 1/|Q| is at least 1/(1 + gamma0), not 1/(1 - gamma0): N = d = m = 1, "

@@ -29,7 +29,7 @@ class RandomStart(Pointwise):
     id = "gao2022/sec5.2"
     title = "The norm of a random nonnegative A"
     cite = cite("Section 5.2")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "|A|/sqrt m grows from 5.7 at m = 50 to 31.9 at m = 1600, while |A|/m stays at 0.80: the "

@@ -75,7 +75,7 @@ class Training(Independent):
         return check.along(run, gap=run.gap, gap_0=run.gap[0], **values)
 
 
-def told_apart(claim: Claim) -> Claim:
+def with_resolution(claim: Claim) -> Claim:
     """Sides whose ratio is within RESOLUTION of 1 are not told apart."""
     return replace(claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value)))
 

@@ -40,7 +40,7 @@ class Feasible(WithRadii):
     def applies(self, p: Problem) -> bool:
         return bool(p.start.sigma_min_Z.value > 0 and not p.start.u.any())
 
-    def chosen(self, p: Problem) -> Mapping[str, float]:
+    def constants_used(self, p: Problem) -> Mapping[str, float]:
         return {**self.fixed, **self.radii(p)} if self.applies(p) else self.fixed
 
     def _best(self, p: Problem) -> dict[str, float]:
@@ -101,7 +101,7 @@ class FeasibleCondition2(Feasible, Condition2):
     cite = cite("Condition 2", "(3.16)-(3.18)")
     constants = {"kappa": Condition2.constants["kappa"]}
     factor = 8.0
-    status = "vacuous"
+    soundness = "vacuous"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "lambda0^2 <= |Z|^2/N <= |X|^2 |U|^2/(m^2 N), while (3.18) asks for lambda0^2 >= "
@@ -113,8 +113,8 @@ class FeasibleCondition2(Feasible, Condition2):
     energy = Check("size of the equilibrium", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
     necessary = Check("(3.18) with the smallest radii", "lambda0^2 >= 20*X^2*norm_U^2", "(3.18)")
 
-    def chosen(self, p: Problem) -> Mapping[str, float]:
-        return self.fixed if self.printed else super().chosen(p)
+    def constants_used(self, p: Problem) -> Mapping[str, float]:
+        return self.fixed if self.printed else super().constants_used(p)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {} if self.printed else super().quantities(p)

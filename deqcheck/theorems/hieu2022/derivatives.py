@@ -57,7 +57,7 @@ class MapDerivative(Derivative):
     id = "hieu2022/lem3.2.1"
     title = "Derivative of the equilibrium equation in A, B and U"
     cite = cite("Lemma 3.2.1", "(C.0.1)")
-    status = "typo"
+    soundness = "typo"
     erratum = "The identity in P_A and P_B is I_{n^2}, not I_n."
 
     for_symmetric = Check("derivative in A", "left == right", "Lemma 3.2.1")
@@ -86,7 +86,7 @@ class StateDerivative(Derivative):
     id = "hieu2022/lem3.2.2"
     title = "Derivative of the equilibrium in A, B and U"
     cite = cite("Lemma 3.2.2", "(C.0.2)")
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "The lemma is right; its copy in the appendix (C.0.2), written for rows in place of "
         "columns, has every sign reversed."
@@ -112,7 +112,7 @@ class LossDerivative(Derivative):
     id = "hieu2022/lem3.2.3"
     title = "Gradient of the loss in explicit form"
     cite = cite("Lemma 3.2.3", "(C.0.3)")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "yhat = (I_N kron u^T) vec Z; the printed u^T kron I_N is the same matrix only if n = 1 "
@@ -154,7 +154,7 @@ class KernelDynamics(Derivative):
     id = "hieu2022/prop4"
     title = "Dynamics of the predictions and the tangent kernel"
     cite = cite("Proposition 4")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "J_A is N x n^2, so the kernel needs J_A J_A^T (likewise B and U), with the Kronecker "

@@ -36,7 +36,7 @@ class GradientNorms(MonotoneStatement):
     title = "Norms of the gradients and speed of the equilibrium"
     cite = cite("proofs of Theorem 3.3.1 and Lemma 3.3.7", "(3.10)-(3.13)")
     dynamics = (STATIC,)
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "P_A P_A^T and P_B P_B^T are printed without transposes; |I - K| = 2 needs n >= 2; the "
         "printed dZ/dt has lost a minus sign and transposes."
@@ -94,7 +94,7 @@ class ParametersStay(DescentCondition):
     title = "Gradient descent keeps the parameters within their radii"
     cite = cite("Lemma 3.3.7", "(3.16)-(3.18)")
     dynamics = (DESCENT,)
-    status = "typo"
+    soundness = "typo"
     searches = ()
     erratum = (
         "The equalities have lost a factor of the step; the lemma needs (3.16) and the third "

@@ -33,7 +33,7 @@ class Sensitivities(MonotoneStatement):
     title = "Sensitivities of the predictions are bounded by |u|/m"
     cite = cite("Lemma 3.3.2", "(C.0.4), (C.0.5)")
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Without D it is false. n = N = d = 1, A = B = 0, m = 2, U = u = 1, x = -1: the unit is "
@@ -128,7 +128,7 @@ class EquilibriumLipschitz(Pairs):
     id = "hieu2022/lem3.3.4"
     title = "The equilibrium is Lipschitz in the parameters"
     cite = cite("Lemma 3.3.4")
-    status = "typo"
+    soundness = "typo"
     erratum = "The printed y(s) is meant to be yhat(s)."
 
     states = Check(

@@ -27,7 +27,7 @@ class OneStep(MonotoneStatement):
     title = "One step of gradient descent, in three parts"
     cite = cite("Lemmas 3.3.8, 3.3.9, 3.3.10")
     dynamics = (DESCENT,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "C_11 and C_12 have lost their powers of m, so that 3.3.8 and 3.3.9 fail for m < 1: "

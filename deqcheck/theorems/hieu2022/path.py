@@ -11,7 +11,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import FLOW, Check, Search
-from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, told_apart
+from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, with_resolution
 from deqcheck.theorems.hieu2022.setting import Problem
 
 
@@ -54,7 +54,7 @@ class PathCondition(Training):
         yield from self.independence(p)
         if p.start.sigma_min_Z.high <= 0:
             return
-        yield told_apart(self.room(**{**at_start(p), "R": self.radius(p)}))
+        yield with_resolution(self.room(**{**at_start(p), "R": self.radius(p)}))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"R": self.radius(p), "rate": p.start.sigma_min_Z**2 / 2}

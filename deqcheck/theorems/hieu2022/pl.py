@@ -36,7 +36,7 @@ class PolyakLojasiewicz(MonotoneStatement):
     title = "PL inequality, rates and path length"
     cite = cite("Theorems 2.5.4, 2.6.3, 2.6.4", "Definition 2.5.3")
     dynamics = (FLOW, DESCENT)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Theorem 2.5.4 needs 1 - mu/(2 Lsm) for Definition 2.5.3: f = x^2/2 with smoothness 4, "
@@ -83,7 +83,7 @@ class PolyakLojasiewicz(MonotoneStatement):
             return measured(self.fixed["Lsm"])
         return measured(p.start.kernel.eigenvalues[-1].high)
 
-    def chosen(self, p: Problem) -> Mapping[str, float]:
+    def constants_used(self, p: Problem) -> Mapping[str, float]:
         return {"mu": self.mu(p).value, "Lsm": self.Lsm(p).value}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:

@@ -23,7 +23,7 @@ from deqcheck.theorems.hieu2022.common import (
     Independent,
     at_start,
     moved,
-    told_apart,
+    with_resolution,
 )
 from deqcheck.theorems.hieu2022.setting import Problem
 
@@ -72,17 +72,17 @@ class WithRadii(Independent):
             self._solved = (p, self._best(p))
         return self._solved[1]
 
-    def chosen(self, p: Problem) -> Mapping[str, float]:
+    def constants_used(self, p: Problem) -> Mapping[str, float]:
         return {**self.fixed, **self.radii(p)}
 
     def values(self, p: Problem) -> dict[str, Any]:
-        """What the formulas of the rows speak of."""
+        """What the formulas of the rows name."""
         return {**with_radii(at_start(p), self.radii(p)), "step": p.step}
 
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
         for check in (*self.rows(), self.room_for_skew):
-            yield told_apart(check(**values))
+            yield with_resolution(check(**values))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)

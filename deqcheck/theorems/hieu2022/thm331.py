@@ -44,7 +44,7 @@ class Theorem331(Condition1, Within, Training):
     title = "Linear rate of the gradient flow under Condition 1"
     cite = cite("Theorem 3.3.1", "(3.8), (3.9)")
     dynamics = (FLOW,)
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "In the proof exp(-(lambda0/4) s) must be exp(-lambda0^2 s/4), and (3.13) has lu for lU. "
         "'Width O(N)' means n >= N: with n < N and the last of the min(n, N) singular values it "

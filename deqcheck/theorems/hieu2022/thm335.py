@@ -9,7 +9,7 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, told_apart
+from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, with_resolution
 from deqcheck.theorems.hieu2022.radii import RADII, Within, WithRadii, row
 from deqcheck.theorems.hieu2022.setting import Problem
 
@@ -102,7 +102,7 @@ class DescentCondition(Condition2, Within):
         return (self.step_check,)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield told_apart(self.step_check(**self.values(p)))
+        yield with_resolution(self.step_check(**self.values(p)))
 
     def admissible_step(self, p: Problem) -> Measured:
         return self.step_check.formula.sides({**self.values(p), "step": 0.0})[1]
@@ -120,7 +120,7 @@ class Theorem335(DescentCondition, Training):
     title = "Linear rate of gradient descent under Condition 2"
     cite = cite("Theorem 3.3.5", "(3.16)-(3.18)")
     dynamics = (DESCENT,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "lambda0^2 <= |X|^2 |U|^2/(m^2 N), so (3.18) cannot hold when 20 N m^2 >= 1: the printed "

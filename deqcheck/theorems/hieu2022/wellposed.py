@@ -71,7 +71,7 @@ class Splitting(MonotoneStatement):
     title = "Splittings converge linearly to the equilibrium"
     cite = cite("Proposition 3", "(3.1), (4.2)")
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The text also prints the closed interval: n = 1, m = 0.5, A = B = 0, U x = 1, alpha = 4 "

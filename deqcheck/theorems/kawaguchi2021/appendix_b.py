@@ -31,7 +31,7 @@ class AppendixB(Statement):
     cite = cite("Appendix B", "(37)")
     models = ("delm",)
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The orthogonal projection on 1 is right only for doubly stochastic S. For "

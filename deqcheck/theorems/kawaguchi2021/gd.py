@@ -26,10 +26,10 @@ class GradientDescentRate(ExponentialBounds):
     title = "Gradient descent against the flow's bound"
     cite = cite("Figures 2(c) and 3", "(7) at t = step k")
     dynamics = (DESCENT,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Theorem 1 speaks of the flow. Gradient descent can exceed the flow's bound although it "
+        "Theorem 1 is about the flow. Gradient descent can exceed the flow's bound although it "
         "converges: m = n = my = 1, phi = y = 1, A = B = 0, gamma = 1/2, step 0.1875 gives "
         "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
         "lemma and the PL inequality of the whole loss."

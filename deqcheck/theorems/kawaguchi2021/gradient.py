@@ -28,7 +28,7 @@ class Gradient(Statement):
     cite = cite("Appendix A.1.4", "(17), (21), (22), (24)")
     models = ("delm",)
     dynamics = (STATIC,)
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "The line after (17) equates a 1 x m^2 row with an m x m matrix (the row is the transposed "
         "vec of the matrix), and A.1.4 writes n x n for a matrix that is m x m."

@@ -25,7 +25,7 @@ class WholeLossPL(Statement):
     cite = cite("Section 3.1.1", "remark")
     models = ("delm",)
     dynamics = (STATIC,)
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "The remark that L itself does not satisfy the PL inequality in general misleads: since "
         "|grad L|^2 = q^T D q, it does whenever L0 does, with constant kappa lambda_min(D)."

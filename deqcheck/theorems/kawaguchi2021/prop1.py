@@ -28,7 +28,7 @@ class Proposition1(Statement):
     cite = cite("Proposition 1", "Section 2")
     models = ("delm",)
     dynamics = (STATIC,)
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "The unrolled series needs z_0 = phi(x), while the text says z_0 = x, and the Cauchy step "
         "swaps l and l'. The map contracts in the 1-norm only: for S = [[1,1],[0,0]] and "

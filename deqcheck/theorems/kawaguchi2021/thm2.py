@@ -70,7 +70,7 @@ class Theorem2(Statement):
     cite = cite("Theorem 2", "Section 3.2")
     models = ("delm",)
     dynamics = (STATIC,)
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "The loss must be twice differentiable at the current outputs, which the text leaves out; "
         "convexity is not needed, since H + G/delta = U S^-1 U^T/delta > 0; the last display lacks "

@@ -26,7 +26,7 @@ class Times(ExponentialBounds):
     title = "Time to reach an accuracy"
     cite = cite("Section 3.3", "(9)-(12)")
     dynamics = (FLOW,)
-    status = "typo"
+    soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Printed as numbers of iterations; they are times of the flow. (9) and (12) silently need "

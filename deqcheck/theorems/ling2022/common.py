@@ -33,7 +33,7 @@ def contractive(p: Problem) -> Iterable[Claim]:
 
 
 def population(p: Problem, below: bool = True) -> Iterable[Claim]:
-    """Assumptions 1 and 2 as far as they speak of sigma_w and the samples."""
+    """Assumptions 1 and 2 as far as they concern sigma_w and the samples."""
     kernel = population_kernel(p.model)
     yield GIVEN(given=float(kernel is not None))
     if kernel is None:

@@ -15,7 +15,7 @@ from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.setting import Problem, State
 from deqcheck.theorems.ling2022.thm2 import WideEnough
 
-# The cap is checked at so many delta, and at the best one.
+# The cap is checked at this number of delta, and at the best one.
 GRID = 40
 
 
@@ -30,7 +30,7 @@ class Condition1(WideEnough):
     title = "Condition 1 and its feasibility"
     cite = cite("Condition 1 and section 3.2", "(7)-(9)")
     dynamics = (STATIC,)
-    status = "vacuous"
+    soundness = "vacuous"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "In (9) the width cancels: lambda_0 grows like m lambda_star with lambda_star < 8/7, and "
@@ -51,9 +51,9 @@ class Condition1(WideEnough):
     def counted(self) -> bool:
         return self.printed
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         if self.printed:
-            return super().chosen(p)
+            return super().constants_used(p)
         return {"delta": condition(p.start).best} if p.start.q.high < 1 else {}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:

@@ -31,7 +31,7 @@ class Lemma1(Draws):
     cite = cite("Lemma 1")
     models = MODELS
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "2 sqrt2 sigma_w is the edge of the spectrum, and the largest singular value fluctuates "
@@ -51,7 +51,7 @@ class Lemma1(Draws):
     def width(self, p: Problem) -> int:
         return len(p.theta0["W"])
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         if self.printed:
             return {"c": self.fixed.get("c", OMEGA)}
         default = float(np.sqrt(-np.log(EXCEEDANCE) / (2 * self.width(p))))
@@ -66,10 +66,10 @@ class Lemma1(Draws):
 
     def limit(self, p: Problem) -> Measured:
         edge = 2 * sqrt(2 * measured(p.model.sigma_w2))
-        return edge if self.printed else edge * (1 + measured(self.chosen(p)["eps"]))
+        return edge if self.printed else edge * (1 + measured(self.constants_used(p)["eps"]))
 
     def probability(self, p: Problem) -> Measured:
-        m, values = self.width(p), self.chosen(p)
+        m, values = self.width(p), self.constants_used(p)
         if self.printed:
             return 1 - exp(-measured(values["c"]) * m)
         return 1 - exp(-2 * m * measured(values["eps"]) ** 2)

@@ -18,7 +18,7 @@ from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 DIRECTIONS = 4
 # Central differences balance truncation h^2 against rounding eps/h.
 STEP = EPS ** (1 / 3)
-# A step that crosses a kink is shortened so often, by this factor.
+# A step that crosses a kink is shortened this many times, by this factor.
 TRIES, SHORTER = 4, 0.1
 # mn x mn matrices are made up to this size.
 DENSE = 1200
@@ -35,7 +35,7 @@ class Lemma2(Statement):
     cite = cite("Lemma 2", "(2), (3)")
     models = MODELS
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The printed R = (a kron I_n) J^-1 D has no matching shapes unless m = 1; transposed to "

@@ -28,7 +28,7 @@ class Lemma3(Statement):
     cite = cite("Lemma 3", "(11)-(13)")
     models = MODELS
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Two indices are wrong: the denominator of the cosine is printed with K_ij, not K_ii, "

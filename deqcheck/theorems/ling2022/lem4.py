@@ -43,7 +43,7 @@ class Lemma4(Statement):
     cite = cite("Lemma 4")
     models = MODELS
     dynamics = (STATIC,)
-    status = "typo"
+    soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "M_3 and h'_3 need q_perp in place of q: as printed G^(l+1) is not reproduced (|error|/m "

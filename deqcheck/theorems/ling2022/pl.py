@@ -26,7 +26,7 @@ class PolyakLojasiewicz(Statement):
     cite = cite("Section 2.3", "(4), (5)")
     models = MODELS
     dynamics = (STATIC,)
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "With the R of Lemma 2 as printed (read as (a^T kron I_n) J^-1 D), (4) fails: m = n = d = "

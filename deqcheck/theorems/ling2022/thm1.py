@@ -44,7 +44,7 @@ class UnderCondition1(Statement):
         """Whether the map contracts on the ball of radius delta, so that the constants exist."""
         return bool(p.start.q.high < 1 and 0 < self.delta(p) < 1 - p.start.q.high)
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         return {"delta": self.delta(p)} if p.start.q.high < 1 else dict(self.fixed)
 
     def values(self, p: Problem) -> dict[str, Measured]:

@@ -34,7 +34,7 @@ class WideEnough(Draws):
         "width", "m >= C*(n/lambda_star)^2*log(n/(lambda_star*risk))", "Theorem 2, printed"
     )
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         return {"t": self.fixed.get("t", RISK), "C": self.fixed.get("C", 1.0)}
 
     @property
@@ -49,11 +49,11 @@ class WideEnough(Draws):
         star = kernel.lambda_star
         yield self.independent(lambda_star=star)
         if star.low > 0:
-            m, n, values = len(p.theta0["W"]), p.model.n, self.chosen(p)
+            m, n, values = len(p.theta0["W"]), p.model.n, self.constants_used(p)
             yield self.width_check(m=m, n=n, lambda_star=star, risk=values["t"], C=values["C"])
 
     def probability(self, p: Problem) -> Measured:
-        return 1 - measured(self.chosen(p)["t"])
+        return 1 - measured(self.constants_used(p)["t"])
 
 
 class Theorem2(WideEnough):
@@ -65,7 +65,7 @@ class Theorem2(WideEnough):
     title = "Smallest eigenvalue of the Gram matrix at random initialisation"
     cite = cite("Theorem 2")
     dynamics = (STATIC,)
-    status = "unproven"
+    soundness = "unproven"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The proof by Theorem 5 with about log(n/lambda_star) layers pays the square of that "

@@ -31,7 +31,7 @@ class Theorem4(Statement):
     cite = cite("Theorem 4")
     models = MODELS
     dynamics = (STATIC,)
-    status = "unproven"
+    soundness = "unproven"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The proof takes |W| <= 2 sqrt2 sigma_w from Lemma 1, whose printed probability is wrong: "

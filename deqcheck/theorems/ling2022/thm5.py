@@ -46,7 +46,7 @@ class Theorem5(Draws):
         if not (1 <= layers <= MOST_LAYERS and float(layers).is_integer()):
             yield f"{self.id} has l = {layers:g}; expected an integer from 1 to {MOST_LAYERS}"
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         return {name: self.fixed.get(name, value) for name, value in DEFAULTS.items()}
 
     @property
@@ -59,7 +59,12 @@ class Theorem5(Draws):
             yield self.positive(sigma_w2=p.model.sigma_w2)
 
     def probability(self, p: Problem) -> Measured:
-        m, n, s2, v = len(p.theta0["W"]), p.model.n, measured(p.model.sigma_w2), self.chosen(p)
+        m, n, s2, v = (
+            len(p.theta0["W"]),
+            p.model.n,
+            measured(p.model.sigma_w2),
+            self.constants_used(p),
+        )
         exponent = -measured(v["c"]) * m * (8 * s2) ** v["l"] + measured(v["C"]) * v["l"] ** 2
         found: Measured = 1 - n**2 * exp(exponent)
         return found

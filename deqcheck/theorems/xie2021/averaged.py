@@ -37,7 +37,7 @@ class Lemma9(Pointwise):
     id = "xie2021/lem9"
     title = "The regulariser's step is a contraction, bounded below"
     cite = cite("Lemma 9")
-    status = "typo"
+    soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Read with the lower constant 1/2 the lemma is false: R = x^2/2 with lambda = g = 1/2 "

@@ -14,7 +14,7 @@ from deqcheck.theorems.xie2021.common import cite
 from deqcheck.theorems.xie2021.setting import Problem, Statement
 
 
-class Certificate(Statement):
+class DescentCertificate(Statement):
     """With mu_k = lambda_min(J_k J_k^T), |gradient|^2 >= 2 mu_k loss. Where every step of gradient
     descent lowers the loss by step/2 |gradient|^2, the loss is below the product of 1 - step mu_k
     over the sampled steps; along the flow it is below exp(-2 times the integral of mu).

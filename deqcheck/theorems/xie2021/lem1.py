@@ -33,7 +33,7 @@ class Lemma1(Pointwise):
     id = "xie2021/lem1"
     title = "Hidden-unit form of a feedforward network"
     cite = cite("Lemma 1")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The width max n_k is not enough: for widths 1 and weights 1, 0, 1 it asks for v3 v2 = 1, "

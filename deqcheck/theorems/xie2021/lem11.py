@@ -28,7 +28,7 @@ class Lemma11(Pointwise):
     id = "xie2021/lem11"
     title = "The gradient in Kronecker form"
     cite = cite("Lemma 11", "(16), (17)")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "(16)-(17) lack the factor 1 - beta_k (for K = L = N = 1 the derivative is "

@@ -62,7 +62,7 @@ class Lemma14(StateBound):
     id = "xie2021/lem14"
     title = "The activations stay bounded"
     cite = cite("Lemma 14")
-    status = "typo"
+    soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "sqrt(m n) s(0) is printed for sqrt(N n) |s(0)|: softplus, m = n = 1, N = 100, W = X = 0 "
@@ -138,7 +138,7 @@ class Lemma17(StateBound):
     id = "xie2021/lem17"
     title = "Derivative of the state by the layers"
     cite = cite("Lemma 17")
-    status = "typo"
+    soundness = "typo"
     erratum = (
         "The formula for the derivative needs A(k, l+1) and the factor 1 - beta_k; the bound holds."
     )

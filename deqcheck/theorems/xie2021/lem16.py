@@ -24,7 +24,7 @@ class Lemma16(Pointwise):
     id = "xie2021/lem16"
     title = "Lower bound on the gradient by the biases"
     cite = cite("Lemma 16")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "False even for one sample: all sizes 1, K = 2, a = 1/4, w = 1/2, s = id gives 0.0307 < "

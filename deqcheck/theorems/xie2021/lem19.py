@@ -32,7 +32,7 @@ class Lemma19(Pointwise):
     id = "xie2021/lem19"
     title = "Lipschitz constants in the parameters"
     cite = cite("Lemma 19")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 + 1 - a depends "
@@ -57,7 +57,7 @@ class Lemma19(Pointwise):
         room = (1 - largest_norm(p.start.network).high) / 2
         return float(self.fixed.get("rho", max(min(0.05, room), 1e-9)))
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         return {"rho": self.rho(p)}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:

@@ -24,7 +24,7 @@ class Lemma4(Pointwise):
     id = "xie2021/lem4"
     title = "Factorisation through a matrix of full row rank"
     cite = cite("Lemma 4")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "B need not have full rank: A = 1 and W = 0 force B = 0. rank B is at most "

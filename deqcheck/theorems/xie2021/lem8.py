@@ -25,7 +25,7 @@ class Lemma8(Pointwise):
     id = "xie2021/lem8"
     title = "A recursion with vanishing weights tends to zero"
     cite = cite("Lemma 8")
-    status = "typo"
+    soundness = "typo"
     erratum = "The proof prints exp(+sum b_k) where exp(-sum b_k) is meant; the lemma holds."
     constants = {
         "r1": "weight of the recursion; default: 0.5",
@@ -42,11 +42,11 @@ class Lemma8(Pointwise):
     t2_low = Check("t2 is positive", "t2 > 0", "Lemma 8")
     bound = Check("the recursion itself", "a_n <= a_0*exp(-weight) + r2/k_0^t2", "Lemma 8")
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         return {"r1": 0.5, "t1": 0.5, "r2": 1.0, "t2": 0.5, "a1": 1.0, **self.fixed}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        c = self.chosen(p)
+        c = self.constants_used(p)
         yield self.r1_low(r1=c["r1"])
         yield self.r1_high(r1=c["r1"])
         yield self.t1_low(t1=c["t1"])
@@ -54,7 +54,7 @@ class Lemma8(Pointwise):
         yield self.t2_low(t2=c["t2"])
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
-        c = self.chosen(p)
+        c = self.constants_used(p)
         k = np.arange(1, STEPS, dtype=float)
         weights = c["r1"] / (k + 1) ** c["t1"]
         a = recursion(c["a1"], weights, c["r2"] / k ** c["t2"])

@@ -35,7 +35,7 @@ class Section41(Pointwise):
     id = "xie2021/sec4.1"
     title = "A last proximal layer adds a regulariser"
     cite = cite("Section 4.1")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The regulariser needs a block of its own: for one layer f(z) = z/2 + 1/2 "

@@ -25,7 +25,7 @@ class Skip(Pointwise):
     id = "xie2021/skip"
     title = "A skip connection is the proximal operator of a Moreau envelope"
     cite = cite("Section 2.2", "skip connection")
-    status = "typo"
+    soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Section 2.2 writes M_phi^(1-a) where a M_phi^(1-a) is meant: on a scalar layer the two "

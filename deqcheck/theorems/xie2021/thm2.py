@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.opteq.equilibrium import Equilibrium
+from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
@@ -43,14 +43,16 @@ class Theorem2(Pointwise):
         yield found(p)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
-        solved: Equilibrium = p.start.solved
+        solved: OpteqEquilibrium = p.start.solved
         if not solved.found:
             return
         for i, (off, noise, size) in enumerate(inclusion_residuals(p, solved), start=1):
             yield self.inclusion(f"block {i}", residual=Measured(off), noise=tolerance(noise, size))
 
 
-def inclusion_residuals(p: Problem, solved: Equilibrium) -> Iterable[tuple[float, float, float]]:
+def inclusion_residuals(
+    p: Problem, solved: OpteqEquilibrium
+) -> Iterable[tuple[float, float, float]]:
     """|grad Phi_i(z_i) + z_i - z_{i-1}| for each block, its noise and the block's size."""
     a = p.model.alpha
     blocks = p.start.network.blocks(solved.Z)

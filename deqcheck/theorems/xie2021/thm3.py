@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from deqcheck.models.opteq.equilibrium import Equilibrium, FixedPoint
+from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
@@ -41,7 +41,7 @@ class Wide:
         return [Hidden(layer) for layer in self.network.layers]
 
     @cached_property
-    def solved(self) -> Equilibrium:
+    def solved(self) -> OpteqEquilibrium:
         layers, root = self.network.layers, np.sqrt(len(self.network.layers))
         # With y' = sqrt(L) y the stacked layer maps y' to sum_l W_l^T s(W_l y + c_l)/sqrt(L).
         theta = {
@@ -51,7 +51,7 @@ class Wide:
         }
         wide = Network(1.0, self.network.s, self.network.X, theta, 1)
         found = FixedPoint(wide).solve(root * self.start)
-        return Equilibrium(
+        return OpteqEquilibrium(
             found.Z / root, found.residual / root, found.noise, found.error / root, found.existence
         )
 
@@ -165,6 +165,6 @@ class Theorem3(Pointwise):
         return Measured(float(np.linalg.norm(off)), radius.high)
 
 
-def at_alpha(p: Problem, wide: Wide, alpha: float) -> tuple[Network, Equilibrium]:
+def at_alpha(p: Problem, wide: Wide, alpha: float) -> tuple[Network, OpteqEquilibrium]:
     deep = Network(alpha, p.model.s, p.model.X, p.theta0, p.model.depth)
     return deep, FixedPoint(deep).solve(wide.solved.Z)

@@ -143,7 +143,7 @@ class Theorem5(RepairedRate):
     id = "xie2021/thm5"
     title = "Linear rate of gradient descent to a global minimum"
     cite = cite("Theorem 5", "(31)")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The loss need not fall: with one weight each, K = 2, a = 1/4, w = 3/4, u = 1/2, b = 1/4, "
@@ -184,7 +184,7 @@ class Theorem5(RepairedRate):
     def _constants(self, p: Problem) -> PrintedConstants:
         return PrintedConstants(p, self.fixed)
 
-    def chosen(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
         if not self.printed:
             return {}
         constants = self._constants(p)

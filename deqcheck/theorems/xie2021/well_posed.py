@@ -37,7 +37,7 @@ class WellPosed(Pointwise):
     id = "xie2021/well-posed"
     title = "Existence and uniqueness of the equilibrium"
     cite = cite("Section 2.2", "remark after Theorem 1")
-    status = "false"
+    soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Strict convexity does not give existence: for softplus, W = 1, c = 0 the hidden objective "

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Look:
+class RenderOptions:
     width: int = 80
     color: bool = False
     unicode: bool = True

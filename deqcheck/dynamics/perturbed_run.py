@@ -2,7 +2,7 @@
 
 Let e_k be the distance of the computed parameters from those of exact arithmetic. One step takes it
 to M_k e_k plus what the step itself loses: the rounding of the update and the error of the
-gradient. M_k is not known, so a companion is pushed off by at least as much as a step may lose,
+gradient. M_k is not known, so a perturbed run is pushed off by at least as much as a step may lose,
 partly at random and partly straight away from the run (errors that always fall to the same side),
 and its distance is measured.
 """
@@ -18,9 +18,9 @@ from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 
-# How many random patterns of signs the companion cycles through.
+# How many random patterns of signs the perturbed run cycles through.
 PATTERNS = 61
-# A companion pushed by chance across the one direction that grows falls short of the run's own
+# A perturbed run pushed by chance across the one direction that grows falls short of the run's own
 # error, by a factor f with a probability of about 1/f. Where distances grow, the factor of safety
 # grows with them, by no more than this.
 UNLUCKY = 1e3
@@ -29,7 +29,7 @@ UNLUCKY = 1e3
 LINEAR = 1e-3
 
 
-class Companion:
+class PerturbedRun:
     """All parameters in one row, as `pack` puts them."""
 
     def __init__(self, problem: AnyProblem, step: float):
@@ -47,27 +47,27 @@ class Companion:
         # What the last step may have lost.
         self.push = 0.0
         self._scale = max(1.0, norm(self._x))
-        self.lost = False
+        self.precision_lost = False
 
     @property
     def theta(self) -> Params:
         return unpack(self._x, self._shapes)
 
     @property
-    def grown(self) -> float:
-        """By how much more than usual the companion's distance may fall short of the error."""
-        return math.inf if self.lost else min(self._growth, UNLUCKY)
+    def error_growth(self) -> float:
+        """By how much more than usual the perturbed run's distance may fall short of the error."""
+        return math.inf if self.precision_lost else min(self._growth, UNLUCKY)
 
     def follow(
         self, k: int, x: np.ndarray, slope: float, radius: float, gradient: np.ndarray
     ) -> None:
         """From step k to the next, where the run has arrived at x with a gradient of norm `slope`
-        known up to `radius`; `gradient` is the companion's own."""
+        known up to `radius`; `gradient` is the perturbed run's own."""
         size = norm(x)
         self.push = EPS * (size + self.step * slope) + self.step * radius
         # Where the gradient is not known, as on a kink, neither is what follows.
-        self.lost = not math.isfinite(self.push)
-        if self.lost:
+        self.precision_lost = not math.isfinite(self.push)
+        if self.precision_lost:
             return
         moved = self._disturbed(k % PATTERNS, radius, gradient)
         away = moved - x
@@ -80,7 +80,9 @@ class Companion:
         self._pushed += 2 * self.push
         if distance > self._growth * self._pushed:
             self._growth = distance / self._pushed
-        self.lost = not SAFETY * self.grown * distance <= LINEAR * min(size, self._scale)
+        self.precision_lost = not SAFETY * self.error_growth * distance <= LINEAR * min(
+            size, self._scale
+        )
 
     def _disturbed(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
         """The patterns are windows of one long row of signs: they stay in the cache."""

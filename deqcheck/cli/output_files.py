@@ -14,7 +14,7 @@ from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import F
 from deqcheck.cli.output import NewFile
 from deqcheck.report import renderer
-from deqcheck.report.parts.look import Look
+from deqcheck.report.parts.render_options import RenderOptions
 
 if TYPE_CHECKING:
     from deqcheck.cli.work import Task
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Keepsakes:
+class OutputFiles:
     plot: NewFile | None = None
     html: NewFile | None = None
 
     @classmethod
-    def asked(cls, plot: Path | None, html: Path | None, force: bool) -> Keepsakes:
+    def asked(cls, plot: Path | None, html: Path | None, force: bool) -> OutputFiles:
         """Whatever cannot be written is refused now, before the long work."""
         if plot is not None:
             _check_format(plot)
@@ -55,7 +55,7 @@ class Keepsakes:
 
     def write(self, reports: Sequence[Report]) -> None:
         if self.html is not None:
-            self.html.write(renderer("html")(reports, Look()))
+            self.html.write(renderer("html")(reports, RenderOptions()))
         if self.plot is not None:
             from deqcheck.report.parts.picture import draw, draw_sweeps
 
@@ -79,7 +79,7 @@ def _check_format(plot: Path) -> None:
 
 
 def keepsake_options(function: F) -> F:
-    """`--plot`, `--html` and `--force`, given to the function as `keepsakes`."""
+    """`--plot`, `--html` and `--force`, given to the function as `output_files`."""
     path = click.Path(path_type=Path, dir_okay=False)
 
     @click.option(
@@ -89,11 +89,11 @@ def keepsake_options(function: F) -> F:
         help="Draw the run into FILE, whose name ends in .png, .svg or .pdf (needs matplotlib).",
     )
     @click.option(
-        "--html", type=path, metavar="FILE", help="Write a page that stands alone into FILE, too."
+        "--html", type=path, metavar="FILE", help="Write a self-contained page to FILE, too."
     )
     @click.option("--force", is_flag=True, help="Replace the files of --plot and --html.")
     @wraps(function)
     def wrapped(*args: Any, plot: Path | None, html: Path | None, force: bool, **more: Any) -> Any:
-        return function(*args, keepsakes=Keepsakes.asked(plot, html, force), **more)
+        return function(*args, output_files=OutputFiles.asked(plot, html, force), **more)
 
     return wrapped  # type: ignore[return-value]

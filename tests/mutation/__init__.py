@@ -1,0 +1,1 @@
+"""Mutation of theorem files and error rules, apart from the suite: `python -m tests.mutation`."""

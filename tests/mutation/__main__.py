@@ -1,0 +1,185 @@
+"""Run the tests against mutants and print how many of them are noticed.
+
+A mutant is a theorem file or an error rule with one constant halved or doubled, a term or factor
+dropped, an exponent raised, an inequality turned round, or a norm exchanged. Each one is tried in a
+forked process, first by the numbers computed outside (tests/independent), then by the other tests
+of its paper; what survives both is listed with the reason given in survivors.txt, if any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.abc
+import importlib.util
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+# Imported once, before the forks.
+import mpmath  # noqa: F401
+import numpy  # noqa: F401
+import pytest
+import scipy.linalg
+import scipy.optimize
+import scipy.special  # noqa: F401
+
+from .operators import Mutant, mutants
+
+ROOT = Path(__file__).parents[2]
+THEOREMS = ROOT / "deqcheck" / "theorems"
+RULES = {
+    "deqcheck/linalg/errors.py": ["tests/linalg", "tests/records"],
+    "deqcheck/records/scalar.py": ["tests/records"],
+    "deqcheck/records/claim.py": ["tests/records"],
+}
+SURVIVORS = Path(__file__).with_name("survivors.txt")
+# Files that state nothing: what the statements of a paper apply to, and texts.
+PLAIN = {"__init__.py", "setting.py"}
+LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Verdict:
+    mutant: Mutant
+    killed: bool
+
+
+class Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds one module changed, and every other one as it is."""
+
+    def __init__(self, mutant: Mutant):
+        self.mutant = mutant
+        self.name = ".".join(mutant.path.relative_to(ROOT).with_suffix("").parts)
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name != self.name:
+            return None
+        return importlib.util.spec_from_file_location(name, self.mutant.path, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.mutant.tree(), str(self.mutant.path), "exec"), vars(module))
+
+
+def stages(path: Path) -> list[list[str]]:
+    """Tests of a file, the quicker ones first."""
+    relative = path.relative_to(ROOT).as_posix()
+    if relative in RULES:
+        return [[str(ROOT / test) for test in RULES[relative]]]
+    paper = path.parent.name
+    every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
+    return [
+        [str(ROOT / "tests" / "independent"), "-k", paper],
+        [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")],
+    ]
+
+
+def survives(mutant: Mutant, arguments: Sequence[str]) -> bool:
+    """Whether the tests pass, in a process of its own."""
+    child = os.fork()
+    if child == 0:
+        _child(mutant, arguments)
+    deadline = time.monotonic() + LONGEST
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _child(mutant: Mutant, arguments: Sequence[str]) -> None:
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    sys.meta_path.insert(0, Mutated(mutant))
+    options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    os.chdir(ROOT)
+    try:
+        code = int(pytest.main([*options, *arguments]))
+    except BaseException:
+        code = 1
+    os._exit(code)
+
+
+def judged(mutant: Mutant) -> Verdict:
+    return Verdict(mutant, not all(survives(mutant, stage) for stage in stages(mutant.path)))
+
+
+def files(papers: Sequence[str]) -> list[Path]:
+    found = [
+        path
+        for path in sorted(THEOREMS.glob("*/*.py"))
+        if path.name not in PLAIN and (not papers or path.parent.name in papers)
+    ]
+    rules = [ROOT / name for name in RULES] if not papers or "rules" in papers else []
+    return found + rules
+
+
+def explained() -> dict[str, str]:
+    """Why a survivor is no other statement: a line `label # reason` for each."""
+    lines = SURVIVORS.read_text().splitlines() if SURVIVORS.exists() else []
+    pairs = (line.split(" # ", 1) for line in lines if " # " in line)
+    return {label.strip(): reason.strip() for label, reason in pairs}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
+    parser.add_argument("papers", nargs="*", help="only these; `rules` are the error rules")
+    parser.add_argument("--sample", type=int, default=60, help="mutants of each paper; 0: all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    chosen: list[Mutant] = []
+    groups: dict[str, list[Mutant]] = {}
+    for path in files(options.papers):
+        group = path.parent.name if THEOREMS in path.parents else "rules"
+        groups.setdefault(group, []).extend(mutants(path))
+    for group, every in groups.items():
+        count = min(options.sample or len(every), len(every))
+        chosen += random.Random(f"{group}.{options.seed}").sample(every, count)
+        print(f"{group}: {len(every)} mutants, {count} of them tried", flush=True)
+    return report(chosen, options.jobs)
+
+
+def report(chosen: Sequence[Mutant], jobs: int) -> int:
+    context, reasons = multiprocessing.get_context("fork"), explained()
+    # Inherited by the fork, not sent.
+    _MUTANTS.extend(chosen)
+    left, equivalent = [], 0
+    with context.Pool(jobs) as pool:
+        for at, killed in pool.imap_unordered(_indexed, range(len(chosen))):
+            label = chosen[at].label
+            if killed:
+                continue
+            equivalent += label in reasons
+            left.append(label)
+            print(f"survived: {label} ({reasons.get(label, 'unexplained')})", flush=True)
+    total = len(chosen) - equivalent
+    score = (len(chosen) - len(left)) / total if total else 1.0
+    print(
+        f"{len(chosen)} mutants, {len(left)} survived, {equivalent} of them equivalent: "
+        f"{score:.1%} of the others killed"
+    )
+    return 0 if score >= 0.95 else 1
+
+
+_MUTANTS: list[Mutant] = []
+
+
+def _indexed(at: int) -> tuple[int, bool]:
+    return at, judged(_MUTANTS[at]).killed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""What is changed: constants, terms, exponents, inequalities, norms; one place at a time."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+# Calls whose second argument is a formula.
+CHECKS = {"Check", "row"}
+NORMS = {"norm2": "frobenius", "frobenius": "norm2"}
+EXTREMA = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum"}
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one node, told by its place in the tree, replaced by another."""
+
+    path: Path
+    line: int
+    change: str
+    place: int
+    new: ast.AST
+
+    @property
+    def label(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name}: {self.change}"
+
+    def tree(self) -> ast.Module:
+        tree = ast.parse(self.path.read_text())
+        _put(tree, list(ast.walk(tree))[self.place], self.new)
+        return ast.fix_missing_locations(tree)
+
+
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Every one of a file, in its order."""
+    tree = ast.parse(path.read_text())
+    formulas, code, kept = _formulas(tree), _code(tree), _not_numbers(tree)
+    for place, node in enumerate(ast.walk(tree)):
+        changes: Iterator[tuple[str, ast.AST]] = iter(())
+        if id(node) in formulas and isinstance(node, ast.Constant):
+            texts = _formula_changes(str(node.value))
+            changes = ((f"{node.value!r} -> {text!r}", ast.Constant(text)) for text in texts)
+        elif id(node) in code and isinstance(node, ast.expr):
+            news = _expression_changes(node, kept)
+            changes = ((f"{ast.unparse(node)} -> {ast.unparse(new)}", new) for new in news)
+        for change, new in changes:
+            yield Mutant(path, getattr(node, "lineno", 0), change, place, new)
+
+
+def _put(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    class Swap(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            return copy.deepcopy(new) if node is old else self.generic_visit(node)
+
+    Swap().visit(tree)
+
+
+def _formulas(tree: ast.Module) -> set[int]:
+    """Texts in the second argument of a Check, and a module's names for parts of a formula."""
+    places: list[ast.AST] = []
+    for node in ast.walk(tree):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id in CHECKS and len(node.args) > 1:
+            places.append(node.args[1])
+    named = [n.value for n in tree.body if isinstance(n, ast.Assign)]
+    places += [value for value in named if _parses(getattr(value, "value", None))]
+    texts = (inner for place in places for inner in ast.walk(place))
+    return {id(t) for t in texts if isinstance(t, ast.Constant) and isinstance(t.value, str)}
+
+
+def _code(tree: ast.Module) -> set[int]:
+    """Whatever stands in the body of a function, but for its docstring."""
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+    bodies = (part for function in functions for part in function.body)
+    return {id(inner) for part in bodies for inner in ast.walk(part)}
+
+
+def _parses(text: object) -> bool:
+    if not isinstance(text, str):
+        return False
+    try:
+        tree = ast.parse(text.replace("^", "**"), mode="eval")
+    except SyntaxError:
+        return False
+    return isinstance(tree.body, ast.BinOp | ast.Call)
+
+
+def _formula_changes(text: str) -> Iterator[str]:
+    for relation in ("<=", ">=", "<", ">"):
+        left, found, right = text.partition(relation)
+        if found:
+            yield f"{left}{FLIPPED[relation]}{right}"
+            for changed in _side_changes(left):
+                yield f"{changed} {relation}{right}"
+            for changed in _side_changes(right):
+                yield f"{left}{relation} {changed}"
+            return
+    left, found, right = text.partition("==")
+    for changed in _side_changes(right if found else text):
+        yield f"{left}== {changed}" if found else changed
+
+
+def _side_changes(text: str) -> Iterator[str]:
+    """Where it is only a part of a formula (of an f-string), nothing."""
+    try:
+        tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
+    except SyntaxError:
+        return
+    for place, node in enumerate(ast.walk(tree)):
+        if isinstance(node, ast.expr):
+            for new in _expression_changes(node):
+                changed = copy.deepcopy(tree)
+                _put(changed, list(ast.walk(changed))[place], new)
+                yield ast.unparse(changed).replace("**", "^")
+
+
+def _expression_changes(node: ast.expr, kept: Collection[int] = ()) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Constant) and id(node) not in kept:
+        if isinstance(node.value, int | float) and not isinstance(node.value, bool) and node.value:
+            yield ast.Constant(2 * node.value)
+            yield ast.Constant(node.value / 2)
+    elif isinstance(node, ast.BinOp):
+        yield from _operation_changes(node)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        flipped = COMPARISONS.get(type(node.ops[0]))
+        if flipped:
+            yield ast.Compare(node.left, [flipped()], node.comparators)
+    elif isinstance(node, ast.Call):
+        yield from _call_changes(node)
+
+
+def _operation_changes(node: ast.BinOp) -> Iterator[ast.expr]:
+    if isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+        # A dropped term or factor.
+        yield node.left
+    if isinstance(node.op, ast.Add | ast.Mult | ast.Div):
+        yield node.right if not isinstance(node.op, ast.Div) else node.left
+    if isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
+        yield ast.BinOp(node.left, ast.Pow(), ast.Constant(node.right.value + 1))
+
+
+def _call_changes(node: ast.Call) -> Iterator[ast.expr]:
+    name = node.func.id if isinstance(node.func, ast.Name) else None
+    if name == "sqrt" and node.args:
+        yield node.args[0]
+    if name in EXTREMA and len(node.args) > 1:
+        yield ast.Call(ast.Name(EXTREMA[name], ast.Load()), node.args, node.keywords)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in NORMS:
+        yield ast.Call(
+            ast.Attribute(node.func.value, NORMS[node.func.attr], ast.Load()),
+            node.args,
+            node.keywords,
+        )
+
+
+def _not_numbers(tree: ast.Module) -> set[int]:
+    """Indices, ranges, axes and exponents (which are changed by one) are not halved or doubled."""
+    kept: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript):
+            kept |= {id(inner) for inner in ast.walk(node.slice)}
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            kept.add(id(node.right))
+        elif isinstance(node, ast.keyword) and node.arg in ("axis", "start", "indent"):
+            kept.add(id(node.value))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in ("range", "enumerate", "islice"):
+                kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
+        elif isinstance(node, ast.JoinedStr):
+            kept |= {id(inner) for inner in ast.walk(node)}
+    return kept
