@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deqcheck.records.verdict import Verdict
     from deqcheck.theorems.base import ANY, Check, Cite, Statement
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {

@@ -6,21 +6,24 @@ line prints.
 
 from __future__ import annotations
 
+import numbers
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from deqcheck import judging, plugins
-from deqcheck.case import Case
+from deqcheck.case import Case, CaseError
 from deqcheck.case import only as the_only
 from deqcheck.case.embedded import read_named
 from deqcheck.case.read import checked
 from deqcheck.case.source import Changes, Source
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress
-from deqcheck.fields import unknown
+from deqcheck.fields import did_you_mean, show, unknown
 from deqcheck.judging import Question, UsageError
 from deqcheck.judging.catalogue import Named
 from deqcheck.judging.errors import refusals
@@ -37,6 +40,7 @@ Word: TypeAlias = "str | os.PathLike[str]"
 CaseOrProblem: TypeAlias = "Word | Mapping[str, Any] | Case | AnyProblem"
 Train: TypeAlias = "Mapping[str, Any] | Any"
 Constants: TypeAlias = Mapping[str, Mapping[str, float]]
+CONSTANTS = 'a mapping by statement, such as {"ling2022/thm1": {"delta": 0.1}}'
 # What the user's own tests may call right: seeds confirm nothing, but they can agree.
 SUPPORTED = (Outcome.CONFIRMED, Outcome.CONSISTENT)
 
@@ -63,14 +67,16 @@ class Statements(tuple[type[AnyStatement], ...]):
         for statement in self:
             if statement.id == key:
                 return statement
-        raise KeyError(key)
+        hint = did_you_mean(key, [statement.id for statement in self])
+        raise KeyError(f"there is no statement {key!r}{hint}")
 
     def __contains__(self, key: object) -> bool:
         return any(key in (statement, statement.id) for statement in self)
 
 
 def statements() -> Statements:
-    """Every statement of the catalogue."""
+    """Every statement of the catalogue, with those of installed packages and of `load`."""
+    _installed()
     return Statements(judging.catalogue().values())
 
 
@@ -79,6 +85,14 @@ def read(
 ) -> Case:
     """Read and check a case: a file, the name of an embedded case, or a mapping with the fields of
     a case file. `set` replaces fields, as in `["train.step=1e-3"]`. Raises CaseError."""
+    _installed()
+    if isinstance(set, str):
+        raise UsageError(f"`set` is a list of settings; found {set!r}")
+    if not isinstance(source, Mapping | str | os.PathLike):
+        raise UsageError(
+            f"{show(source)} is no case; expected a file, the name of an embedded case, a mapping, "
+            "a Case or a Problem"
+        )
     if isinstance(source, Mapping):
         settings = {} if seed is None else {"seed": seed}
         tree = {"deqcheck": 1, **source, **settings}
@@ -105,24 +119,57 @@ def problem(
     does (`{"kind": "gaussian", ...}`). `fields` are those of the model, such as `gamma` of `delm`.
     Raises CaseError.
     """
+    _installed()
     tree = {
         "deqcheck": 1,
         "title": title,
-        "seed": seed,
-        "model": {"kind": model, **fields},
-        "data": _arrays(data),
-        "init": _arrays(init),
-        "loss": loss,
+        "seed": _plain(seed),
+        "model": {"kind": model, **_plain(fields)},
+        "data": _arrays("data", data),
+        "init": _arrays("init", init),
+        "loss": _plain(loss),
+        # Nobody wrote down which one is asked for.
+        "edition": BOTH,
     }
-    found = checked(Source(written=tree)).problem()
+    with _mistakes():
+        found = checked(Source(written=tree)).problem()
     return found if train is None else _trained(found, train)
 
 
-def _arrays(given: Mapping[str, Any] | str) -> Mapping[str, Any] | str:
+def _arrays(name: str, given: Mapping[str, Any] | str) -> Any:
     """Arrays without a kind are values; lists and arrays are the same here."""
+    if not isinstance(given, str | Mapping):
+        raise UsageError(f"{name} is {show(given)}; expected a mapping from names to arrays")
     if isinstance(given, str) or "kind" in given:
-        return given
-    return {"kind": "values", **{name: np.asarray(a) for name, a in given.items()}}
+        return _plain(given)
+    try:
+        return {"kind": "values", **{key: np.asarray(a) for key, a in given.items()}}
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{name}: an array that is none: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as those of Python, which case files have."""
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+_LOOKED: list[bool] = []
+
+
+def _installed() -> None:
+    """Installed packages may bring statements; looked for once, and a broken one is told."""
+    if _LOOKED:
+        return
+    _LOOKED.append(True)
+    try:
+        plugins.load_installed()
+    except plugins.PluginError as error:
+        for sentence in str(error).splitlines():
+            warnings.warn(f"deqcheck: {sentence}", stacklevel=3)
 
 
 def run(
@@ -142,12 +189,13 @@ def run(
     `train` replaces the dynamics, `only` names the statements (ids, or classes of one's own),
     `edition` is printed, corrected or both. Raises CaseError or UsageError.
     """
-    found, question = _asked(_one(case, set, seed), train, only, edition, constants)
-    return judging.run(found, question, progress=progress, store=_store(store))
+    with _mistakes():
+        found, question = _asked(_one(case, set, seed), train, only, edition, constants)
+        return judging.run(found, question, progress=progress, store=_store(store))
 
 
 def run_all(
-    case: Word,
+    case: CaseOrProblem,
     *,
     only: Sequence[Named] = (),
     edition: str | None = None,
@@ -158,10 +206,15 @@ def run_all(
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Report]:
     """The reports of every case that a file states, in the order of its sweeps."""
-    every = read_named(case, Changes(tuple(set), seed))
-    asked = [_asked(one, None, only, edition, constants) for one in every]
+    if isinstance(case, str | os.PathLike) and not isinstance(set, str):
+        _installed()
+        every: Sequence[Case | AnyProblem] = read_named(case, Changes(tuple(set), seed))
+    else:
+        every = [_one(case, set, seed)]
     kept = _store(store)
-    return [judging.run(p, question, progress=progress, store=kept) for p, question in asked]
+    with _mistakes():
+        asked = [_asked(one, None, only, edition, constants) for one in every]
+        return [judging.run(p, question, progress=progress, store=kept) for p, question in asked]
 
 
 def bounds(
@@ -175,14 +228,15 @@ def bounds(
     seed: int | None = None,
 ) -> Report:
     """Everything known before training: quantities, hypotheses with margins, promised rates."""
-    found, question = _asked(_one(case, set, seed), train, only, edition, constants)
-    return judging.bounds(found, question)
+    with _mistakes():
+        found, question = _asked(_one(case, set, seed), train, only, edition, constants)
+        return judging.bounds(found, question)
 
 
 def judge(
     statement: Named,
     problem: CaseOrProblem,
-    run: Trajectory | None = None,
+    run: Trajectory | Report | None = None,
     *,
     train: Train | None = None,
     edition: str | None = None,
@@ -190,19 +244,26 @@ def judge(
 ) -> Verdict:
     """The verdict on one statement (an id, or a class of one's own).
 
-    It is judged along `run`, the trajectory of a report on this very problem; else on a run made
+    It is judged along `run`, a report on this very problem or its trajectory; else on a run made
     for it by `train`, else by the problem's own dynamics; a problem without dynamics is judged at
     its initial parameters. Raises CaseError or UsageError.
     """
     found = _one(problem, (), None)
-    p = found.problem() if isinstance(found, Case) else found
-    return judging.judge(statement, p, run, train=train, edition=edition, constants=constants)
+    if isinstance(run, Report):
+        run = run.trajectory
+    if run is not None and not isinstance(run, Trajectory):
+        raise UsageError(f"run is {show(run)}; expected the trajectory of a report")
+    _check_constants(constants)
+    with _mistakes():
+        p = found.problem() if isinstance(found, Case) else found
+        how = None if train is None else _plain(train)
+        return judging.judge(statement, p, run, train=how, edition=edition, constants=constants)
 
 
 def check(
     statement: Named,
     problem: CaseOrProblem,
-    run: Trajectory | None = None,
+    run: Trajectory | Report | None = None,
     *,
     train: Train | None = None,
     edition: str | None = None,
@@ -239,13 +300,44 @@ def _asked(
         raise UsageError(unknown("no edition", str(edition), (*EDITIONS, BOTH)))
     if isinstance(only, str):
         raise UsageError(f"`only` is a list of statements; found {only!r}")
-    chosen = None if edition is None else editions(edition)
-    return p, question.narrowed(only, chosen, constants)
+    if constants is not None and not isinstance(constants, Mapping):
+        raise UsageError(f"constants is {show(constants)}; expected {CONSTANTS}")
+    for id_, fixed in (constants or {}).items():
+        if not isinstance(fixed, Mapping):
+            raise UsageError(f"constants[{id_!r}] is {show(fixed)}; expected {CONSTANTS}")
+        _check_constants(fixed)
+    wanted = None if edition is None else editions(edition)
+    return p, question.narrowed(only, wanted, constants)
+
+
+def _check_constants(constants: Any) -> None:
+    """Of one statement."""
+    if constants is None:
+        return
+    if not isinstance(constants, Mapping):
+        raise UsageError(f"constants is {show(constants)}; expected a mapping, name to number")
+    for name, value in constants.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise UsageError(f"the constant {name} is {show(value)}; expected a number")
+
+
+@contextmanager
+def _mistakes() -> Iterator[None]:
+    """What goes wrong in somebody's own file is told with its place."""
+    try:
+        yield
+    except (CaseError, UsageError):
+        raise
+    except Exception as error:
+        mistake = plugins.blamed(error)
+        if mistake is None:
+            raise
+        raise UsageError(mistake) from error
 
 
 def _trained(p: AnyProblem, train: Train) -> AnyProblem:
     with refusals():
-        return p.trained_by(read_train(train))
+        return p.trained_by(read_train(_plain(train)))
 
 
 def _store(folder: Word | None) -> Store | None:

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from deqcheck import registry
-from deqcheck.kinds import FAMILIES
+from deqcheck.kinds import FAMILIES, Format
 
 GROUP = "deqcheck.plugins"
 # The package that the user's files are modules of.
@@ -42,6 +42,8 @@ class Plugin:
     sha256: str
     classes: tuple[type, ...]
     modules: tuple[str, ...]
+    # Its source, with whatever else of its folder it imports.
+    files: tuple[Path, ...] = ()
     # What is wrong with the rest of it.
     problems: tuple[str, ...] = ()
 
@@ -53,6 +55,8 @@ class Plugin:
 
 
 _LOADED: dict[str, Plugin] = {}
+# The paths that were asked for one by one, as the user wrote them.
+_ASKED: list[str] = []
 
 
 def loaded() -> tuple[Plugin, ...]:
@@ -60,8 +64,38 @@ def loaded() -> tuple[Plugin, ...]:
 
 
 def fingerprints() -> dict[str, str]:
-    """The name of each plugin, without its folder, and the sha256 of its source."""
-    return {Path(plugin.place).name: plugin.sha256 for plugin in loaded()}
+    """The name of each plugin, with no more of its path than tells it from the others, and the
+    sha256 of its source."""
+    return {_short(plugin): plugin.sha256 for plugin in loaded()}
+
+
+def _short(plugin: Plugin) -> str:
+    parts = Path(plugin.place).parts
+    others = [Path(other.place).parts for other in loaded() if other is not plugin]
+    lengths = range(1, len(parts) + 1)
+    short = next((n for n in lengths if all(o[-n:] != parts[-n:] for o in others)), len(parts))
+    return Path(*parts[-short:]).as_posix()
+
+
+def options() -> list[str]:
+    """What the command line needs to load them again, beside what the project itself names."""
+    return [word for path in _ASKED for word in ("--with", path)]
+
+
+def blamed(error: BaseException) -> str | None:
+    """A sentence for a mistake in somebody's own code, with its file, line and class; None where
+    none of it was being run."""
+    files = {str(file) for plugin in loaded() for file in plugin.files}
+    found, tb = None, error.__traceback__
+    while tb is not None:
+        if tb.tb_frame.f_code.co_filename in files:
+            found = tb
+        tb = tb.tb_next
+    if found is None:
+        return None
+    code, owner = found.tb_frame.f_code, found.tb_frame.f_locals.get("self")
+    name = f"class {type(owner).__name__}, {code.co_name}" if owner is not None else code.co_name
+    return f"{code.co_filename}:{found.tb_lineno}: {name}: {_said(error)}"
 
 
 def fingerprint(cls: type) -> str | None:
@@ -69,24 +103,31 @@ def fingerprint(cls: type) -> str | None:
     return next((plugin.sha256 for plugin in loaded() if cls in plugin.classes), None)
 
 
-def load(path: str | Path) -> Plugin:
+def load(path: str | Path, asked: bool = True) -> Plugin:
     """Load a Python file, or every one in a folder; again, if it was changed. Raises PluginError.
 
-    Whatever is sound in a folder stays loaded, even where another file in it is broken.
+    Whatever is sound in a folder stays loaded, even where another file in it is broken. A file
+    that was loaded by another way already is not loaded twice.
     """
-    place = Path(path).absolute()
+    place = Path(path).resolve()
     if not place.exists():
         raise PluginError(f"{path}: no such file or folder")
+    if place.is_file() and place.suffix != ".py":
+        raise PluginError(f"{path}: is no Python file")
     files = sorted(_files(place))
     if not files:
         raise PluginError(f"{path}: holds no Python file")
-    sha256 = _sha256(files, place)
+    if asked and str(path) not in _ASKED:
+        _ASKED.append(str(path))
     known = _LOADED.get(str(place))
-    if known is not None and known.sha256 == sha256:
+    if known is not None and known.sha256 == _sha256({*known.files, *files}, place):
         return known.sound()
     forget(str(place))
-    modules, problems = _import(place, files)
-    return _register(str(place), sha256, modules, problems)
+    others = {file: plugin for plugin in loaded() for file in plugin.files}
+    new = [file for file in files if file not in others]
+    if not new:
+        return others[files[0]].sound()
+    return _register(str(place), *_import(place, new))
 
 
 def load_installed() -> None:
@@ -110,9 +151,7 @@ def _load_entry(entry: importlib.metadata.EntryPoint) -> None:
     except Exception as error:
         raise PluginError(f"{place}: {_said(error)}") from None
     module = found if isinstance(found, ModuleType) else sys.modules[found.__module__]
-    modules = list(_with_inner(module))
-    files = [Path(m.__file__) for m in modules if m.__file__]
-    _register(place, _sha256(files, files[0].parent), modules, [])
+    _register(place, list(_with_inner(module)), [])
 
 
 def load_again(places: Sequence[str]) -> None:
@@ -132,6 +171,8 @@ def forget(*wanted: str) -> None:
     """Take plugins out again; without a place, all of them."""
     for place in wanted or places():
         plugin = _LOADED.pop(place, None)
+        if not wanted:
+            _ASKED.clear()
         if plugin is not None:
             registry.remove(plugin.classes)
             for name in plugin.modules:
@@ -163,7 +204,7 @@ def _files(place: Path) -> Iterator[Path]:
 def _sha256(files: Iterable[Path], root: Path) -> str:
     digest = hashlib.sha256()
     base = root if root.is_dir() else root.parent
-    for path in files:
+    for path in sorted(path for path in files if path.exists()):
         name = path.relative_to(base).as_posix() if base in path.parents else path.name
         digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
@@ -171,18 +212,15 @@ def _sha256(files: Iterable[Path], root: Path) -> str:
 
 def _import(place: Path, files: Sequence[Path]) -> tuple[list[ModuleType], list[str]]:
     """Each file as a module of a package that is the folder, so that they can import each other."""
-    root = f"{PARENT}.{_word(place)}"
+    folder = place.parent if place.is_file() else place
+    root = f"{PARENT}.{_word(folder)}"
     sys.modules.setdefault(PARENT, _package(PARENT, []))
-    if place.is_file():
-        names = {files[0]: root}
-    else:
-        sys.modules[root] = _package(root, [str(place)])
-        names = {path: ".".join((root, *_steps(path, place))) for path in files}
+    sys.modules.setdefault(root, _package(root, [str(folder)]))
     modules, problems = [], []
-    for path, name in names.items():
+    for path in files:
         try:
-            modules.append(_module(name, path))
-        except Exception as error:
+            modules.append(_module(".".join((root, *_steps(path, folder))), path))
+        except (Exception, SystemExit) as error:
             problems.append(f"{_blamed(error, path)}: {_said(error)}")
     return modules, problems
 
@@ -229,15 +267,14 @@ def _with_inner(module: ModuleType) -> Iterator[ModuleType]:
         yield from _with_inner(importlib.import_module(f"{module.__name__}.{inner}"))
 
 
-def _register(
-    place: str, sha256: str, modules: Sequence[ModuleType], problems: Sequence[str]
-) -> Plugin:
+def _register(place: str, modules: Sequence[ModuleType], problems: Sequence[str]) -> Plugin:
     from deqcheck.theorems.authors import mistakes
 
-    wrong, classes = list(problems), list[type]()
+    wrong, classes, nameless = list(problems), list[type](), list[str]()
     for cls in (cls for module in modules for cls in registry.defined(module)):
         found = _known(cls)
         if found is None:
+            nameless += _nameless(cls)
             continue
         named, name = found
         faults = list(mistakes(cls)) or _clash(named, name, classes)
@@ -247,13 +284,34 @@ def _register(
         if not faults:
             classes.append(cls)
     if not classes and not wrong:
-        wrong.append(f"{place}: defines no statement, model or other kind")
-    names = tuple(module.__name__ for module in modules)
-    plugin = Plugin(place, sha256, tuple(classes), names, tuple(wrong))
+        wrong = nameless or [f"{place}: defines no statement, model or other kind"]
+    names, files = _source(modules)
+    root = files[0].parent if place.startswith(ENTRY_POINT) and files else Path(place)
+    plugin = Plugin(place, _sha256(files, root), tuple(classes), names, files, tuple(wrong))
     if classes:
         _LOADED[place] = plugin
         registry.add(classes)
     return plugin.sound()
+
+
+def _source(modules: Sequence[ModuleType]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """The modules with those beside them that they import, and their files."""
+    names = [module.__name__ for module in modules]
+    roots = {".".join(name.split(".")[:2]) for name in names if name.startswith(f"{PARENT}.")}
+    names += [n for n in sys.modules if any(n.startswith(f"{r}.") for r in roots)]
+    names = list(dict.fromkeys(names))
+    found = (getattr(sys.modules.get(name), "__file__", None) for name in names)
+    return tuple(names), tuple(Path(file) for file in found if file)
+
+
+def _nameless(cls: type) -> list[str]:
+    """For a statement without an id, which may be a base of others."""
+    from deqcheck.theorems.base import Statement
+
+    if not issubclass(cls, Statement):
+        return []
+    place = f"{inspect.getsourcefile(cls)}: class {cls.__name__}"
+    return [f"{place}: has no id, such as 'doe2031/thm2'"]
 
 
 def _known(cls: type) -> tuple[registry.Registry[Any], str] | None:
@@ -272,13 +330,15 @@ def _known(cls: type) -> tuple[registry.Registry[Any], str] | None:
 def _clash(known: registry.Registry[Any], name: str, classes: Sequence[type]) -> list[str]:
     same = (c for c in classes if getattr(c, known.attribute, None) == name)
     taken = known.get(name) or next((c for c in same if issubclass(c, known.base)), None)
+    if known.base is Format and name in registry.modules(known.package):
+        return [f"{name!r} is taken: deqcheck itself has such a format"]
     if taken is None:
         return []
     there = inspect.getsourcefile(taken) if where(taken) != "deqcheck" else "deqcheck itself"
     return [f"{name!r} is taken: {taken.__name__} in {there} has it"]
 
 
-def _blamed(error: Exception, path: Path) -> str:
+def _blamed(error: BaseException, path: Path) -> str:
     """The line of the user's file, and the class whose body it is in."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
@@ -289,6 +349,6 @@ def _blamed(error: Exception, path: Path) -> str:
     return f"{path}:{frames[-1].lineno}{body}"
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return " ".join(f"{type(error).__name__}: {text}".split())

@@ -34,6 +34,16 @@ class Store:
         entry = {"key": key, "sha256": _checksum(key, value), "value": value}
         atomic.replace(self._path(key), json.dumps(entry, sort_keys=True, allow_nan=False))
 
+    def other_version(self, current: str) -> str | None:
+        """The version of deqcheck that made the first entry found, if it is not this one."""
+        first = next(self.folder.glob("[!.]*.json"), None)
+        try:
+            entry = {} if first is None else json.loads(first.read_text(encoding="utf-8"))
+            made = json.loads(entry["key"])["environment"]["deqcheck"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        return None if made == current else str(made)
+
     def _path(self, key: str) -> Path:
         return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
+
+from filelock import FileLock
 
 from deqcheck.case import Case, embedded
 from deqcheck.ci.discover import FoundCase, discover
@@ -41,8 +42,7 @@ def results(folder: Path, names: Collection[str] | None = None) -> dict[str, Res
     """
     wanted = [case for case in cases() if names is None or case.id in names]
     store = folder / source()
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(folder / "lock"):
         for old in folder.iterdir():
             if old.is_dir() and old != store:
                 shutil.rmtree(old)

@@ -235,7 +235,7 @@ from deqcheck.kinds import Format
 class Outcomes(Format):
     kind = "outcomes"
 
-    def render(self, reports, look):
+    def render(self, reports, options):
         return "".join(f"{v.id} {v.word}\\n" for report in reports for v in report.verdicts)
 """
 INIT = """\
@@ -360,11 +360,11 @@ MISTAKES = {
     "an id without a paper": (changed("doe2031/thm2", "thm2"), "id is 'thm2'; expected PAPER"),
     "return in place of yield": (
         changed("        yield self.above(", "        self.above("),
-        "class Falls: TypeError: nothing was returned; expected claims, each with `yield`",
+        "class Falls: hypotheses returned nothing; expected claims, each with `yield`",
     ),
     "no claim but a truth value": (
         changed("yield self.above(gap_0=p.start.measure(\"gap\"))", "yield True"),
-        "class Falls: TypeError: true was yielded; expected a claim",
+        "class Falls: hypotheses yielded true; expected a claim",
     ),
     "a curve without along": (
         changed("self.falls.along(run, gap", "self.falls(gap"),

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +86,12 @@ def test_a_full_disk_keeps_the_old_entry(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def newest(folder: Path) -> int:
+    """When an entry was written last."""
+    entries = (path for path in folder.iterdir() if not path.name.startswith("."))
+    return max((path.stat().st_mtime_ns for path in entries), default=0)
+
+
 def test_a_kill_while_writing_leaves_whole_entries(tmp_path: Path) -> None:
     writer = (
         "import sys; from deqcheck.store import Store\n"
@@ -100,8 +103,10 @@ def test_a_kill_while_writing_leaves_whole_entries(tmp_path: Path) -> None:
             [sys.executable, "-c", writer, str(tmp_path)], stdout=subprocess.PIPE
         )
         process.stdout.readline()
-        time.sleep(0.2)
-        os.kill(process.pid, signal.SIGKILL)
+        before = newest(tmp_path)
+        while newest(tmp_path) == before:
+            assert process.poll() is None
+        process.kill()
         process.wait()
         process.stdout.close()
     files = [path for path in tmp_path.iterdir() if not path.name.startswith(".")]

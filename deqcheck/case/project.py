@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deqcheck import plugins
+from deqcheck.fields import unknown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,7 +27,7 @@ def load_configured(folder: Path | None = None) -> list[str]:
         problems += str(error).splitlines()
     for path in _named(folder or Path.cwd(), problems):
         try:
-            plugins.load(path)
+            plugins.load(path, asked=False)
         except plugins.PluginError as error:
             problems += str(error).splitlines()
     return problems
@@ -49,6 +50,9 @@ def _paths(file: Path, problems: list[str]) -> list[Path]:
         return []
     ours = tool.get("deqcheck", {}) if isinstance(tool, dict) else {}
     named = ours.get(KEY, []) if isinstance(ours, dict) else None
+    problems += [
+        f"{file}: tool.deqcheck: {unknown('no field', key, [KEY])}" for key in {*ours} - {KEY}
+    ]
     if not isinstance(named, list) or not all(isinstance(path, str) for path in named):
         problems.append(
             f'{file}: tool.deqcheck.{KEY}: expected a list of paths, such as ["theorems"]'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -209,6 +209,12 @@ def read_tree(tree: Mapping[str, Any], folder: Path, as_written: bool = True) ->
     return case
 
 
+def _perhaps_own(name: str, known: Iterable[str]) -> str:
+    papers = {id_.partition("/")[0] for id_ in known}
+    own = name.partition("/")[0] not in papers
+    return "; a statement of your own is loaded by --with PATH" if own else ""
+
+
 def _unknown_statements(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     theorems, expect, constants = (tree.get(key) for key in ("theorems", "expect", "constants"))
     named = []
@@ -224,7 +230,7 @@ def _unknown_statements(tree: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, name in named:
         if isinstance(name, str) and name not in known:
             hint = did_you_mean(name, known, "; `deqcheck theorems` lists them all")
-            yield key, f"no theorem {show(name)}{hint}"
+            yield key, f"no theorem {show(name)}{hint}{_perhaps_own(name, known)}"
     for name, values in constants.items() if isinstance(constants, dict) else ():
         if name in known and isinstance(values, dict):
             for constant in values:

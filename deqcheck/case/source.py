@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from deqcheck import plugins
 from deqcheck.case.sweep import Member
 
 
@@ -51,7 +52,8 @@ class Source:
             return ""
         chosen = () if self.member is None else self.member.overrides()
         again = Changes((*self.changes.settings, *chosen), self.changes.seed)
-        return shlex.join(["deqcheck", "run", self.name, *again.arguments()])
+        words = [self.name, *again.arguments(), *plugins.options()]
+        return shlex.join(["deqcheck", "run", *words])
 
     def message(self) -> dict[str, Any]:
         """What another process needs to read the same case, as JSON can hold it."""

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from deqcheck import judging
+from deqcheck import judging, plugins
 from deqcheck.case import Case, CaseError
 from deqcheck.ci.records import End, Reply
 from deqcheck.environment import environment as versions
@@ -52,6 +52,9 @@ def _answer(case: Case) -> tuple[End, str, dict[str, Any] | None]:
     except MemoryError:
         return End.KILLED, "ran out of memory", None
     except Exception as bug:
+        mistake = plugins.blamed(bug)
+        if mistake is not None:
+            return End.BAD_CASE, f"{case.source.name}: {mistake}", None
         last = traceback.extract_tb(bug.__traceback__)[-1]
         place = f"{Path(last.filename).name}:{last.lineno}"
         sentence = " ".join(f"{type(bug).__name__}: {bug}".split())

@@ -11,6 +11,8 @@ from typing import IO, Any
 
 import click
 
+from deqcheck import plugins
+
 OK, FAILED, USAGE, NOTHING_DECIDED, NUMERICAL, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
 
 
@@ -27,17 +29,23 @@ class NumericalComplaint(Complaint):
     exit_code = NUMERICAL
 
 
-def report_internal_error(bug: Exception, case: str = "") -> None:
-    """With its traceback, if that was asked for."""
+def report_internal_error(bug: Exception, case: str = "") -> int:
+    """With its traceback, if that was asked for; the exit code. A mistake in somebody's own file
+    is none of ours."""
     if click.get_current_context().find_root().params["traceback"]:
         traceback.print_exception(bug)
+    mistake = plugins.blamed(bug)
+    if mistake is not None:
+        click.echo(f"deqcheck: {mistake}", err=True)
+        return USAGE
     sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
     where = f" in {case}" if case else ""
     click.echo(f"deqcheck: internal error{where}: {sentence}; please report it", err=True)
+    return BUG
 
 
 class ErrorBoundary:
-    """Runs case after case: a bug in one is told, and the others are not lost."""
+    """Runs case after case: what is wrong with one is told, and the others are not lost."""
 
     def __init__(self) -> None:
         self.codes: list[int] = []
@@ -46,11 +54,13 @@ class ErrorBoundary:
     def case(self, name: str) -> Iterator[None]:
         try:
             yield
+        except Complaint as complaint:
+            complaint.show()
+            self.codes.append(complaint.exit_code)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as bug:
-            report_internal_error(bug, name)
-            self.codes.append(BUG)
+            self.codes.append(report_internal_error(bug, name))
 
 
 def silence_stdout() -> None:

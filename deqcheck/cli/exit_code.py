@@ -60,10 +60,13 @@ def _outcome(outcome: Outcome | None, expected: str | None) -> int:
 
 
 def _nothing_decided(ending: Ending) -> bool:
-    """Nothing decided, unless the case expected just that, or the run to break off."""
+    """Nothing decided, unless the case expected just that, or the run to break off, or no more than
+    that it completes."""
     if any(outcome not in OPEN for outcome, _ in ending.outcomes):
         return False
-    if ending.status in BROKEN and ending.expected_status == ending.status.word:
+    if ending.expected_status == ending.status.word and (
+        ending.status in BROKEN or not ending.outcomes
+    ):
         return False
     return not ending.outcomes or not all(_met(*pair) for pair in ending.outcomes)
 

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from deqcheck import __version__, threads
 from deqcheck.cli import citing
-from deqcheck.cli.errors import BUG, INTERRUPTED, report_internal_error, silence_stdout
+from deqcheck.cli.errors import INTERRUPTED, report_internal_error, silence_stdout
 from deqcheck.cli.plugging import with_plugins
 from deqcheck.registry import modules
 
@@ -54,8 +54,7 @@ class LazyGroup(click.Group):
             silence_stdout()
             ctx.exit(0)
         except Exception as bug:
-            report_internal_error(bug)
-            ctx.exit(BUG)
+            ctx.exit(report_internal_error(bug))
 
 
 def _summary(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -13,11 +14,27 @@ ASKED, BARE = "deqcheck.with", "deqcheck.no_plugins"
 
 def with_plugins(command: click.Command) -> click.Command:
     """Options that every command has, and its inner commands too."""
-    if not any(param.name == "plugin_paths" for param in command.params):
-        command.params += _options()
-        for inner in getattr(command, "commands", {}).values():
+    if any(param.name == "plugin_paths" for param in command.params):
+        return command
+    options = _options()
+    if isinstance(command, click.Group):
+        # What an inner command says counts before anything is loaded.
+        options = options[:-1]
+        command.callback = _loading(command.callback)
+        for inner in command.commands.values():
             with_plugins(inner)
+    command.params += options
     return command
+
+
+def _loading(callback: Callable[..., Any] | None) -> Callable[..., Any]:
+    def loaded(*args: Any, **more: Any) -> Any:
+        ctx = click.get_current_context()
+        if ctx.invoked_subcommand is None:
+            _load(ctx)
+        return callback(*args, **more) if callback else None
+
+    return loaded
 
 
 def _options() -> list[click.Parameter]:
@@ -53,7 +70,7 @@ def _remember(key: str) -> Any:
     return callback
 
 
-def _load(ctx: click.Context, _: click.Parameter, __: Any) -> None:
+def _load(ctx: click.Context, *_: Any) -> None:
     if ctx.resilient_parsing:
         return
     from deqcheck import plugins

@@ -53,7 +53,7 @@ def plan_options(function: F) -> F:
         type=click.IntRange(min=1),
         default=cores,
         show_default="the cores",
-        help="So many cases at a time, each in a process of its own with one thread.",
+        help="Number of parallel cases, each in a process of its own with one thread.",
     )
     @click.option(
         "--timeout",

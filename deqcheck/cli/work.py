@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import click
+
+from deqcheck import __version__
 from deqcheck.case import Case, CaseError, only
 from deqcheck.case.embedded import read_named
 from deqcheck.case.source import Changes
@@ -62,10 +65,20 @@ def task(word: str, changes: Changes) -> Task:
 
 def open_store(folder: Path | None) -> Store | None:
     """The store in this folder, which is made if need be."""
+    if folder is None:
+        return None
     try:
-        return None if folder is None else Store(folder)
+        store = Store(folder)
+        other = store.other_version(__version__)
     except OSError as error:
         raise Complaint(f"cannot keep results in {folder}: {error.strerror}") from None
+    if other:
+        click.echo(
+            f"{folder} holds results of deqcheck {other}, which are computed anew: remove the "
+            "folder, or name another one",
+            err=True,
+        )
+    return store
 
 
 @contextmanager

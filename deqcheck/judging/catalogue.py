@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from deqcheck import registry
-from deqcheck.fields import did_you_mean
+from deqcheck.fields import did_you_mean, show
 from deqcheck.judging.errors import UsageError
-from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.base import AnyStatement, Statement
 
 # An id of the catalogue, or a statement that need not be in it.
 Named: TypeAlias = "str | type[AnyStatement]"
@@ -21,8 +21,10 @@ def catalogue() -> Mapping[str, type[AnyStatement]]:
 
 def find(named: Named) -> type[AnyStatement]:
     """Raises UsageError."""
-    if not isinstance(named, str):
+    if isinstance(named, type) and issubclass(named, Statement):
         return named
+    if not isinstance(named, str):
+        raise UsageError(f"{show(named)} names no statement; expected an id or a Statement class")
     known = catalogue()
     if named not in known:
         hint = did_you_mean(named, known, "; `deqcheck theorems` lists them")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from deqcheck.fields import unknown
 from deqcheck.judging.catalogue import Named, catalogue, find
 from deqcheck.judging.errors import UsageError
+from deqcheck.kinds import Model
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.words import CORRECTED
-from deqcheck.theorems.base import AnyStatement
+from deqcheck.registry import kinds
+from deqcheck.theorems.base import ANY, AnyStatement
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ def choose(question: Question, p: AnyProblem) -> list[AnyStatement]:
 
 def fitting(s: type[AnyStatement], p: AnyProblem) -> type[AnyStatement]:
     """The statement itself. Raises UsageError where it cannot judge such a problem at all."""
+    unheard = [] if s.models is ANY else [m for m in s.models if m not in kinds(Model)]
+    if unheard:
+        raise UsageError(
+            f"{s.id}: models: {unknown('there is no model', unheard[0], kinds(Model))}"
+        )
     incompatibility = s.incompatibility(p.model.kind, p.loss)
     if incompatibility:
         raise UsageError(incompatibility)

@@ -132,15 +132,15 @@ def verdict(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
 
 def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Drawing) -> Verdict:
     hypotheses = before_training(s, p)
-    conclusions = judged(s.claims(p, p.start))
+    conclusions = judged(s.claims(p, p.start), "claims")
     counted = s if isinstance(s, Frequency) and s.counted else None
     if counted and all_hold(hypotheses):
         conclusions.append(drawing.tried(counted, p))
     complete = True
     if run is not None and STATIC not in s.dynamics:
         if len(run.k) > 1:
-            hypotheses += judged(s.path_hypotheses(p, run))
-            conclusions += judged(s.conclusions(p, run))
+            hypotheses += judged(s.path_hypotheses(p, run), "path_hypotheses")
+            conclusions += judged(s.conclusions(p, run), "conclusions")
         complete = run.complete
     outcome = outcome_of(hypotheses, conclusions, complete)
     if counted:
@@ -158,8 +158,8 @@ def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
 
 
 def before_training(s: AnyStatement, p: AnyProblem) -> list[Judged]:
-    steps = judged(s.step_hypotheses(p)) if p.step else []
-    return [*judged(s.setting(p)), *judged(s.hypotheses(p)), *steps]
+    steps = judged(s.step_hypotheses(p), "step_hypotheses") if p.step else []
+    return [*judged(s.setting(p), "setting"), *judged(s.hypotheses(p), "hypotheses"), *steps]
 
 
 def all_hold(claims: Sequence[Judged]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -98,7 +98,18 @@ class Report:
         name = self.name or self.title or "problem"
         return f"<Report {name}: {self.status.word}; {tally or 'nothing was judged'}>"
 
-    def __getitem__(self, key: str | tuple[str, str]) -> Verdict:
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, key: str | tuple[str, str] | int) -> Verdict:
+        if isinstance(key, int):
+            return self.verdicts[key]
         id_, edition = (key, "") if isinstance(key, str) else key
         found = {v.edition: v for v in self.verdicts if v.id == id_}
         if edition in found:

@@ -45,7 +45,7 @@ class Series:
         high = np.minimum.accumulate(self.value.high)
         value = np.minimum.accumulate(self.value.value)
         low = np.minimum.accumulate(low)
-        at = np.searchsorted(self.t, t * (1 - 4 * EPS), side="right") - 1
+        at = np.searchsorted(self.t, t * (1 + 4 * EPS), side="right") - 1
         at = np.clip(at, 0, len(self.t) - 1)
         # Between two samples the quantity may already have fallen towards the next one.
         after = np.clip(np.searchsorted(self.t, t * (1 - 4 * EPS), side="left"), 0, len(self.t) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deqcheck.fields import one_of, show, specs
@@ -17,6 +17,7 @@ from deqcheck.theorems.frequency import Frequency
 
 ID = re.compile(r"[\w.-]+/[\w.-]+")
 DYNAMICS = (FLOW, DESCENT, STATIC)
+SOUNDNESS = ("sound", "typo", "unproven", "false", "vacuous")
 
 
 def mistakes(cls: type) -> Iterator[str]:
@@ -45,6 +46,12 @@ def _statement(s: type[AnyStatement]) -> Iterator[str]:
     yield from _words(s, "dynamics", DYNAMICS)
     yield from _words(s, "editions", EDITIONS)
     yield from _words(s, "tracks", None, empty=True)
+    if s.soundness not in SOUNDNESS:
+        yield f"soundness is {_shown(s.soundness)}; expected {one_of(SOUNDNESS)}"
+    if not isinstance(s.constants, Mapping):
+        yield f"constants is {_shown(s.constants)}; expected a mapping from names to meanings"
+    if s.__init__ is not Statement.__init__ and not _constructible(s):
+        yield "has an __init__ of its own; expected one that takes (edition, fixed)"
     if not s.checks():
         yield "has no Check; expected at least one formula"
     if issubclass(s, Frequency):
@@ -54,6 +61,14 @@ def _statement(s: type[AnyStatement]) -> Iterator[str]:
         yield "claims nothing: it has neither `claims` (of a state) nor `conclusions` (of a run)"
     elif STATIC in s.dynamics and s.claims is Statement.claims:
         yield "is static, but has no `claims`; `conclusions` are of a run"
+
+
+def _constructible(s: type[Statement[Any, Any]]) -> bool:
+    try:
+        s(s.editions[-1], {})
+    except Exception:
+        return False
+    return True
 
 
 def _words(
@@ -69,7 +84,7 @@ def _words(
 
 
 def _example(known: tuple[str, ...] | None) -> str:
-    return repr((known[0],)) if known else "('relu-deq',)"
+    return repr((known[0],)) if known else "('relu-deq',), or ('sigma_min_Z',) for tracks"
 
 
 def _shown(value: Any) -> str:
@@ -83,7 +98,7 @@ def _article(wanted: type) -> str:
 def _kind(cls: type[Kind]) -> Iterator[str]:
     if cls.family == "format":
         return
-    if not dataclasses.is_dataclass(cls):
+    if not dataclasses.is_dataclass(cls) or "__dataclass_fields__" not in vars(cls):
         yield "is no dataclass; expected @dataclass(frozen=True) before it"
         return
     declared = specs(cls)

@@ -59,6 +59,8 @@ class Check:
         `contracts`: the right side is a factor below 1, and its distance from 1 counts.
         `starts_equal`: the two sides agree at the first step, which then says nothing; so they do
         where it decays, unless told otherwise."""
+        if not isinstance(formula, str):
+            raise FormulaError(f"check {name!r}: the formula is {formula!r}; expected text")
         self.name = name
         self.formula = Formula(formula)
         self.equation = equation
@@ -72,7 +74,7 @@ class Check:
     def _blamed(self) -> Iterator[None]:
         try:
             yield
-        except FormulaError as error:
+        except (ValueError, TypeError) as error:
             raise FormulaError(f"check {self.name!r}: {self.formula.text!r} {error}") from None
 
     def __call__(self, note: str = "", /, **values: Any) -> Claim:

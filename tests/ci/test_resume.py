@@ -18,6 +18,7 @@ from deqcheck.store import Store
 from tests.ci.conftest import Inline
 
 CI = [sys.executable, "-m", "deqcheck", "ci"]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
 
 
 def untimed(text: str | bytes) -> str:
@@ -57,11 +58,45 @@ def start():
         process.communicate()
 
 
-def until(condition, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
+def until(condition) -> None:
+    """Waits for an event; a test run that never ends has a time limit of its own."""
     while not condition():
-        assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+# Tells when a case is under way: constants are looked at before anything is computed.
+MARK = """
+import os
+from pathlib import Path
+from deqcheck import ANY, Check, Cite, Statement
+
+class Started(Statement):
+    id, title, cite = "mark/started", "The case is under way", Cite("Mark", "1")
+    models, dynamics = ANY, ("static",)
+    sound = Check("sound", "one == 1")
+
+    def faults(self):
+        Path(os.environ["STARTED"]).touch()
+        return ()
+
+    def claims(self, p, state):
+        yield self.sound(one=1.0)
+"""
+
+
+@pytest.fixture
+def marked(tmp_path, monkeypatch):
+    """Has a case tell when it is under way; the words that the gate needs, and whether it is."""
+    (tmp_path / "mark.py").write_text(MARK)
+    monkeypatch.setenv("STARTED", str(tmp_path / "started"))
+
+    def mark(cases: Path, name: str) -> Path:
+        path = cases / f"{name}.yaml"
+        named = path.read_text().replace("[kawaguchi2021/gd]", "[kawaguchi2021/gd, mark/started]")
+        path.write_text(named)
+        return cases
+
+    return mark, ("--with", tmp_path / "mark.py"), (tmp_path / "started").exists
 
 
 @pytest.mark.usefixtures("inline")
@@ -102,6 +137,16 @@ def test_a_corrupt_entry_is_computed_anew(deqcheck, write, tmp_path):
     entry.write_text(entry.read_text().replace("confirmed", "undecided"))
     assert untimed(deqcheck(*words).stdout) == untimed(first.stdout)
     assert "confirmed" in entry.read_text()
+
+
+@pytest.mark.usefixtures("inline")
+def test_a_store_of_another_version_is_told(deqcheck, write, tmp_path, monkeypatch):
+    words = ("ci", write("a"), "--store", tmp_path / "store")
+    with monkeypatch.context() as patch:
+        patch.setattr("deqcheck.environment.__version__", "0.1.0")
+        assert deqcheck(*words).stderr == ""
+    told = f"{tmp_path / 'store'} holds results of deqcheck 0.1.0, which are computed anew: "
+    assert deqcheck(*words).stderr == f"{told}remove the folder, or name another one\n"
 
 
 def test_misfortunes_are_not_stored(deqcheck, write, tmp_path, faulty):
@@ -147,15 +192,15 @@ def test_a_killed_gate_goes_on_where_it_stopped_and_leaves_no_worker(write, tmp_
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
 
 
-def test_a_worker_killed_from_outside_is_the_result_of_its_case(write, start):
-    cases = write("long", steps=10**6)
+def test_a_worker_killed_from_outside_is_the_result_of_its_case(write, start, marked):
+    mark, words, started = marked
+    cases = mark(write("long", steps=10**6), "long")
     write("short", seed=1)
-    gate = subprocess.Popen([*CI, cases, "--jobs", "1", "--format", "json"], stdout=subprocess.PIPE)
-    until(lambda: children(gate.pid))
+    gate = start(cases, "--jobs", "1", "--format", "json", *words)
+    until(started)
     (worker,) = children(gate.pid)
-    time.sleep(2)
     os.kill(worker, signal.SIGKILL)
-    document = json.loads(gate.communicate(timeout=60)[0])
+    document = json.loads(gate.communicate()[0])
     assert {c["id"]: c["result"] for c in document["cases"]} == {"long": "killed", "short": "ok"}
     assert gate.returncode == 4
 
@@ -171,30 +216,30 @@ def interrupts(request):
 
 
 @pytest.mark.usefixtures("interrupts")
-def test_an_interrupt_ends_it_with_130_and_no_worker(write, start):
-    gate = start(write("long", steps=10**6), start_new_session=True)
-    until(lambda: children(gate.pid))
+def test_an_interrupt_ends_it_with_130_and_no_worker(write, start, marked):
+    mark, words, started = marked
+    gate = start(mark(write("long", steps=10**6), "long"), *words, start_new_session=True)
+    until(started)
     workers = children(gate.pid)
-    time.sleep(1)
     os.killpg(gate.pid, signal.SIGINT)
-    out, err = gate.communicate(timeout=30)
+    out, err = gate.communicate()
     assert (gate.returncode, err) == (130, b"deqcheck: interrupted\n")
     assert b"-- long: not finished when the run was interrupted\n" in out
     assert b"\npartial, interrupted: 1 case: 1 not finished, " in out
     until(lambda: all(gone(pid) for pid in workers))
 
 
-def test_an_interrupt_leaves_what_was_finished(write, tmp_path, start):
+def test_an_interrupt_leaves_what_was_finished(write, tmp_path, start, marked):
+    mark, plugin, started = marked
     write("a")
-    cases = write("long", steps=10**6)
+    cases = mark(write("long", steps=10**6), "long")
     store, report, baseline = (tmp_path / name for name in ("store", "ci.json", "baseline.json"))
     words = [cases, "--jobs", "1", "--store", store, "--format", "json", "--output", report]
     words += ["--baseline", baseline, "--update-baseline"]
-    gate = start(*words, start_new_session=True)
-    until(lambda: store.is_dir() and any(p.suffix == ".json" for p in store.iterdir()))
-    time.sleep(0.5)
+    gate = start(*words, *plugin, start_new_session=True)
+    until(lambda: started() and store.is_dir() and any(store.glob("*.json")))
     os.killpg(gate.pid, signal.SIGINT)
-    out, err = gate.communicate(timeout=30)
+    out, err = gate.communicate()
     told = f"deqcheck: interrupted\nbaseline {baseline} was not written: the run is partial\n"
     assert (gate.returncode, out, err.decode()) == (130, b"", told)
     assert not baseline.exists()

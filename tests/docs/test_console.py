@@ -50,7 +50,7 @@ def test_files_and_commands_are_found() -> None:
 
 
 def test_a_wrong_document_is_caught(tmp_path: Path) -> None:
-    right = "```console\n$ deqcheck --version\ndeqcheck, version 0.1.0\n$ echo x | cat\nx\n```\n"
+    right = "```console\n$ deqcheck --version\ndeqcheck, version 0.2.0\n$ echo x | cat\nx\n```\n"
     assert perform(right, tmp_path) == []
     (told,) = perform(right.replace("\nx\n", "\ny\n"), tmp_path)
     assert told == "$ echo x | cat\n--- shown\ny\n--- printed\nx\n"

@@ -96,7 +96,9 @@ def test_a_violation_after_the_horizon_still_counts() -> None:
     c = curve(2.0, 1.5)
     loss = c.left.value.copy()
     loss[40] = 1.0
-    broken = Curve("c", Measured(loss, c.left.error), "<=", c.right, c.k, c.t, decays=True)
+    broken = Curve(
+        "c", Measured(loss, c.left.error), "<=", c.right, c.k, c.t, decays=True, starts_equal=True
+    )
     assert broken.judge().decision is V
 
 
@@ -104,9 +106,15 @@ def test_a_run_without_digits_is_not_called_below_resolution() -> None:
     k = np.arange(5)
     bound = measured(np.array([1, 0.9, 0.8, 0.7, 0.6]))
     lost = Measured(np.array([1, 0.5, np.nan, np.nan, np.nan]), np.zeros(5))
-    assert Curve("c", lost, "<=", bound, k, k * 1.0, decays=True).judge().decision is U
+    assert (
+        Curve("c", lost, "<=", bound, k, k * 1.0, decays=True, starts_equal=True).judge().decision
+        is U
+    )
     wild = Measured(np.array([1, 0.5, 5, 5, 0.1]), np.array([0, 0, 4.9, 4.9, 0]))
-    assert Curve("c", wild, "<=", bound, k, k * 1.0, decays=True).judge().decision is U
+    assert (
+        Curve("c", wild, "<=", bound, k, k * 1.0, decays=True, starts_equal=True).judge().decision
+        is U
+    )
 
 
 def test_nothing_resolved_is_undecided() -> None:

@@ -52,7 +52,9 @@ def decaying(rate, steps=200, error=1e-9):
     """The gap falls like exp(-2t), the bound like exp(-rate t)."""
     k, t, gap = samples.decay(2, steps, error)
     bound = Measured(np.exp(-rate * t))
-    curve = Curve("x", gap / gap[0], "<=", bound, k, t, "(1)", "gap <= b", decays=True)
+    curve = Curve(
+        "x", gap / gap[0], "<=", bound, k, t, "(1)", "gap <= b", decays=True, starts_equal=True
+    )
     return replace(samples.confirmed(), conclusions=(curve.judge(),))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
 from deqcheck import docs
@@ -11,6 +9,7 @@ from deqcheck.case import embedded
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.output import look_of_stdout, to_stdout
 from deqcheck.cli.work import sentences
+from deqcheck.fields import did_you_mean
 from deqcheck.report.parts.console import columns, render_text
 
 
@@ -23,8 +22,7 @@ def command(topic: str | None) -> None:
         to_stdout(render_text([columns(known.items(), indent=0)], look_of_stdout()))
         return
     if topic not in known:
-        near = difflib.get_close_matches(topic, known, 1, cutoff=0.5)
-        hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck docs` lists them"
+        hint = did_you_mean(topic, known, "; `deqcheck docs` lists them")
         raise Complaint(f"deqcheck: there is no topic {topic!r}{hint}")
     with sentences():
         text = docs.text(topic, embedded.cases)

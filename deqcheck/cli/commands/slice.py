@@ -33,7 +33,7 @@ PICTURES = (".png", ".svg", ".pdf")
     type=click.IntRange(3, 501),
     default=51,
     show_default=True,
-    help="So many in each direction; an odd number, so that the end point is one of them.",
+    help="Grid points per direction; an odd number, so that the end point is one of them.",
 )
 @click.option(
     "--reach",

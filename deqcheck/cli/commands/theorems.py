@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from rich.text import Text
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.fields import did_you_mean
 from deqcheck.judging import catalogue
 from deqcheck.plugins import where
 from deqcheck.report.json import dumps
@@ -52,8 +52,7 @@ def show(id_: str, citing: bool, form: str) -> None:
     """The statement ID: text, formulas with their equation numbers, status, erratum, citation."""
     known = catalogue()
     if id_ not in known:
-        near = difflib.get_close_matches(id_, known, 1, cutoff=0.5)
-        hint = f" (did you mean {near[0]!r}?)" if near else "; `deqcheck theorems` lists them"
+        hint = did_you_mean(id_, known, "; `deqcheck theorems` lists them")
         raise Complaint(f"deqcheck: there is no statement {id_!r}{hint}")
     statement = known[id_]
     if citing:

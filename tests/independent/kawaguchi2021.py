@@ -1,0 +1,25 @@
+"""Kawaguchi 2021: every statement, at given parameters and along runs."""
+
+from __future__ import annotations
+
+from . import kawaguchi2021_runs, kawaguchi2021_static
+
+INSTANCES = [*kawaguchi2021_static.INSTANCES, *kawaguchi2021_runs.INSTANCES]
+
+REPLACED = "Inherited from the base class and never judged here: the hypotheses are others."
+NO_BALL = (
+    "Corollary 1 has no ball; that a finite loss.R brings one into it is a known fault, and with "
+    "R infinite the check is not judged."
+)
+OTHER = "Inherited from the base class and never judged here: the conclusions are times."
+EXEMPT: dict[str, dict[str, str]] = {
+    "kawaguchi2021/cor1": {
+        "positive": REPLACED,
+        "weights_in_ball": NO_BALL,
+        "map_in_ball": NO_BALL,
+    },
+    "kawaguchi2021/cor2": {"positive": REPLACED},
+    "kawaguchi2021/times": dict.fromkeys(
+        ("floor", "independent", "dependent", "integrated"), OTHER
+    ),
+}

@@ -1,0 +1,333 @@
+"""Kawaguchi 2021: the statements that hold at any parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+from deqcheck.seeds import rng
+
+from .harness import Expected, Instance, Noise, Sides
+from .kawaguchi2021_model import Delm, Point, drawn, norm1, start
+
+
+def static(
+    id: str,
+    label: str,
+    d: Delm,
+    expected: Callable[[Delm], Expected],
+    edition: str = "corrected",
+    outcome: str = "confirmed",
+) -> Instance:
+    return Instance(
+        f"kawaguchi2021/{id}",
+        d.problem,
+        lambda: expected(d),
+        edition=edition,
+        outcome=outcome,
+        label=label,
+    )
+
+
+# Proposition 1.
+
+BOTH_SIGNS = drawn(11, m=4, n=5, my=1, gamma=0.3)
+
+
+def first_iterate(d: Delm) -> Expected:
+    """A.5 with z_0 = phi: z* - z_l = (gamma S)^(l+1) z*, whose 1-norm over its bound
+    gamma^(l+1) |phi|_1/(1 - gamma) cannot rise with l, as |S|_1 = 1. So l = 0 is the worst."""
+    limit = np.linalg.solve(start(d).U, d.Phi)
+    off, size = np.abs(d.Phi - limit).sum(axis=0), np.abs(d.Phi).sum(axis=0)
+    worst = int(np.argmax(off / size))
+    return {"rate": Sides(off[worst], "<=", d.gamma * size[worst] / (1 - d.gamma))}
+
+
+def _shares(seed: int, negative: float, n: int) -> np.ndarray:
+    """Columns with the same sum and the same 1-norm, one entry of each the same negative number."""
+    r = np.random.default_rng(seed)
+    rest = r.uniform(0.5, 1.5, size=(3, n))
+    return np.vstack([np.full(n, -negative), 1.7 * rest / rest.sum(axis=0)])
+
+
+LAST_OF_BOTH = drawn(12, m=4, n=12, my=1, gamma=0.02, Phi=_shares(3, 0.2, 12))
+LAST_OF_ONE = drawn(13, m=4, n=6, my=1, gamma=0.02, Phi=_shares(4, 0.0, 6))
+ONE_SIGN = drawn(14, m=3, n=4, my=1, gamma=0.006, Phi=-_shares(5, 0.0, 4)[1:])
+
+
+def last_iterate(last: int) -> Callable[[Delm], Expected]:
+    """Where S z* has one sign the bound is met up to the factor sum(phi)/|phi|_1 by every iterate,
+    and rounding, which counts for more the smaller gamma^(l+1), makes the last one the worst: the
+    first with gamma^(l+1) < 1e-5."""
+
+    def of(d: Delm) -> Expected:
+        S, phi = start(d).S, d.Phi[:, 0]
+        limit, z = np.linalg.solve(start(d).U, phi), phi
+        for _ in range(last):
+            z = d.gamma * S @ z + phi
+        distance, sums = np.abs(z - limit).sum(), np.abs(phi).sum()
+        bound = d.gamma ** (last + 1) * sums / (1 - d.gamma)
+        both = phi.min() < 0 < phi.max()
+        return {"rate" if both else "equality": Sides(distance, "<=" if both else "==", bound)}
+
+    return of
+
+
+# Norms.
+
+WIDE = drawn(21, m=4, n=6, my=2, gamma=0.35)
+TALL = drawn(22, m=2, n=5, my=3, gamma=0.7)
+SINGLE = drawn(23, m=3, n=5, my=1, gamma=0.45)
+
+
+def norms(d: Delm) -> Expected:
+    """A.1 and A.1.7: 1^T S = 1^T, so that the column sums are those of I - gamma S."""
+    g, here = d.gamma, start(d)
+    inverse = 1 / (1 - g)
+    return {
+        "inverse": Sides(norm1(here.V), "==", inverse),
+        "equal": Sides(here.V.sum(axis=0)[1], "==", inverse),
+        "sums": Sides(here.U.sum(axis=0)[0], "==", 1 - g),
+        "resolvent": Sides(norm1(here.U), "==", float((1 + g - 2 * g * np.diag(here.S)).max())),
+        "below": Sides(norm1(here.U), "<", 1 + g),
+        "effective": Sides(norm1(here.Z), "<=", norm1(d.B) * inverse),
+    }
+
+
+# Gradients and D.
+
+LOGISTIC = drawn(31, m=3, n=6, my=1, gamma=0.55, loss="logistic", tau=0.07)
+NARROW = drawn(33, m=2, n=4, my=1, gamma=0.3)
+SEVEN = drawn(34, m=7, n=5, my=2, gamma=0.6)
+SCALAR = drawn(35, m=1, n=4, my=2, gamma=0.3)
+THREE = drawn(36, m=3, n=4, my=1, gamma=0.8)
+DENSE_NO_MORE = drawn(37, m=21, n=3, my=20, gamma=0.4, scale=0.3)
+
+
+def gradients(d: Delm) -> Expected:
+    """(21), (22), relative to the whole gradient; and vec(Q)^T D vec(Q) with (8)."""
+    here = start(d)
+    q = here.Q.ravel(order="F")
+    return {
+        "explicit": [Noise(0.0, 1.0)] * 2,
+        "differences": [Noise(0.0, 1.0)] * 2,
+        "energy": Sides(here.slope**2, "==", float(q @ here.D @ q)),
+    }
+
+
+def smallest_of_all(m: int, gamma: float) -> float:
+    """inf of lambda_min(D) over all A and B: B = 0 is the worst, where it is 1/|I - gamma S|^2, and
+    that norm is convex in S, so that columns of S that are unit vectors suffice. For m > 5 the
+    columns that all show to the first unit vector, the first one to another."""
+    eye = np.eye(m)
+    maps = product(range(m), repeat=m) if m <= 5 else [(1,) + (0,) * (m - 1)]
+    S = np.stack([eye[:, list(image)] for image in maps])
+    return float(1 / np.linalg.norm(eye - gamma * S, 2, axis=(1, 2)).max() ** 2)
+
+
+def metric(d: Delm) -> Expected:
+    """(26), (8), (33), and the floors 1/(m (1 + gamma^2)) by the Frobenius norm of U and
+    1/(1 + gamma sqrt(m))^2 by the triangle inequality."""
+    here, m, g = start(d), d.m, d.gamma
+    smallest = here.lambda_min
+    frobenius, triangle = 1 / (m * (1 + g**2)), 1 / (1 + g * math.sqrt(m)) ** 2
+    expected = {
+        "printed_floor": Sides(smallest, ">=", d.floor),
+        "sharp_floor": Sides(smallest, ">=", max(frobenius, triangle)),
+    }
+    if m * d.my <= 400:
+        speed = float(np.linalg.norm(here.D @ here.Q.ravel(order="F")))
+        expected |= {
+            "velocity": Noise(0.0, speed),
+            "dense": Sides(smallest, "==", smallest),
+        }
+    if m > 1:
+        expected["star_floor"] = Sides(smallest, ">=", smallest_of_all(m, g))
+    return expected
+
+
+# The PL inequality of the whole loss.
+
+PL_LOGISTIC = drawn(43, m=2, n=6, my=1, gamma=0.4, loss="logistic", tau=0.09, seed=2)
+PL_BALL = drawn(42, m=2, n=5, my=1, gamma=0.4, loss="logistic", tau=0.03, R=2.5)
+PL_OUTSIDE = drawn(42, m=2, n=5, my=1, gamma=0.4, loss="logistic", tau=0.03, R=0.2)
+PL_SQUARE = drawn(41, m=3, n=5, my=2, gamma=0.35, seed=5)
+PL_HINGE = drawn(
+    44,
+    m=2,
+    n=3,
+    my=1,
+    gamma=0.3,
+    loss="smoothed-hinge",
+    Phi=np.array([[0.9, 0.4, -1.1], [-0.2, 1.3, 0.3]]),
+    Y=np.array([[1.0, 1.0, -1.0]]),
+    R=4.0,
+)
+
+
+def whole(d: Delm, at: Point) -> tuple[float, float]:
+    """|grad L|^2/2 and kappa lambda_min(D) (L - L*)."""
+    return at.slope**2 / 2, d.kappa * at.lambda_min * at.gap
+
+
+def pl(d: Delm) -> Expected:
+    """Of the drawn points the one with the least room: by difference and by quotient the same."""
+    here = whole(d, start(d))
+    expected = {
+        "positive": Sides(d.kappa, ">", 0.0),
+        "here": Sides(here[0], ">=", here[1]),
+    }
+    if math.isfinite(d.R):
+        size = norm1(start(d).Z)
+        decision = "holds" if size < d.R else "violated"
+        return expected | {"ball": Sides(size, "<", d.R, decision=decision)}
+    stream = rng(d.seed, "kawaguchi2021/pl")
+    found = []
+    for _ in range(20):
+        A, B = d.A + stream.normal(size=d.A.shape), d.B + stream.normal(size=d.B.shape)
+        found.append(whole(d, Point(d, A, B)))
+    worst = min(found, key=lambda sides: sides[0] - sides[1])
+    assert worst == min(found, key=lambda sides: sides[0] / sides[1])
+    return expected | {"drawn": Sides(worst[0], ">=", worst[1])}
+
+
+# Theorem 2 and appendix B.
+
+TRUST_HINGE = drawn(51, m=3, n=6, my=1, gamma=0.4, loss="smoothed-hinge", seed=2)
+TRUST_SQUARE = drawn(52, m=3, n=5, my=1, gamma=0.55, seed=4)
+TRUST_LOGISTIC = drawn(53, m=4, n=5, my=1, gamma=0.3, loss="logistic", tau=0.06, seed=6)
+TRUST_CUBE = drawn(54, m=2, n=5, my=1, gamma=0.6, loss="smoothed-hinge", power=3.0, seed=8)
+TRUST_TWO = drawn(55, m=3, n=5, my=2, gamma=0.4)
+
+
+class Region:
+    """Theorem 2 with delta half of its bound: G > 0 as long as delta F < S^-1."""
+
+    def __init__(self, d: Delm):
+        here = start(d)
+        self.d, self.q = d, here.Q[0]
+        v_S = [float(np.sum((J.T @ here.Z[0]) ** 2)) for J in here.J]
+        self.S = np.eye(d.m) + d.gamma**2 * np.diag(v_S)
+        second = d.second(here.Z)[0]
+        equilibria = np.linalg.solve(here.U, d.Phi)
+        F = sum(c * np.outer(z, z) for c, z in zip(second, equilibria.T, strict=True))
+        self.H = sum(c * np.outer(p, p) for c, p in zip(second, d.Phi.T, strict=True))
+        largest = float(np.linalg.eigvals(self.S @ F).real.max())
+        self.delta = 0.5 / largest if largest > 0 else 1.0
+        self.G = here.U @ (np.linalg.inv(self.S) - self.delta * F) @ here.U.T
+        self.velocity = -here.D @ self.q
+        self.v = self.delta * self.velocity
+
+    def value(self, v: np.ndarray) -> float:
+        return float(self.q @ v + v @ self.H @ v / 2)
+
+    def best(self) -> float:
+        """Of 200 points between half and the whole of the way to the edge, every second one near
+        the minimiser."""
+        stream = rng(self.d.seed, "kawaguchi2021/thm2")
+        radius, found = math.sqrt(self.v @ self.G @ self.v), []
+        for i in range(200):
+            u = stream.normal(size=self.d.m)
+            if i % 2:
+                u = u + 10 ** (i % 4) * self.v
+            u = u / math.sqrt(u @ self.G @ u)
+            found.append(self.value(stream.uniform(0.5, 1) * radius * u))
+        return min(found)
+
+
+def trust_region(d: Delm) -> Expected:
+    """Theorem 2; `smooth` where the outputs can lie on a kink."""
+    at = Region(d)
+    terms = at.q, at.H @ at.v, at.G @ at.v / at.delta
+    distance = float(np.abs(1 - d.Y * (start(d).Z @ d.Phi)).min())
+    return {
+        "one_output": Sides(1, "==", 1),
+        "smooth": Sides(distance, ">", 0.0),
+        "metric": Sides(float(np.linalg.eigvalsh(at.G)[0]), ">", 0.0),
+        "stationary": Noise(0.0, sum(float(np.linalg.norm(t)) for t in terms)),
+        "minimal": Sides(at.best(), ">=", at.value(at.v)),
+        "outputs": Noise(0.0, float(np.linalg.norm(at.velocity @ d.Phi))),
+    }
+
+
+GENERIC = drawn(61, m=3, n=5, my=1, gamma=0.45)
+UNEVEN = drawn(62, m=4, n=6, my=1, gamma=0.3, scale=1.1)
+# Every column of A holds the same numbers, and so does every row: S is doubly stochastic.
+CIRCULANT = drawn(
+    63,
+    m=3,
+    n=5,
+    my=1,
+    gamma=0.6,
+    A=np.array([[0.3, 1.1, -0.4], [-0.4, 0.3, 1.1], [1.1, -0.4, 0.3]]),
+)
+
+
+def stationary(S: np.ndarray) -> np.ndarray:
+    """pi with S pi = pi and sum(pi) = 1, by powers of S."""
+    return np.linalg.matrix_power(S, 4000)[:, 0]
+
+
+def rest(d: Delm, edition: str, gamma: float) -> float:
+    """|U^-T r - c/(1 - gamma) 1| at this gamma, for r of length 1. Printed: c 1 = P_1 r, the mean.
+    Corrected: c = pi . r."""
+    at, here = Region(d), start(d)
+    r = at.S @ here.V @ at.q
+    r = r / np.linalg.norm(r)
+    share = r.mean() if edition == "printed" else stationary(here.S) @ r
+    inverse = np.linalg.inv(np.eye(d.m) - gamma * here.S.T)
+    return float(np.linalg.norm(inverse @ r - share / (1 - gamma)))
+
+
+def appendix_b(edition: str, decision: str = "holds") -> Callable[[Delm], Expected]:
+    """(37) with r = delta S_t U^-1 q, and the boundedness of the rest."""
+
+    def of(d: Delm) -> Expected:
+        far, near = (rest(d, edition, g) for g in (0.999, 0.99999))
+        return {
+            "one_output": Sides(1, "==", 1),
+            "step": Noise(0.0, float(np.linalg.norm(Region(d).v))),
+            "rest": Sides(near, "<=", 2 * far, decision=decision),
+        }
+
+    return of
+
+
+def two_outputs(_: Delm) -> Expected:
+    return {"one_output": Sides(2, "==", 1, decision="violated")}
+
+
+INSTANCES = [
+    static("prop1", "first iterate", BOTH_SIGNS, first_iterate),
+    static("prop1", "both signs", LAST_OF_BOTH, last_iterate(2)),
+    static("prop1", "one sign", LAST_OF_ONE, last_iterate(2)),
+    static("prop1", "negative", ONE_SIGN, last_iterate(2)),
+    static("norms", "wide", WIDE, norms),
+    static("norms", "tall", TALL, norms),
+    static("norms", "single", SINGLE, norms),
+    static("gradient", "wide", WIDE, gradients),
+    static("gradient", "tall", TALL, gradients),
+    static("gradient", "logistic", LOGISTIC, gradients),
+    static("D", "wide", WIDE, metric),
+    static("D", "tall", TALL, metric),
+    static("D", "narrow", NARROW, metric),
+    static("D", "three", THREE, metric),
+    static("D", "seven", SEVEN, metric),
+    static("D", "scalar", SCALAR, metric),
+    static("D", "large", DENSE_NO_MORE, metric),
+    static("pl", "square", PL_SQUARE, pl),
+    static("pl", "logistic", PL_LOGISTIC, pl),
+    static("pl", "ball", PL_BALL, pl),
+    static("pl", "outside", PL_OUTSIDE, pl, outcome="not applicable"),
+    static("pl", "hinge", PL_HINGE, pl),
+    static("thm2", "hinge", TRUST_HINGE, trust_region),
+    static("thm2", "two outputs", TRUST_TWO, two_outputs, outcome="not applicable"),
+    static("appB", "generic", GENERIC, appendix_b("corrected")),
+    static("appB", "uneven", UNEVEN, appendix_b("corrected")),
+    static("appB", "generic", GENERIC, appendix_b("printed", "violated"), "printed", "refuted"),
+    static("appB", "circulant", CIRCULANT, appendix_b("printed"), "printed"),
+    static("appB", "two outputs", TRUST_TWO, two_outputs, outcome="not applicable"),
+]
