@@ -115,9 +115,6 @@ def test_printed_hypotheses_of_two_layers(fixed: dict[str, float]) -> None:
         check(name, found[name], wanted[name])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the factor L of (25) is missing where X would stay: a K L B_Ub B_L |r|"
-)
 def test_the_data_of_two_layers_would_stay() -> None:
     """By (24) and (25), |X^t - X^0| <= (2/Q0) a K L B_Ub B_L L_g |r_0|."""
     check("data_stay", judged(TWO, GIVEN)["data_stay"], printed_hypotheses(TWO, GIVEN)["data_stay"])

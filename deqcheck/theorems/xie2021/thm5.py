@@ -169,7 +169,7 @@ class Theorem5(RepairedRate):
     weights_stay = Check("W stays", "2/Q0*alpha*K*C_z*B_L*residual <= 0.25", "(31)")
     inputs_stay = Check("U stays", "2/Q0*alpha*K*B_x*B_L*residual <= B_Ub/3", "after (31)")
     biases_stay = Check("b stays", "2/Q0*alpha*K*root_N*B_L*residual <= B_Ub/3", "after (31)")
-    data_stay = Check("X would stay", "2/Q0*alpha*K*B_Ub*B_L*residual <= B_x/2", "after (31)")
+    data_stay = Check("X would stay", "2/Q0*alpha*K*L*B_Ub*B_L*residual <= B_x/2", "after (31)")
     outputs_stay = Check("W_o stays", "2/Q0*3*K*B_star*residual <= sigma_min_Wo/2", "after (31)")
     step_rate = Check("step at most 1/Q0", "step*Q0 <= 1", "Theorem 5")
     step_smooth = Check("step at most 1/Q1", "step*Q1 <= 1", "Theorem 5")
@@ -218,7 +218,7 @@ class Theorem5(RepairedRate):
         yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
         yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
         yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.data_stay(**near, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x)
+        yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x)
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
 
