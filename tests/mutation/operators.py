@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,11 @@ FLIPPED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 CHECKS = {"Check", "row"}
 NORMS = {"norm2": "frobenius", "frobenius": "norm2"}
 EXTREMA = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum"}
+# Names of error bars, tolerances, limits of the work and texts.
+BAR = re.compile(
+    r"EPS|radius|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
+    r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at"
+)
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt,
 }  # fmt: skip
@@ -38,10 +44,12 @@ class Mutant:
         return ast.fix_missing_locations(tree)
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Every one of a file, in its order."""
+def mutants(path: Path, bars: bool = True) -> Iterator[Mutant]:
+    """Every one of a file, in its order; without those of error bars where they are not asked
+    for."""
     tree = ast.parse(path.read_text())
     formulas, code, kept = _formulas(tree), _code(tree), _not_numbers(tree)
+    code -= set() if bars else _bars(tree)
     for place, node in enumerate(ast.walk(tree)):
         changes: Iterator[tuple[str, ast.AST]] = iter(())
         if id(node) in formulas and isinstance(node, ast.Constant):
@@ -80,6 +88,39 @@ def _code(tree: ast.Module) -> set[int]:
     functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
     bodies = (part for function in functions for part in function.body)
     return {id(inner) for part in bodies for inner in ast.walk(part)}
+
+
+def _bars(tree: ast.Module) -> set[int]:
+    """What is only an error bar, a tolerance or a limit of the work: told by its name, or by what
+    it is made of."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        named = _bar_named(node)
+        made = isinstance(node, ast.expr) and any(
+            isinstance(inner, ast.Name | ast.Attribute) and BAR.search(_last(inner))
+            for inner in ast.walk(node)
+        )
+        if named or made:
+            found |= {id(inner) for inner in ast.walk(node)}
+    return found
+
+
+def _bar_named(node: ast.AST) -> bool:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.FunctionDef):
+        return bool(BAR.search(node.name))
+    if isinstance(node, ast.keyword):
+        return bool(BAR.search(node.arg or ""))
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        targets = [node.target]
+    names = (inner for target in targets for inner in ast.walk(target))
+    return any(isinstance(name, ast.Name) and BAR.search(name.id) for name in names)
+
+
+def _last(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 def _parses(text: object) -> bool:
