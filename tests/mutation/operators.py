@@ -16,9 +16,11 @@ NORMS = {"norm2": "frobenius", "frobenius": "norm2"}
 EXTREMA = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum"}
 # Names of error bars, tolerances, limits of the work and texts.
 BAR = re.compile(
-    r"EPS|radius|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
+    r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
     r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at"
 )
+# Smaller constants are tolerances.
+TOLERANCE = 1e-5
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt,
 }  # fmt: skip
@@ -164,7 +166,8 @@ def _side_changes(text: str) -> Iterator[str]:
 
 def _expression_changes(node: ast.expr, kept: Collection[int] = ()) -> Iterator[ast.expr]:
     if isinstance(node, ast.Constant) and id(node) not in kept:
-        if isinstance(node.value, int | float) and not isinstance(node.value, bool) and node.value:
+        number = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        if number and abs(node.value) > TOLERANCE:
             yield ast.Constant(2 * node.value)
             yield ast.Constant(node.value / 2)
     elif isinstance(node, ast.BinOp):
