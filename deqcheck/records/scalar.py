@@ -31,9 +31,10 @@ def plus(a: float, da: float, b: float, db: float) -> Pair:
 
 def times(a: float, da: float, b: float, db: float) -> Pair:
     product = a * b
-    error = _overflown(product, a, b, _factor(abs(a), db) + _factor(abs(b), da) + _factor(da, db))
     if (a == 0 and da == 0) or (b == 0 and db == 0):
-        return product, error * (1 + 8 * EPS)
+        # No term of the radius is left.
+        return product, 0.0
+    error = _overflown(product, a, b, _factor(abs(a), db) + _factor(abs(b), da) + _factor(da, db))
     return _rounded(product, error)
 
 

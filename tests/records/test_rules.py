@@ -77,13 +77,15 @@ def test_the_tightness_of_a_rate_and_its_radius() -> None:
     error, loose = 1e-6, 2e-6
     judged = decaying(0.5, 0.2, error, loose).judge()
     assert judged.decision is Decision.HOLDS and judged.curve is not None
-    assert judged.curve.rate_tightness == pytest.approx(0.4, rel=1e-12)
+    assert judged.curve.rate_tightness == pytest.approx(0.4, rel=1e-12, abs=0)
     k = np.array([1, 2, 3])
     noise = error / (2 * np.exp(-0.5 * k)) + error / 2
     slack = loose / (3 * np.exp(-0.2 * k)) + loose / 3
     radius = (slack + noise * 0.4) / (0.5 * k)
     # The largest of the upper ends, and the largest of the lower ends, are that far away.
-    assert judged.curve.rate_error == pytest.approx(max(radius.max(), radius.min()), rel=1e-6)
+    assert judged.curve.rate_error == pytest.approx(
+        max(radius.max(), radius.min()), rel=1e-6, abs=0
+    )
 
 
 def test_a_rate_is_read_off_only_where_the_fall_is_known() -> None:
@@ -110,3 +112,29 @@ def test_resolutions() -> None:
     for bound, resolved in ((1999.0, False), (2001.0, True)):
         curve = Curve("c", left, "<=", Measured(np.full(2, bound)), np.arange(2), np.arange(2.0))
         assert curve._resolved()[1] == resolved
+
+
+def test_the_bars_of_both_sides_count() -> None:
+    """For what is resolved, and for what has fallen below it."""
+    k, value = np.arange(3), np.array([1.0, 1e-9, 1e-9])
+    bound = np.array([2.0, 1e-8, 1e-8])
+    for left, right in ((1e-7, 0.0), (0.0, 1e-7)):
+        bars = (np.array([0.0, e, e]) for e in (left, right))
+        sides = (Measured(x, e) for x, e in zip((value, bound), bars, strict=True))
+        curve = Curve("c", next(sides), "<=", next(sides), k, k * 1.0)
+        assert curve._resolved().tolist() == [True, False, False]
+        assert curve.judge().decision is Decision.HOLDS
+    for left, right in ((0.1, 0.0), (0.0, 0.1)):
+        bars = (np.array([0.0, e, e]) for e in (left, right))
+        sides = (Measured(x, e) for x, e in zip((value, bound), bars, strict=True))
+        # A bar that wide hides more than a small bound.
+        curve = Curve("c", next(sides), "<=", next(sides), k, k * 1.0)
+        assert curve.judge().decision is Decision.UNDECIDED
+
+
+def test_the_step_that_is_told_where_nothing_is_resolved() -> None:
+    k, value = np.arange(4), np.array([3.0, 5.0, 7.0, 9.0])
+    unknown = Curve(
+        "c", Measured(value), "<=", Measured(value + 1, np.full(4, INF)), k, k * 1.0
+    ).judge()
+    assert unknown.left.value == 3.0 and unknown.decision is Decision.UNDECIDED
