@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deqcheck.records import scalar
-from deqcheck.records.claim import Curve, Decision
+from deqcheck.records.claim import Claim, Curve, Decision, Judged
 from deqcheck.records.measured import Measured
 
 EPS, TINY = 2.0**-52, 5e-324
@@ -138,3 +138,74 @@ def test_the_step_that_is_told_where_nothing_is_resolved() -> None:
         "c", Measured(value), "<=", Measured(value + 1, np.full(4, INF)), k, k * 1.0
     ).judge()
     assert unknown.left.value == 3.0 and unknown.decision is Decision.UNDECIDED
+
+
+def claim(left: float, relation: str, right: float) -> Judged:
+    return Claim("c", Measured(left), relation, Measured(right)).judge()
+
+
+def test_ratios_are_above_one_where_there_is_room() -> None:
+    assert claim(2.0, "<=", 5.0).ratio == claim(5.0, ">=", 2.0).ratio == 2.5
+    assert claim(5.0, "<", 2.0).ratio == 0.4
+    assert claim(-1.0, "<=", 5.0).ratio is None and claim(-5.0, "<=", -1.0).ratio is None
+    assert claim(5.0, ">=", -1.0).ratio is None
+    assert claim(0.0, ">=", 2.0).ratio == 0.0 and claim(2.0, "<=", 0.0).ratio == 0.0
+
+
+def test_how_much_stronger_a_claim_could_be() -> None:
+    assert claim(3.0, "<=", 4.0).caught == pytest.approx(4 / 3, rel=1e-12)
+    assert claim(1.0, "<=", 1.0).caught == 1.0
+    # One that is violated could not be stronger.
+    assert claim(4.0, "<=", 3.0).caught is None
+
+
+def test_identities_count_both_bars() -> None:
+    for left, right in ((3e-6, 0.0), (0.0, 3e-6)):
+        sides = Measured(1.0, left), Measured(1.0, right)
+        assert Claim("c", sides[0], "==", sides[1]).judge().decision is Decision.UNDECIDED
+
+
+def test_a_contraction_is_resolved_by_its_distance_from_one() -> None:
+    k = np.arange(1)
+    for factor, resolved in ((0.5, True), (1 - 1e-9, False)):
+        left, right = Measured(np.array([0.1]), np.array([1e-6])), Measured(np.array([factor]))
+        curve = Curve("c", left, "<=", right, k, k * 1.0, contracts=True)
+        assert curve._resolved().tolist() == [resolved]
+
+
+def test_what_is_small_is_small_against_the_first_bound() -> None:
+    """Bars of 1.5e-3 against a bound that begins at 2: less than a thousandth of it."""
+    k = np.arange(2)
+    left = Measured(np.array([1.0, 1e-9]), np.array([0.0, 1.5e-3]))
+    curve = Curve("c", left, "<=", Measured(np.array([2.0, 1e-8])), k, k * 1.0)
+    assert curve.judge().decision is Decision.HOLDS
+    wide = Measured(np.array([1.0, 1e-9]), np.array([0.0, 2.5e-3]))
+    curve = Curve("c", wide, "<=", Measured(np.array([2.0, 1e-8])), k, k * 1.0)
+    assert curve.judge().decision is Decision.UNDECIDED
+
+
+def test_curves_of_one_point_and_curves_without_resolution() -> None:
+    one = Curve(
+        "c", Measured(np.ones(1)), "<=", Measured(np.ones(1)), np.arange(1), np.zeros(1),
+        starts_equal=True,
+    ).judge()  # fmt: skip
+    assert one.curve is not None and one.curve.first == 0
+    k, value = np.arange(3), np.array([1e-3, 2e-3, 3e-3])
+    blurred = Curve(
+        "c", Measured(value, np.full(3, 0.1)), "<=", Measured(np.full(3, 50.0)), k, k * 1.0
+    ).judge()
+    assert blurred.decision is Decision.HOLDS and blurred.left.value == 3e-3
+
+
+def test_the_radius_of_a_rate_reaches_to_both_sides() -> None:
+    """The quotient at k = 1 is the largest, but that at k = 2 is known far better."""
+    k = np.arange(3)
+    left = Measured(np.array([1.0, 0.5, 0.25]), np.array([0.0, 1e-3, 0.0]))
+    right = Measured(np.array([1.0, 0.9, 0.85]))
+    curve = Curve("c", left, "<=", right, k, k * 1.0, decays=True, starts_equal=True)
+    value, error = curve._rate_tightness(np.array([False, True, True]))
+    first, second = -math.log(0.9) / math.log(2), -math.log(0.85) / math.log(4)
+    noise = 1e-3 / 0.5 * first / math.log(2)
+    assert value == pytest.approx(first, rel=1e-12)
+    lower = max(first - noise, second)
+    assert error == pytest.approx(max(noise, first - lower), rel=1e-9, abs=1e-15)
