@@ -19,7 +19,7 @@ from deqcheck.report.parts.render_options import RenderOptions
 NARROW, USUAL, WIDE = 60, 80, 100
 
 
-def look_of_stdout(quiet: bool = False) -> RenderOptions:
+def options_of_stdout(quiet: bool = False) -> RenderOptions:
     # Python has no stdout where it was closed.
     terminal = sys.stdout is not None and sys.stdout.isatty()
     color = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -33,7 +33,7 @@ class Destination:
 
     def __init__(self, path: Path | None, quiet: bool = False, inputs: Iterable[str | Path] = ()):
         self.path = None if path is None else path.resolve()
-        self.options = look_of_stdout(quiet) if path is None else RenderOptions(quiet=quiet)
+        self.options = options_of_stdout(quiet) if path is None else RenderOptions(quiet=quiet)
         if self.path is not None and any(_is_case(self.path, Path(i).resolve()) for i in inputs):
             raise Complaint(f"cannot write {path}: it is a case of this run")
         if self.path is not None and not _special(self.path):

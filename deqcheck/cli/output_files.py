@@ -78,7 +78,7 @@ def _check_format(plot: Path) -> None:
         raise Complaint(f"deqcheck: {picture.REMEDY}")
 
 
-def keepsake_options(function: F) -> F:
+def output_file_options(function: F) -> F:
     """`--plot`, `--html` and `--force`, given to the function as `output_files`."""
     path = click.Path(path_type=Path, dir_okay=False)
 

@@ -26,7 +26,9 @@ def ratios(smaller: ast.expr, larger: ast.expr, text: str) -> list[CodeType]:
 
 
 def evaluate(code: CodeType, logs: Logs) -> float:
-    """inf where it has no value, as beyond the domain of a difference; 0/0 is an equality."""
+    """inf where it has no value, as for a negative number; 0/0 is an equality."""
+    if any(math.isnan(x) for x in logs.values()):
+        return math.inf
     found = float(eval(code, _FUNCTIONS, dict(logs)))
     return 0.0 if math.isnan(found) else found
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from deqcheck.cli.output import look_of_stdout
+from deqcheck.cli.output import options_of_stdout
 
 
 class Terminal(io.TextIOWrapper):
@@ -22,7 +22,7 @@ def terminal(monkeypatch):
         monkeypatch.setattr("sys.stdout", Terminal(io.BytesIO(), encoding))
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        return look_of_stdout()
+        return options_of_stdout()
 
     return install
 
@@ -49,4 +49,4 @@ def test_the_width_follows_the_terminal_within_reason(terminal, columns, width):
 def test_a_pipe_is_plain_and_eighty_wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "utf-8"))
-    assert (look_of_stdout().color, look_of_stdout().width) == (False, 80)
+    assert (options_of_stdout().color, options_of_stdout().width) == (False, 80)

@@ -150,7 +150,7 @@ def files(papers: Sequence[str]) -> list[Path]:
 
 
 def explained() -> dict[str, str]:
-    """Why a survivor is no other statement: a line `label # reason` for each."""
+    """Why a boundary is no other statement: a line `label # reason` for each."""
     lines = SURVIVORS.read_text().splitlines() if SURVIVORS.exists() else []
     pairs = (line.split(" # ", 1) for line in lines if " # " in line)
     return {label.strip(): reason.strip() for label, reason in pairs}

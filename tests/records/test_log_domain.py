@@ -50,6 +50,8 @@ def test_zeros() -> None:
 
 def test_beyond_the_domain_nothing_holds() -> None:
     assert Formula("a >= b/(1 - c)").log_ratios({"a": 1.0, "b": 1.0, "c": 1.5}) == [math.inf]
+    assert Formula("a >= b").log_ratios({"a": -1.0, "b": 1.0}) == [math.inf]
+    assert Formula("a >= b").log_ratios({"a": 1.0, "b": -1.0}) == [math.inf]
 
 
 def test_what_has_no_logarithm_is_refused() -> None:

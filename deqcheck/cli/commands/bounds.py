@@ -69,13 +69,13 @@ def command(
         destination.write("".join(found))
         return
     reports: list[Report] = []
-    survivor = ErrorBoundary()
+    boundary = ErrorBoundary()
     for task in prepare(cases, changes):
-        with survivor.case(task.case.full_name), sentences():
+        with boundary.case(task.case.full_name), sentences():
             report = judging.bounds(task.problem, choice.of(task.case.question))
             reports.append(report)
             if quiet and report.status is not Status.COMPLETED:
                 click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
     if reports:
         destination.write(renderer(form)(reports, replace(destination.options, schema=schema)))
-    ctx.exit(gravest([status_code(report.ending for report in reports), *survivor.codes]))
+    ctx.exit(gravest([status_code(report.ending for report in reports), *boundary.codes]))

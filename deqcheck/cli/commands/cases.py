@@ -6,7 +6,7 @@ import click
 
 from deqcheck.case import embedded
 from deqcheck.cli.options import format_option
-from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, render_text
 
@@ -19,4 +19,4 @@ def command(form: str) -> None:
     if form == "json":
         to_stdout(dumps([{"name": name, "title": title} for name, title in titles.items()]))
         return
-    to_stdout(render_text([columns(titles.items(), indent=0)], look_of_stdout()))
+    to_stdout(render_text([columns(titles.items(), indent=0)], options_of_stdout()))

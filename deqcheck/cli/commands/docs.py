@@ -7,7 +7,7 @@ import click
 from deqcheck import docs
 from deqcheck.case import embedded
 from deqcheck.cli.errors import Complaint
-from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.work import sentences
 from deqcheck.fields import did_you_mean
 from deqcheck.report.parts.console import columns, render_text
@@ -19,7 +19,7 @@ def command(topic: str | None) -> None:
     """Print the documentation of TOPIC as Markdown; without TOPIC, list the topics."""
     known = docs.topics()
     if topic is None:
-        to_stdout(render_text([columns(known.items(), indent=0)], look_of_stdout()))
+        to_stdout(render_text([columns(known.items(), indent=0)], options_of_stdout()))
         return
     if topic not in known:
         hint = did_you_mean(topic, known, "; `deqcheck docs` lists them")

@@ -10,7 +10,7 @@ import click
 from deqcheck.case.source import Changes
 from deqcheck.cli.errors import FAILED
 from deqcheck.cli.options import case_options, format_option
-from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.work import sentences, task
 from deqcheck.gradcheck import Agreement, gradcheck
 from deqcheck.records.arithmetic import in_range
@@ -39,7 +39,7 @@ def command(ctx: click.Context, case: str, changes: Changes, form: str) -> None:
             "derivative here: differences may disagree with any formula",
             err=True,
         )
-    to_stdout(_json(agreements) if form == "json" else _table(agreements, look_of_stdout()))
+    to_stdout(_json(agreements) if form == "json" else _table(agreements, options_of_stdout()))
     ctx.exit(0 if all(a.agrees for a in agreements) else FAILED)
 
 

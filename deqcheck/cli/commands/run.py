@@ -21,7 +21,7 @@ from deqcheck.cli.options import (
     schema_option,
 )
 from deqcheck.cli.output import Destination, ending
-from deqcheck.cli.output_files import OutputFiles, keepsake_options
+from deqcheck.cli.output_files import OutputFiles, output_file_options
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
 from deqcheck.records.report import Report
@@ -35,7 +35,7 @@ from deqcheck.report import renderer
 @case_options
 @output_options()
 @schema_option
-@keepsake_options
+@output_file_options
 @quiet_option
 @click.option(
     "--store",
@@ -67,10 +67,10 @@ def command(
     store = open_store(folder)
     output_files.check(tasks, output)
     reports: list[Report] = []
-    survivor = ErrorBoundary()
+    boundary = ErrorBoundary()
     try:
         for i, task in enumerate(tasks, start=1):
-            with survivor.case(task.case.full_name):
+            with boundary.case(task.case.full_name):
                 with sentences(), ProgressLine(quiet) as progress:
                     report = judging.run(
                         task.problem,
@@ -90,4 +90,4 @@ def command(
         if reports:
             destination.write(renderer(form)(reports, replace(destination.options, schema=schema)))
             output_files.write(reports)
-    ctx.exit(gravest([exit_code(report.ending for report in reports), *survivor.codes]))
+    ctx.exit(gravest([exit_code(report.ending for report in reports), *boundary.codes]))

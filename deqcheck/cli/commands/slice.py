@@ -12,7 +12,7 @@ import numpy as np
 from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Complaint, NumericalComplaint
 from deqcheck.cli.options import case_options, format_option, quiet_option
-from deqcheck.cli.output import Destination, look_of_stdout, save, to_stdout
+from deqcheck.cli.output import Destination, options_of_stdout, save, to_stdout
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import Task, sentences, task
 from deqcheck.judging import UsageError, train
@@ -143,4 +143,4 @@ def _table(found: Slice) -> str:
         (name.replace("_", " "), *(f"{value:.4g}" for value in _summary(grid).values()))
         for name, grid in found.losses.items()
     ]
-    return render_text([columns([titles, *rows], indent=0)], look_of_stdout())
+    return render_text([columns([titles, *rows], indent=0)], options_of_stdout())

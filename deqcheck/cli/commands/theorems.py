@@ -12,7 +12,7 @@ from rich.text import Text
 
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import format_option
-from deqcheck.cli.output import look_of_stdout, to_stdout
+from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.fields import did_you_mean
 from deqcheck.judging import catalogue
 from deqcheck.plugins import where
@@ -41,7 +41,7 @@ def command(ctx: click.Context, form: str) -> None:
     titles: tuple[str, ...] = ("id", "status", "editions", "title", "source")
     own = 5 if any(row[-1] for row in rows) else 4
     rows_shown = [heading(titles[:own]), *(row[:own] for row in rows)]
-    to_stdout(render_text([columns(rows_shown, indent=0)], look_of_stdout()))
+    to_stdout(render_text([columns(rows_shown, indent=0)], options_of_stdout()))
 
 
 @command.command("show")
@@ -63,7 +63,7 @@ def show(id_: str, citing: bool, form: str) -> None:
     elif form == "json":
         to_stdout(dumps(_entry(statement) | _details(statement)))
     else:
-        to_stdout(render_text(_page(statement), look_of_stdout()))
+        to_stdout(render_text(_page(statement), options_of_stdout()))
 
 
 def _source(s: type[AnyStatement]) -> str:
