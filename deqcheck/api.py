@@ -42,7 +42,7 @@ Train: TypeAlias = "Mapping[str, Any] | Any"
 Constants: TypeAlias = Mapping[str, Mapping[str, float]]
 CONSTANTS = 'a mapping by statement, such as {"ling2022/thm1": {"delta": 0.1}}'
 # What the user's own tests may call right: seeds confirm nothing, but they can agree.
-SUPPORTED = (Outcome.CONFIRMED, Outcome.CONSISTENT)
+SUPPORTED = (Outcome.CONFIRMED, Outcome.CONSISTENT, Outcome.MET)
 
 
 def load(path: Word) -> tuple[type, ...]:
@@ -269,8 +269,8 @@ def check(
     edition: str | None = None,
     constants: Mapping[str, float] | None = None,
 ) -> Verdict:
-    """For a test suite: raises AssertionError with the verdict in words unless it is confirmed (or,
-    for a statement about probabilities, consistent)."""
+    """For a test suite: raises AssertionError with the verdict in words unless it is confirmed, for
+    a statement about probabilities consistent, for a condition met."""
     found = judge(statement, problem, run, train=train, edition=edition, constants=constants)
     if found.outcome not in SUPPORTED:
         raise AssertionError(explain(found))

@@ -23,6 +23,7 @@ from deqcheck.fields import (
 )
 from deqcheck.given import Given, from_npz, from_values
 from deqcheck.kinds import Init
+from deqcheck.records.law import Law
 from deqcheck.seeds import rng
 
 
@@ -62,6 +63,9 @@ class GaussianInit(Init):
         normal = rng(seed, f"init.{name}").standard_normal(shape)
         return self.scale * (normal / np.sqrt(shape[-1]) if self.fan == "in" else normal)
 
+    def law(self, name: str, shape: tuple[int, ...]) -> Law:
+        return Law("gaussian", self.scale / (shape[-1] ** 0.5 if self.fan == "in" else 1.0))
+
 
 @dataclass(frozen=True)
 class HalfNormalInit(Init):
@@ -72,6 +76,9 @@ class HalfNormalInit(Init):
 
     def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
         return self.scale * np.abs(rng(seed, f"init.{name}").standard_normal(shape))
+
+    def law(self, name: str, shape: tuple[int, ...]) -> Law:
+        return Law("half-normal", self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,3 +140,7 @@ class EachInit(Init):
     def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
         drawn: np.ndarray = self.parts[name].draw(name, shape, seed)
         return drawn
+
+    def law(self, name: str, shape: tuple[int, ...]) -> Law | None:
+        found: Law | None = self.parts[name].law(name, shape)
+        return found

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from deqcheck.given import Given
+    from deqcheck.records.law import Law
     from deqcheck.records.report import Report
     from deqcheck.report.parts.render_options import RenderOptions
 
@@ -105,6 +106,10 @@ class Init(Kind):
     def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
         """One of the others; whatever is random comes from the stream `init.<name>`."""
         raise NotImplementedError
+
+    def law(self, name: str, shape: tuple[int, ...]) -> Law | None:
+        """What the entries of a parameter that is drawn are distributed by, if it is known."""
+        return None
 
 
 class Dynamics(Kind):

@@ -64,6 +64,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                 return self._here(place)[name]
         return None
 
+    def beside(self, name: str) -> list[type[T]]:
+        """Those that stand where this name would."""
+        hinted = self._hint(name)
+        here = self._here(hinted).values() if hinted in self._places() else ()
+        return [*self.added().values(), *here]
+
     def added(self) -> dict[str, type[T]]:
         return dict(self._named(_ADDED))
 
@@ -124,6 +130,14 @@ def _statements() -> Registry[Any]:
 def statements() -> Registry[AnyStatement]:
     """Every statement by its id."""
     return cast("Registry[AnyStatement]", _statements())
+
+
+def renamed(id_: str) -> str | None:
+    """The id of the statement that had this one before; None for every other name."""
+    known = statements()
+    if id_ in known:
+        return None
+    return next((s.id for s in known.beside(id_) if id_ in s.aliases), None)
 
 
 def in_papers(base: type[T], module: str) -> list[type[T]]:

@@ -19,6 +19,7 @@ from deqcheck.records.arithmetic import FAILURES, in_range
 
 if TYPE_CHECKING:
     from deqcheck.models.problem import AnyProblem
+    from deqcheck.records.law import Law
 
 
 def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> AnyProblem:
@@ -57,17 +58,18 @@ def _companion(case: CaseFile) -> CaseFile:
 def _problem(case: CaseFile) -> AnyProblem:
     from deqcheck.models.problem import Problem
 
-    model, theta0 = _build(case)
+    model, theta0, laws = _build(case)
     return Problem(
         model=model,
         theta0=theta0,
+        laws=laws,
         train=case.train,
         seed=case.seed,
         record_points=case.record.points,
     )
 
 
-def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray]]:
+def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray], dict[str, Law]]:
     sizes = Sizes()
     # Where a large scale overflows, the check that every entry is finite says so.
     with below("data"):
@@ -78,7 +80,7 @@ def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray]]:
     ]
     refuse(("model", sentence) for sentence in clashes if sentence)
     with below("init"):
-        theta0 = _parameters(case, sizes)
+        theta0, drawn = _parameters(case, sizes)
     _rescale(case, data, theta0)
     # What is optional stands beside the parameters, but is not trained.
     optional = {name: theta0.pop(name) for name in case.model.optional}
@@ -90,7 +92,15 @@ def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray]]:
     except ValueError as error:
         raise Refusal("model", str(error)) from None
     refuse(model.check(theta0))
-    return model, theta0
+    laws = {name: _law(case, name, theta0[name].shape) for name in drawn if name in theta0}
+    return model, theta0, {name: law for name, law in laws.items() if law is not None}
+
+
+def _law(case: CaseFile, name: str, shape: tuple[int, ...]) -> Law | None:
+    """As it was drawn and rescaled."""
+    law = case.init.law(name, shape)
+    factor = abs(case.rescale.get(name, 1.0))
+    return law if law is None else law._replace(scale=factor * law.scale)
 
 
 def _rescale(case: CaseFile, *groups: dict[str, np.ndarray]) -> None:
@@ -111,18 +121,21 @@ def _rescale(case: CaseFile, *groups: dict[str, np.ndarray]) -> None:
     )
 
 
-def _parameters(case: CaseFile, sizes: Sizes) -> dict[str, np.ndarray]:
+def _parameters(case: CaseFile, sizes: Sizes) -> tuple[dict[str, np.ndarray], list[str]]:
+    """All of them, and the names of those that were drawn."""
     symbols = {**case.model.parameters, **case.model.optional}
     parameters: dict[str, Given] = case.init.given(case.model.parameters, symbols)
     # First what the user brings: it may decide sizes that the rest needs.
     sizes.fit(parameters, {name: symbols[name] for name in parameters})
+    drawn_ones = []
     for name in symbols:
         if name not in parameters:
             shape = _decided(name, sizes.shape(symbols[name]))
             drawn = name not in case.model.optional or name in getattr(case.init, "parts", ())
             array = case.init.draw(name, shape, case.seed) if drawn else np.zeros(shape)
             parameters[name] = Given(array, "", name)
-    return sizes.fit(parameters, symbols)
+            drawn_ones += [name] if drawn else []
+    return sizes.fit(parameters, symbols), drawn_ones
 
 
 def _decided(name: str, shape: tuple[int | str, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from deqcheck.case.digest import digest, fingerprints_of
 from deqcheck.case.errors import SET, CaseError, CaseProblem, located
 from deqcheck.case.expand import Stated, expand, without_sweep
 from deqcheck.case.overrides import override
+from deqcheck.case.renamed import notices
 from deqcheck.case.schema import CaseFile, read_tree
 from deqcheck.case.source import Changes, Source
 from deqcheck.case.sweep import KEY
@@ -45,7 +46,13 @@ class Case:
         from deqcheck.judging.question import Question
 
         stated = self.stated
-        return Question(stated.theorems, stated.editions, stated.constants, stated.expect)
+        return Question(
+            stated.theorems,
+            stated.editions,
+            stated.constants,
+            stated.expect,
+            notices(self.source.written),
+        )
 
     def problem(self, scales: Mapping[str, float] | None = None) -> AnyProblem:
         """What it states, built; `scales` are further factors on its arrays. Raises CaseError or

@@ -9,6 +9,7 @@ from typing import Any
 
 from deqcheck import registry
 from deqcheck.case.judged import unjudged
+from deqcheck.case.renamed import current
 from deqcheck.case.sweep import Member, Sweeps
 from deqcheck.fields import (
     Choice,
@@ -197,6 +198,7 @@ def read_tree(tree: Mapping[str, Any], folder: Path, as_written: bool = True) ->
         # Under another version everything else may mean something else: say only this.
         with below("deqcheck"):
             specs(CaseFile)["deqcheck"].read(tree["deqcheck"], folder)
+    tree = current(tree, lambda sentence: None)
     problems: list[tuple[str, str]] = []
     with collect(problems):
         case: CaseFile = read_record(CaseFile, tree, folder, "a case")

@@ -11,14 +11,13 @@ from deqcheck.ci.facts import Facts, ending, outcomes
 from deqcheck.ci.records import Change, End, Result, Row, label
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.report import Ending
-from deqcheck.records.verdict import Outcome, Status
+from deqcheck.records.verdict import Status
 
 # Turns endings into an exit code; the command line owns the codes.
 Rule = Callable[[Iterable[Ending]], int]
 FAILED, NOTHING_DECIDED, INTERRUPTED = 1, 3, 130
 CODES = {End.BAD_CASE: 2, End.TIMED_OUT: 4, End.KILLED: 4, End.CRASHED: 70}
 WORDS = {0: "ok", FAILED: "failed", NOTHING_DECIDED: "nothing decided", 4: "numerical failure"}
-SURPRISING = {Outcome.REFUTED, Outcome.INCONSISTENT}
 
 
 def judge(result: Result, rule: Rule, known: base.Baseline | None) -> Row:
@@ -50,7 +49,7 @@ def _sentences(facts: Facts, expect: Expectations) -> Iterator[str]:
         yield f"the run ended as {facts['status']}, expected {wanted}"
     for entry, outcome, expected in outcomes(facts, expect):
         said = f"{label(entry)}: {outcome.value}"
-        if expected is None and outcome in SURPRISING:
+        if expected is None and outcome.negative:
             yield f"{said}{_reason(entry)}"
         elif expected not in (None, outcome.value):
             yield f"{said}, expected {expected}{_reason(entry)}"

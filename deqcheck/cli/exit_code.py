@@ -18,8 +18,6 @@ from deqcheck.records.verdict import Outcome, Status
 
 PRECEDENCE = (INTERRUPTED, BUG, USAGE, NUMERICAL, FAILED, NOTHING_DECIDED, OK)
 BROKEN = set(Status) - {Status.COMPLETED, Status.INTERRUPTED}
-NEGATIVE = {Outcome.REFUTED, Outcome.INCONSISTENT}
-OPEN = {Outcome.NOT_APPLICABLE, Outcome.UNDECIDED, None}
 
 
 def exit_code(endings: Iterable[Ending]) -> int:
@@ -56,13 +54,13 @@ def _status(ending: Ending) -> int:
 def _outcome(outcome: Outcome | None, expected: str | None) -> int:
     if outcome is None or outcome == expected:
         return OK
-    return FAILED if expected is not None or outcome in NEGATIVE else OK
+    return FAILED if expected is not None or outcome.negative else OK
 
 
 def _nothing_decided(ending: Ending) -> bool:
     """Nothing decided, unless the case expected just that, or the run to break off, or no more than
     that it completes."""
-    if any(outcome not in OPEN for outcome, _ in ending.outcomes):
+    if any(outcome is not None and not outcome.open for outcome, _ in ending.outcomes):
         return False
     if ending.expected_status == ending.status.word and (
         ending.status in BROKEN or not ending.outcomes

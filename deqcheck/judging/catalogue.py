@@ -26,6 +26,7 @@ def find(named: Named) -> type[AnyStatement]:
     if not isinstance(named, str):
         raise UsageError(f"{show(named)} names no statement; expected an id or a Statement class")
     known = catalogue()
+    named = registry.renamed(named) or named
     if named not in known:
         hint = did_you_mean(named, known, "; `deqcheck theorems` lists them")
         raise UsageError(f"there is no statement {named!r}{hint}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from deqcheck import registry
 from deqcheck.fields import unknown
 from deqcheck.judging.catalogue import Named, catalogue, find
 from deqcheck.judging.errors import UsageError
@@ -27,6 +28,8 @@ class Question:
     # Free constants that are fixed, by statement.
     constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     expect: Expectations = field(default_factory=Expectations)
+    # What a reader should know about how the question was put.
+    notices: tuple[str, ...] = ()
 
     def narrowed(
         self,
@@ -41,6 +44,18 @@ class Question:
             editions=tuple(editions or self.editions),
             constants={**self.constants, **(constants or {})},
         )
+
+
+def remarks_on(question: Question, asked: Iterable[AnyStatement]) -> Iterator[str]:
+    """What a reader should know about how the question was understood."""
+    yield from question.notices
+    for named in question.statements or ():
+        new = registry.renamed(named) if isinstance(named, str) else None
+        if new is not None:
+            yield f"{named} is now {new}"
+    for s in asked:
+        if s.edition not in question.editions:
+            yield f"{s.id} has no {' or '.join(question.editions)} edition: judged is {s.edition}"
 
 
 def choose(question: Question, p: AnyProblem) -> list[AnyStatement]:

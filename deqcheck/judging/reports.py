@@ -10,7 +10,7 @@ from typing import Any
 
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import environment
-from deqcheck.judging.question import Question, choose
+from deqcheck.judging.question import Question, choose, remarks_on
 from deqcheck.judging.training import check_start, train
 from deqcheck.judging.verdicts import (
     Drawing,
@@ -66,6 +66,7 @@ def bounds(problem: AnyProblem, question: Question = ASK) -> Report:
 def _report(p: AnyProblem, question: Question, judged: Callable[[Asked], dict[str, Any]]) -> Report:
     started = time.perf_counter()
     asked = choose(question, p)
+    told = tuple(dict.fromkeys(remarks_on(question, asked)))
     try:
         # What overflows or is undefined shows in the error bars, not in warnings.
         with in_range():
@@ -73,6 +74,7 @@ def _report(p: AnyProblem, question: Question, judged: Callable[[Asked], dict[st
     except OutOfRange as stop:
         # Nothing is judged: a number that is lost may be behind any of the others.
         found = {"verdicts": (), "status": stop.status, "notes": (str(stop),)}
+    found["notes"] = (*told, *found["notes"])
     expect = question.expect
     verdicts = (replace(v, expected=expect.of(v.id, v.edition)) for v in found.pop("verdicts"))
     return Report(

@@ -23,7 +23,7 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.records.verdict import Outcome, Verdict, outcome_of
+from deqcheck.records.verdict import Outcome, Verdict, condition_outcome, outcome_of
 from deqcheck.records.words import EDITIONS, FLOW, STATIC
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
@@ -133,19 +133,66 @@ def verdict(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
 def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Drawing) -> Verdict:
     hypotheses = before_training(s, p)
     conclusions = judged(s.claims(p, p.start), "claims")
+    notes: tuple[str, ...] = ()
     counted = s if isinstance(s, Frequency) and s.counted else None
     if counted and all_hold(hypotheses):
         conclusions.append(drawing.tried(counted, p))
     complete = True
-    if run is not None and STATIC not in s.dynamics:
-        if len(run.k) > 1:
-            hypotheses += judged(s.path_hypotheses(p, run), "path_hypotheses")
-            conclusions += judged(s.conclusions(p, run), "conclusions")
+    if STATIC in s.dynamics:
+        run = None
+    if run is not None:
         complete = run.complete
-    outcome = outcome_of(hypotheses, conclusions, complete)
+        if len(run.k) > 1:
+            path, run, notes = _followed(s, p, run)
+            hypotheses += path
+            conclusions += judged(s.conclusions(p, run), "conclusions")
+    unchecked = tuple(s.unchecked(p)) or _nothing_to_judge(s, conclusions, run)
+    if s.is_condition:
+        outcome = condition_outcome([*hypotheses, *conclusions], bool(unchecked))
+    else:
+        outcome = outcome_of(hypotheses, conclusions, complete, bool(unchecked))
     if counted:
         outcome = counted.word(outcome)
-    return _told(s, p, hypotheses, conclusions=tuple(conclusions), outcome=outcome)
+    told = _told(
+        s,
+        p,
+        hypotheses,
+        conclusions=tuple(conclusions),
+        remarks=tuple(judged(s.remarks(p, run), "remarks")),
+        unchecked=unchecked if outcome is Outcome.NOT_CHECKED else tuple(s.unchecked(p)),
+        outcome=outcome,
+    )
+    return replace(told, notes=(*told.notes, *notes))
+
+
+def _nothing_to_judge(
+    s: AnyStatement, conclusions: Sequence[Judged], run: Trajectory | None
+) -> tuple[str, ...]:
+    if conclusions:
+        return ()
+    if run is None and STATIC not in s.dynamics:
+        how = " or ".join(s.dynamics)
+        return (f"it speaks of training, and this case does not train: give it `train` ({how})",)
+    return ("nothing that it claims can be looked at in this case",)
+
+
+def _followed(
+    s: AnyStatement, p: AnyProblem, run: Trajectory
+) -> tuple[list[Judged], Trajectory, tuple[str, ...]]:
+    """The path hypotheses, and the run as far as they matter."""
+    path = judged(s.path_hypotheses(p, run), "path_hypotheses")
+    if not s.until_broken or all_hold(path):
+        return path, run, ()
+    held = [each.curve.horizon for each in path if each.curve is not None]
+    ends = [-1 if k is None else k for k in held] or [-1]
+    last = int(np.searchsorted(run.k, min(ends), side="right")) - 1
+    if last < 1:
+        return path, run, ()
+    first = path[int(np.argmin(ends))]
+    at = f"t = {run.t[last]:.4g}" if run.flow else f"k = {run.k[last]}"
+    until = run.until(last)
+    note = f"judged until {at}, the last point at which {first.name} is known to hold"
+    return judged(s.path_hypotheses(p, until), "path_hypotheses"), until, (note,)
 
 
 def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:

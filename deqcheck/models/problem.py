@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
 from deqcheck.records.verdict import Status
@@ -126,6 +127,8 @@ class Problem(Generic[M, S]):
     train: Any = None
     seed: int = 0
     record_points: int = 200
+    # The laws of the initial parameters that were drawn; what was given has none.
+    laws: Mapping[str, Law] = field(default_factory=dict)
     # Another model on the same data, trained for comparison only.
     companion: AnyProblem | None = None
     # Where it comes from, for reports.

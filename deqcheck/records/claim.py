@@ -56,7 +56,7 @@ def _ratio(left: float, relation: str, right: float) -> float | None:
 
     None unless both sides are positive: other quotients say nothing.
     """
-    if not (left >= 0 and right >= 0):
+    if not (left > 0 and right > 0):
         return None
     above, below = (left, right) if relation in (">=", ">") else (right, left)
     with np.errstate(all="ignore"):
@@ -113,6 +113,8 @@ class CurveFacts:
     # The first step that was judged, and whether the bound is one on gap/gap(0).
     first: int = 0
     decays: bool = False
+    # How many points were judged up to the horizon.
+    points: int = 0
     # The left side, which is compared with the bound.
     value: Measured = field(default_factory=lambda: Measured(np.zeros(0)), repr=False)
 
@@ -240,7 +242,8 @@ class Curve:
     def _facts(self, horizon: int | None, violated: np.ndarray) -> CurveFacts:
         slack = self._slack()
         first = int(np.argmax(violated)) if violated.any() else None
-        seen = self._resolved() & ~np.isnan(slack)
+        # A gap that rounding made negative has no ratio to its bound.
+        seen = self._resolved() & (slack > 0)
         seen[0] &= not self.starts_equal
         tightest = int(np.argmin(np.where(seen, slack, np.inf))) if seen.any() else None
         rate, rate_error = self._rate_tightness(seen) if self.decays else (None, None)
@@ -258,6 +261,7 @@ class Curve:
             bound=self.right,
             first=int(self.k[min(int(self.starts_equal), len(self.k) - 1)]),
             decays=self.decays,
+            points=0 if horizon is None else horizon + 1 - int(self.starts_equal),
             value=self.left,
         )
 
@@ -265,7 +269,8 @@ class Curve:
         if i is None:
             return None
         value = float(slack[i])
-        return Point(int(self.k[i]), float(self.t[i]), value if np.isfinite(value) else None)
+        known = value > 0 and np.isfinite(value)
+        return Point(int(self.k[i]), float(self.t[i]), value if known else None)
 
     def _decisive(self, facts: CurveFacts, judged: int) -> int:
         point = facts.first_violation or facts.tightest

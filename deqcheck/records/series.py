@@ -19,6 +19,11 @@ class Series:
     t: np.ndarray
     value: Measured
 
+    def until(self, t: float) -> Series:
+        """Its samples up to a time."""
+        upto = slice(0, int(np.searchsorted(self.t, t, side="right")))
+        return Series(self.k[upto], self.t[upto], self.value[upto])
+
     def dips(self) -> np.ndarray:
         """For each interval between samples: how far the quantity may lie below its ends."""
         t, f = self.t, self.value.value

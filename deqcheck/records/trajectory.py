@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,25 @@ class Trajectory:
     def __repr__(self) -> str:
         last = f", k = {self.k[-1]}, t = {self.t[-1]:.4g}" if len(self.k) else ""
         return f"<Trajectory {self.status.word}{last}, recorded points: {len(self.k)}>"
+
+    def until(self, last: int) -> Trajectory:
+        """The run up to the recorded point `last`, which then counts as its end."""
+        upto, t = slice(0, last + 1), self.t[last]
+
+        def cut(series: Mapping[str, Series]) -> dict[str, Series]:
+            return {name: each.until(t) for name, each in series.items()}
+
+        return replace(
+            self,
+            k=self.k[upto],
+            t=self.t[upto],
+            gap=self.gap[upto],
+            local_error=self.local_error[upto],
+            step_error=self.step_error[upto],
+            gradient=self.gradient[upto],
+            series=cut(self.series),
+            distance=cut(self.distance),
+        )
 
     @property
     def complete(self) -> bool:

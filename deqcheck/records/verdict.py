@@ -18,10 +18,26 @@ class Outcome(str, Enum):
     REFUTED = "refuted"
     NOT_APPLICABLE = "not applicable"
     UNDECIDED = "undecided"
+    # Nothing to judge here, or beyond the limits of this program: never a word about the statement.
+    NOT_CHECKED = "not checked"
+    # Of claims with a probability or an order, over draws.
     CONSISTENT = "consistent"
     INCONSISTENT = "inconsistent"
+    # Of conditions, which claim nothing.
+    MET = "met"
+    NOT_MET = "not met"
 
     __str__ = str.__str__
+
+    @property
+    def negative(self) -> bool:
+        """Whether it speaks against the statement."""
+        return self in (Outcome.REFUTED, Outcome.INCONSISTENT)
+
+    @property
+    def open(self) -> bool:
+        """Whether nothing was decided about the statement."""
+        return self in (Outcome.NOT_APPLICABLE, Outcome.UNDECIDED, Outcome.NOT_CHECKED)
 
 
 class Status(Enum):
@@ -56,20 +72,35 @@ class Status(Enum):
 
 
 def outcome_of(
-    hypotheses: Sequence[Judged], conclusions: Sequence[Judged], complete: bool = True
+    hypotheses: Sequence[Judged],
+    conclusions: Sequence[Judged],
+    complete: bool = True,
+    unchecked: bool = False,
 ) -> Outcome:
-    """The design's table: an open question anywhere forbids `confirmed`."""
-    if any(h.decision is Decision.VIOLATED for h in hypotheses):
+    """The design's table: an open question anywhere forbids `confirmed`, and so does a part of the
+    statement that nobody looked at."""
+    if _any(Decision.VIOLATED, hypotheses):
         return Outcome.NOT_APPLICABLE
-    if any(h.decision is Decision.UNDECIDED for h in hypotheses):
+    if _any(Decision.UNDECIDED, hypotheses):
         return Outcome.UNDECIDED
-    if any(c.decision is Decision.VIOLATED for c in conclusions):
+    if _any(Decision.VIOLATED, conclusions):
         return Outcome.REFUTED
-    if not complete or not conclusions:
+    if not complete or _any(Decision.UNDECIDED, conclusions):
         return Outcome.UNDECIDED
-    if any(c.decision is Decision.UNDECIDED for c in conclusions):
+    return Outcome.CONFIRMED if conclusions and not unchecked else Outcome.NOT_CHECKED
+
+
+def condition_outcome(parts: Sequence[Judged], unchecked: bool = False) -> Outcome:
+    """A condition is met if all of it is."""
+    if _any(Decision.VIOLATED, parts):
+        return Outcome.NOT_MET
+    if _any(Decision.UNDECIDED, parts):
         return Outcome.UNDECIDED
-    return Outcome.CONFIRMED
+    return Outcome.MET if parts and not unchecked else Outcome.NOT_CHECKED
+
+
+def _any(decision: Decision, judged: Sequence[Judged]) -> bool:
+    return any(each.decision is decision for each in judged)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +113,10 @@ class Verdict:
     outcome: Outcome | None
     hypotheses: tuple[Judged, ...]
     conclusions: tuple[Judged, ...] = ()
+    # What deqcheck adds to the paper: it takes no part in the outcome.
+    remarks: tuple[Judged, ...] = ()
+    # The parts of the statement that were not looked at: why, and what would help.
+    unchecked: tuple[str, ...] = ()
     constants: Mapping[str, float] = field(default_factory=dict)
     quantities: Mapping[str, Measured] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -65,6 +65,10 @@ def _statement(verdict: Verdict) -> Iterator[dict[str, Any]]:
         yield head | {"part": "hypothesis"} | _judged(hypothesis)
     for conclusion in verdict.conclusions:
         yield head | {"part": "conclusion"} | _judged(conclusion)
+    for remark in verdict.remarks:
+        yield head | {"part": "remark"} | _judged(remark)
+    for reason in verdict.unchecked:
+        yield head | {"part": "not checked", "name": reason}
 
 
 def _quantities(quantities: Mapping[str, Measured]) -> Iterator[dict[str, Any]]:

@@ -28,7 +28,8 @@ from deqcheck.report.parts.style import SHEET
 from deqcheck.report.parts.svg import bar, figure
 from deqcheck.report.parts.sweeps import Sweep, sweeps
 
-GOOD, BAD = ("confirmed", "consistent", "hypotheses hold"), ("refuted", "inconsistent")
+GOOD = ("confirmed", "consistent", "met", "hypotheses hold")
+BAD = ("refuted", "inconsistent")
 SIGNS = {
     Decision.HOLDS: ("✓ holds", "good"),
     Decision.VIOLATED: ("✗ fails", "bad"),
@@ -209,14 +210,16 @@ class _Case:
             tag("p", full_title(verdict)),
             tag("p", verdict.citation, class_="soft") if verdict.citation else None,
             *(
-                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options)}")
+                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options, True)}")
                 for h in verdict.failing
             ),
+            *(tag("p", f"Not checked: {reason}") for reason in verdict.unchecked),
             self._says(verdict),
-            self._judged("Hypotheses", verdict.hypotheses),
+            self._judged("Hypotheses", verdict.hypotheses, needed=True),
             self._judged(
                 "Conclusions" if applies else "Conclusions, for information", verdict.conclusions
             ),
+            self._judged("Remarks of deqcheck, which decide nothing", verdict.remarks),
             self._quantities("What it promises before training", verdict.quantities),
             *(tag("p", f"Note: {note}") for note in verdict.notes),
             self._erratum(verdict),
@@ -234,18 +237,20 @@ class _Case:
         summary = tag("summary", "What it says")
         return tag("details", summary, *paragraphs, constants, open="")
 
-    def _judged(self, heading: str, judged: Sequence[Judged]) -> Markup | None:
+    def _judged(
+        self, heading: str, judged: Sequence[Judged], needed: bool = False
+    ) -> Markup | None:
         if not judged:
             return None
         names = ("", "claim", "finding", "margin")
         head = tag("tr", *(tag("th", name, scope="col") for name in names))
-        rows = [self._row(j) for j in judged]
+        rows = [self._row(j, needed) for j in judged]
         table = tag("table", tag("thead", head), tag("tbody", *rows), class_="judged")
         return join(tag("h4", heading), table)
 
-    def _row(self, judged: Judged) -> Markup:
+    def _row(self, judged: Judged, needed: bool) -> Markup:
         sign, tone = SIGNS[judged.decision]
-        finding = tell(judged, self.clock, self.options)
+        finding = tell(judged, self.clock, self.options, needed)
         if judged.note:
             finding += f" ({judged.note})"
         formula = tag("div", judged.formula, class_="formula") if judged.formula else None

@@ -101,6 +101,8 @@ def statement(verdict: Verdict) -> dict[str, Any]:
     }
     if verdict.outcome is not None:
         entry["conclusions"] = [_judged(c) for c in verdict.conclusions]
+        entry["remarks"] = [_judged(c) for c in verdict.remarks]
+        entry["unchecked"] = list(verdict.unchecked)
     return entry
 
 
@@ -125,6 +127,7 @@ def _facts(facts: CurveFacts) -> dict[str, Any]:
     return {
         "horizon": facts.horizon,
         "last": facts.last,
+        "points": facts.points,
         "horizon_t": finite(facts.horizon_t),
         "last_t": finite(facts.last_t),
         "tightest": _point(facts.tightest),

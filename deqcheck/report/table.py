@@ -34,6 +34,7 @@ GOOD, BAD, OPEN = "green", "bold red", "yellow"
 COLORS = {
     "confirmed": GOOD,
     "consistent": GOOD,
+    "met": GOOD,
     "hypotheses hold": GOOD,
     "refuted": BAD,
     "inconsistent": BAD,
@@ -164,17 +165,21 @@ class _Page:
         for hypothesis in verdict.failing:
             applies = False
             yield indented(
-                f"because {hypothesis.name} {tell(hypothesis, self.clock, self.options)}"
+                f"because {hypothesis.name} {tell(hypothesis, self.clock, self.options, True)}"
             )
+        yield from (indented(f"not checked: {reason}") for reason in verdict.unchecked)
         if verdict.constants:
             chosen = (f"{name} = {number(x)}" for name, x in verdict.constants.items())
             yield indented(f"with {', '.join(chosen)}")
         if verdict.hypotheses:
             yield indented(Text("hypotheses", "dim"))
-            yield self._rows(verdict.hypotheses)
+            yield self._rows(verdict.hypotheses, needed=True)
         if verdict.conclusions:
             yield indented(Text("conclusions" + ("" if applies else ", for information"), "dim"))
             yield self._rows(verdict.conclusions)
+        if verdict.remarks:
+            yield indented(Text("remarks of deqcheck, which decide nothing", "dim"))
+            yield self._rows(verdict.remarks)
         if verdict.outcome is None and verdict.quantities:
             yield indented(Text("promises", "dim"))
             yield self._quantities(verdict.quantities, indent=4)
@@ -185,12 +190,12 @@ class _Page:
             one = f"--only {verdict.id} --edition {verdict.edition}"
             yield indented(f"replay: {self.report.replay} {one}")
 
-    def _rows(self, judged: Sequence[Judged]) -> RenderableType:
-        return columns((self._row(j) for j in judged), indent=4)
+    def _rows(self, judged: Sequence[Judged], needed: bool = False) -> RenderableType:
+        return columns((self._row(j, needed) for j in judged), indent=4)
 
-    def _row(self, judged: Judged) -> tuple[Text, ...]:
+    def _row(self, judged: Judged, needed: bool) -> tuple[Text, ...]:
         fancy, plain, style = MARKS[judged.decision]
-        sentence = tell(judged, self.clock, self.options)
+        sentence = tell(judged, self.clock, self.options, needed)
         if judged.note:
             sentence += f" ({judged.note})"
         return (

@@ -160,6 +160,13 @@ class Statement(Generic[M, S]):
     # sound, typo, false (as printed), vacuous or unproven.
     soundness: ClassVar[str] = "sound"
     editions: ClassVar[tuple[str, ...]] = (CORRECTED,)
+    # The editions in which it is a condition: met or not met, it claims nothing.
+    condition_in: ClassVar[tuple[str, ...]] = ()
+    # Names that it had before: they are still understood.
+    aliases: ClassVar[tuple[str, ...]] = ()
+    # "For every T such that ... on [0, T]": judged on the longest [0, T] on which the path
+    # hypotheses hold.
+    until_broken: ClassVar[bool] = False
     erratum: ClassVar[str] = ""
     # Free constants of the statement and what they mean.
     constants: ClassVar[Mapping[str, str]] = {}
@@ -207,6 +214,10 @@ class Statement(Generic[M, S]):
     def printed(self) -> bool:
         return self.edition == PRINTED
 
+    @property
+    def is_condition(self) -> bool:
+        return self.edition in self.condition_in
+
     def setting(self, p: Problem[M, S]) -> Iterable[Claim]:
         """The dynamics that the statement applies to; a flow is descent with step 0."""
         if p.train is not None and STATIC not in self.dynamics:
@@ -228,6 +239,11 @@ class Statement(Generic[M, S]):
         for name, value in self.fixed.items():
             if value <= 0:
                 yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+
+    def unchecked(self, p: Problem[M, S]) -> Iterable[str]:
+        """The parts of the statement that deqcheck cannot look at on this problem: why, and what
+        would help. They are no failed hypotheses; without them nothing is confirmed."""
+        return ()
 
     def notes(self, p: Problem[M, S]) -> Iterable[str]:
         """What else there is to say about the statement on this problem."""
@@ -267,6 +283,10 @@ class Statement(Generic[M, S]):
 
     def claims(self, p: Problem[M, S], state: S) -> Iterable[Claim | Curve]:
         """Pointwise conclusions of a static statement at one state of the model."""
+        return ()
+
+    def remarks(self, p: Problem[M, S], run: Trajectory | None) -> Iterable[Claim | Curve]:
+        """What deqcheck adds and the paper does not say: it takes no part in the outcome."""
         return ()
 
     @classmethod

@@ -43,6 +43,14 @@ def happened(left: Measured, relation: str, right: Measured) -> bool | None:
     return bool(holds) if holds or violated else None
 
 
+def probable(claimed: Measured) -> Measured:
+    """Cut to [0, 1]: a bound that is negative claims nothing, and none claims more than 1."""
+    low, high = (min(max(float(end), 0.0), 1.0) for end in (claimed.low, claimed.high))
+    middle = (low + high) / 2
+    # With high = 1 the difference is exact, so that the upper end is 1 again.
+    return Measured(middle, high - middle, claimed.how)
+
+
 class Frequency(Statement[M, S]):
     """`event with probability at least p`, for parameters drawn anew from each seed."""
 
@@ -78,19 +86,20 @@ class Frequency(Statement[M, S]):
         raise NotImplementedError
 
     def tallied(self, p: Problem[M, S], results: Sequence[bool | None]) -> Claim:
-        """The claim against the seeds. Where not even a run of failures could exclude it, nothing
-        is decided."""
+        """The claim against the seeds. It is consistent with them also where not even a run of
+        failures could have excluded it; the note says so."""
         total, yes, open_ = len(results), results.count(True), results.count(None)
-        claimed = self.probability(p)
+        claimed = probable(self.probability(p))
         low, high = upper_end(yes, total), upper_end(yes + open_, total)
         note = (
             f"the event happened for {yes} of {total} seeds: exact {1 - MISSED:.1%} interval "
             f"[{lower_end(yes, total):.4g}, {high:.4g}]"
         )
         upper = Measured((low + high) / 2, (high - low) / 2)
-        if not claimed.low > upper_end(0, total):
+        if claimed.high <= 0:
+            note += "; a probability of 0 is claimed, which is true of anything"
+        elif not claimed.low > upper_end(0, total):
             note += "; so few seeds, or so weak a claim, that no failures could exclude it"
-            upper = Measured(upper.value, float("inf"))
         return self.agrees(note, upper_end=upper, probability=claimed)
 
     @staticmethod

@@ -13,8 +13,9 @@ from rich.text import Text
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import options_of_stdout, to_stdout
-from deqcheck.fields import did_you_mean
 from deqcheck.judging import catalogue
+from deqcheck.judging.catalogue import find
+from deqcheck.judging.errors import UsageError
 from deqcheck.plugins import where
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, render_text
@@ -50,11 +51,12 @@ def command(ctx: click.Context, form: str) -> None:
 @format_option("table", "json")
 def show(id_: str, citing: bool, form: str) -> None:
     """The statement ID: text, formulas with their equation numbers, status, erratum, citation."""
-    known = catalogue()
-    if id_ not in known:
-        hint = did_you_mean(id_, known, "; `deqcheck theorems` lists them")
-        raise Complaint(f"deqcheck: there is no statement {id_!r}{hint}")
-    statement = known[id_]
+    try:
+        statement = find(id_)
+    except UsageError as error:
+        raise Complaint(f"deqcheck: {error}") from None
+    if statement.id != id_:
+        click.echo(f"deqcheck: {id_} is now {statement.id}", err=True)
     if citing:
         entry = bibtex(statement)
         if entry is None:
@@ -81,6 +83,8 @@ def _entry(s: type[AnyStatement]) -> dict[str, Any]:
         "dynamics": list(s.dynamics),
         "status": s.soundness,
         "editions": list(s.editions),
+        "condition": list(s.condition_in),
+        "aliases": list(s.aliases),
         "erratum": s.erratum or None,
         "source": where(s),
     }

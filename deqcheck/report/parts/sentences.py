@@ -32,11 +32,18 @@ class Clock:
         return "t" if self.flow else "k"
 
     def range(self, facts: CurveFacts) -> str:
-        """`1 <= k <= 412 of 2000`."""
+        """`for 1 <= k <= 412 of 2000` where each of these steps was looked at, and otherwise `at 19
+        points, 1 <= k <= 412 of 2000`."""
+        where = "" if self._every_step(facts) else f"at {facts.points} points, "
         if self.flow:
             start = "0 < t" if facts.first else "0 <= t"
-            return f"{start} <= {number(facts.horizon_t)} of {number(facts.last_t)}"
-        return f"{facts.first} <= k <= {facts.horizon} of {facts.last}"
+            return f"{where}{start} <= {number(facts.horizon_t)} of {number(facts.last_t)}"
+        return f"{where or 'for '}{facts.first} <= k <= {facts.horizon} of {facts.last}"
+
+    def _every_step(self, facts: CurveFacts) -> bool:
+        if self.flow or facts.horizon is None:
+            return False
+        return facts.points == facts.horizon - facts.first + 1
 
     def at(self, point: Point) -> str:
         return f"t = {number(point.t)}" if self.flow else f"k = {point.k}"
@@ -56,24 +63,25 @@ def numbered(thing: Numbered) -> str:
     return f"{thing.name} ({thing.equation})"
 
 
-def tell(judged: Judged, clock: Clock, options: RenderOptions) -> str:
-    """One sentence about a claim or a curve, without its name."""
+def tell(judged: Judged, clock: Clock, options: RenderOptions, needed: bool = False) -> str:
+    """One sentence about a claim or a curve, without its name. What is needed, a hypothesis, is
+    told as such where it fails."""
     if judged.decision is Decision.UNDECIDED:
         return _undecided(judged, clock, options)
-    if judged.curve is None:
-        return _claim(judged, options)
     if judged.decision is Decision.VIOLATED:
-        return _violated(judged, judged.curve, clock, options)
-    return _holds(judged, judged.curve, clock)
+        return _fails(judged, clock, options, needed)
+    return _claim(judged, options) if judged.curve is None else _holds(judged, judged.curve, clock)
 
 
 def reason(verdict: Verdict, options: RenderOptions) -> str:
     """The first claim that stands in the way of `confirmed`; empty where none does."""
     for decision in (Decision.VIOLATED, Decision.UNDECIDED):
-        for judged in (*verdict.hypotheses, *verdict.conclusions):
-            if judged.decision is decision:
-                return f"{numbered(judged)} {tell(judged, Clock(verdict.flow), options)}"
-    return ""
+        for needed, parts in ((True, verdict.hypotheses), (False, verdict.conclusions)):
+            for judged in parts:
+                if judged.decision is decision:
+                    told = tell(judged, Clock(verdict.flow), options, needed)
+                    return f"{numbered(judged)} {told}"
+    return "; ".join(verdict.unchecked)
 
 
 def full_title(verdict: Verdict) -> str:
@@ -105,11 +113,25 @@ def _is_flag(judged: Judged) -> bool:
 
 def _claim(judged: Judged, options: RenderOptions) -> str:
     if _is_flag(judged):
-        return "fails" if judged.decision is Decision.VIOLATED else "holds"
-    if judged.decision is Decision.VIOLATED:
-        relation = OPPOSITE[judged.relation]
-        return f"fails: {comparison(judged.left, relation, judged.right, options)}{_margin(judged)}"
+        return "holds"
     return f"{comparison(judged.left, judged.relation, judged.right, options)}{_margin(judged)}"
+
+
+def _fails(judged: Judged, clock: Clock, options: RenderOptions, needed: bool) -> str:
+    first = judged.curve and judged.curve.first_violation
+    where = f" first at {_moment(first, clock)}" if first else ""
+    if _is_flag(judged):
+        return f"fails{where}"
+    if needed and judged.formula:
+        sides = " and ".join(with_error(m, options) for m in (judged.left, judged.right))
+        ratio = "" if judged.ratio is None else f" (ratio {number(judged.ratio, 3)})"
+        return f"fails{where}: needs {judged.formula}; here {sides}{ratio}"
+    sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, options)
+    return f"{'violated' if where else 'fails'}{where}: {sides}{'' if where else _margin(judged)}"
+
+
+def _moment(point: Point, clock: Clock) -> str:
+    return clock.at(point) if clock.flow else f"k = {point.k} (t = {number(point.t)})"
 
 
 def _margin(judged: Judged) -> str:
@@ -119,7 +141,7 @@ def _margin(judged: Judged) -> str:
 
 
 def _holds(judged: Judged, facts: CurveFacts, clock: Clock) -> str:
-    parts = [f"holds for {clock.range(facts)}"]
+    parts = [f"holds {clock.range(facts)}"]
     if facts.horizon != facts.last:
         parts[0] += " (below resolution after)"
     if facts.tightest is not None:
@@ -136,15 +158,6 @@ def _quotient(judged: Judged) -> str:
     return "value/bound" if judged.relation in (">=", ">") else "bound/value"
 
 
-def _violated(judged: Judged, facts: CurveFacts, clock: Clock, options: RenderOptions) -> str:
-    sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, options)
-    first = facts.first_violation
-    if first is None:
-        return f"violated: {sides}"
-    where = clock.at(first) if clock.flow else f"k = {first.k} (t = {number(first.t)})"
-    return f"violated first at {where}: {sides}"
-
-
 def _undecided(judged: Judged, clock: Clock, options: RenderOptions) -> str:
     sides = comparison(judged.left, judged.relation, judged.right, options)
     if not all(math.isfinite(side.error) for side in (judged.left, judged.right)):
@@ -158,4 +171,4 @@ def _undecided(judged: Judged, clock: Clock, options: RenderOptions) -> str:
         return f"undecided, {reason}: {sides}"
     if facts.horizon is None:
         return f"undecided from the first step, {reason}: {sides}"
-    return f"undecided: holds for {clock.range(facts)}, then open"
+    return f"undecided: holds {clock.range(facts)}, then open"

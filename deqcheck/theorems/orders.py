@@ -1,0 +1,107 @@
+"""Statements of the form `a quantity is O(m^e)` or `Omega(m^e)`, for a start that is drawn.
+
+An order says nothing about one size. The quantity is drawn at several sizes, the exponent is fitted
+with a confidence interval, and the outcome is `consistent` or `inconsistent` over those sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy
+
+from deqcheck.models.problem import M, Problem, S
+from deqcheck.records.claim import Claim
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.frequency import MISSED, SEEDS, Frequency
+
+# Each size is twice the one before.
+SIZES = 4
+
+
+class Fit(NamedTuple):
+    """The exponent, and the half-width of its interval."""
+
+    exponent: float
+    radius: float
+
+
+def fitted(sizes: Sequence[float], values: Sequence[float]) -> Fit:
+    """Least squares of log value on log size. To the Student interval of level 1 - MISSED comes the
+    drift of the exponent from the smaller to the larger sizes: what is of order m^e only in the
+    limit bends, and no number of draws makes that smaller."""
+    x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(values, float))
+    slope, error = _line(x, y)
+    degrees = len(x) - 2
+    quantile = float(scipy.special.stdtrit(degrees, 1 - MISSED / 2))
+    middle = np.median(np.unique(x))
+    drift = abs(_line(x[x >= middle], y[x >= middle])[0] - _line(x[x <= middle], y[x <= middle])[0])
+    return Fit(slope, quantile * error + drift)
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Slope and standard error."""
+    dx, dy = x - x.mean(), y - y.mean()
+    spread = float(dx @ dx)
+    slope = float(dx @ dy) / spread
+    rest = dy - slope * dx
+    return slope, float(np.sqrt(rest @ rest / max(len(x) - 2, 1) / spread))
+
+
+class Order(Frequency[M, S]):
+    """`quantity = O(m^e)` (`upper`) or `Omega(m^e)` for parameters drawn at growing sizes."""
+
+    constants: ClassVar[dict[str, str]] = SEEDS
+    # Whether the order bounds from above, O, or from below, Omega.
+    upper: ClassVar[bool] = True
+
+    at_most = Check(
+        "the fitted exponent allows the order", "exponent_low <= exponent", "over the sizes tried"
+    )
+    at_least = Check(
+        "the fitted exponent allows the order", "exponent_high >= exponent", "over the sizes tried"
+    )
+
+    def exponent(self, p: Problem[M, S]) -> float:
+        """The claimed one."""
+        raise NotImplementedError
+
+    def base_size(self, p: Problem[M, S]) -> int:
+        """The smallest size that is tried."""
+        raise NotImplementedError
+
+    def value(self, p: Problem[M, S], size: int, seed: int) -> float:
+        """The quantity for a draw of this size: a function of problem, size and seed alone."""
+        raise NotImplementedError
+
+    def faults(self) -> Iterable[str]:
+        yield from super().faults()
+        if self.seeds < 2 * SIZES:
+            yield f"{self.id} has seeds = {self.seeds}; expected at least {2 * SIZES}"
+
+    def sizes(self, p: Problem[M, S]) -> list[int]:
+        return [self.base_size(p) * 2**i for i in range(SIZES)]
+
+    def _size(self, p: Problem[M, S], seed: int) -> int:
+        return self.sizes(p)[seed % SIZES]
+
+    def trial(self, p: Problem[M, S], seed: int) -> Any:
+        return float(self.value(p, self._size(p, seed), seed))
+
+    def tallied(self, p: Problem[M, S], results: Sequence[Any]) -> Claim:
+        sizes = [self._size(p, seed) for seed in range(len(results))]
+        known = [(m, v) for m, v in zip(sizes, results, strict=True) if v is not None and v > 0]
+        fit = fitted(*zip(*known, strict=True))
+        tried = self.sizes(p)
+        low, high = fit.exponent - fit.radius, fit.exponent + fit.radius
+        note = (
+            f"{len(known)} draws at sizes {', '.join(map(str, tried))}: exponent "
+            f"{fit.exponent:.4g}, {1 - MISSED:.1%} interval [{low:.4g}, {high:.4g}], its drift "
+            "over the sizes included"
+        )
+        claimed = self.exponent(p)
+        if self.upper:
+            return self.at_most(note, exponent_low=low, exponent=claimed)
+        return self.at_least(note, exponent_high=high, exponent=claimed)
