@@ -104,7 +104,10 @@ def test_a_case_is_trained_by_its_own_dynamics() -> None:
     assert verdict.outcome == dq.run(case)["kawaguchi2021/gd"].outcome == "confirmed"
     assert verdict.conclusions[0].curve is not None
     static = dq.judge("kawaguchi2021/gd", dq.read(SMALL))
-    assert static.outcome == "undecided" and static.conclusions == ()
+    assert static.outcome == "not checked" and static.conclusions == ()
+    assert static.unchecked == (
+        "it speaks of training, and this case does not train: give it `train` (gd)",
+    )
 
 
 def test_a_run_of_something_else_is_refused(p: Any) -> None:

@@ -62,7 +62,7 @@ def _reason(entry: Mapping[str, Any]) -> str:
             for judged in entry[part]:
                 if judged["decision"] == decision:
                     return f" ({judged['name']}: {decision}{_sides(judged)})"
-    return ""
+    return f" ({'; '.join(entry['unchecked'])})" if entry["unchecked"] else ""
 
 
 def _sides(judged: Mapping[str, Any]) -> str:

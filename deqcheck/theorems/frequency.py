@@ -12,7 +12,7 @@ import scipy
 
 from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim, compare
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import Check, Statement
 
@@ -47,8 +47,9 @@ def probable(claimed: Measured) -> Measured:
     """Cut to [0, 1]: a bound that is negative claims nothing, and none claims more than 1."""
     low, high = (min(max(float(end), 0.0), 1.0) for end in (claimed.low, claimed.high))
     middle = (low + high) / 2
-    # With high = 1 the difference is exact, so that the upper end is 1 again.
-    return Measured(middle, high - middle, claimed.how)
+    # Ends are rounded outward, but nothing is claimed beyond 1; against an interval of seeds a few
+    # units in the last place do not count.
+    return Measured(middle, max(high - middle - 4 * EPS, 0.0), claimed.how)
 
 
 class Frequency(Statement[M, S]):

@@ -1,4 +1,4 @@
-"""What lies beside the statements of a paper: its reference and its theory page."""
+"""What lies beside the statements of a paper: its reference, its theory page, its items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deqcheck.theorems.base import AnyStatement
 
-REFERENCE, THEORY = "reference.bib", "theory.md"
+REFERENCE, THEORY, ITEMS = "reference.bib", "theory.md", "items.md"
 
 
 def folder(statement: type[AnyStatement]) -> Path:
@@ -27,6 +27,12 @@ def bibtex(statement: type[AnyStatement]) -> str | None:
 def theory(statement: type[AnyStatement]) -> str:
     """The introduction to the statements of its paper; empty where there is none."""
     return _text(folder(statement) / THEORY)
+
+
+def items(statement: type[AnyStatement]) -> str:
+    """Every numbered item of its paper with the statement that judges it, or why none does; empty
+    where nobody wrote it down."""
+    return _text(folder(statement) / ITEMS)
 
 
 def _text(path: Path) -> str:

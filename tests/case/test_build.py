@@ -226,7 +226,7 @@ def test_contract_of_a_model(messages, monkeypatch, settings, sizes, message):
 
 def test_given_parameters_decide_sizes(read):
     init = "init={kind: each, W: identity, a: {kind: values, a: [1, 2]}}"
-    _, theta = build._build(_with(read("data.target=gaussian", init).stated, Wide()))
+    _, theta, _ = build._build(_with(read("data.target=gaussian", init).stated, Wide()))
     assert theta["W"].tolist() == [[1, 0], [0, 1]]
 
 

@@ -10,7 +10,7 @@ import pytest
 from deqcheck.records.claim import Claim, Curve, Decision
 from deqcheck.records.formula import Formula
 from deqcheck.records.measured import Measured, measured
-from deqcheck.records.verdict import Outcome, outcome_of
+from deqcheck.records.verdict import Outcome, condition_outcome, outcome_of
 
 H, V, U = Decision.HOLDS, Decision.VIOLATED, Decision.UNDECIDED
 
@@ -150,7 +150,7 @@ def judged(decision: Decision) -> object:
         ("HU", "VV", Outcome.UNDECIDED),
         ("UV", "HH", Outcome.NOT_APPLICABLE),
         ("V", "V", Outcome.NOT_APPLICABLE),
-        ("H", "", Outcome.UNDECIDED),
+        ("H", "", Outcome.NOT_CHECKED),
     ],
 )
 def test_outcomes(hypotheses: str, conclusions: str, outcome: Outcome) -> None:
@@ -160,6 +160,30 @@ def test_outcomes(hypotheses: str, conclusions: str, outcome: Outcome) -> None:
     assert outcome_of(before, after) is outcome  # type: ignore[arg-type]
     if outcome is Outcome.CONFIRMED:
         assert outcome_of(before, after, complete=False) is Outcome.UNDECIDED  # type: ignore[arg-type]
+        assert outcome_of(before, after, unchecked=True) is Outcome.NOT_CHECKED  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parts", "outcome"),
+    [
+        ("HH", Outcome.MET),
+        ("HV", Outcome.NOT_MET),
+        ("UV", Outcome.NOT_MET),
+        ("HU", Outcome.UNDECIDED),
+        ("", Outcome.NOT_CHECKED),
+    ],
+)
+def test_conditions(parts: str, outcome: Outcome) -> None:
+    letters = {"H": H, "V": V, "U": U}
+    found = [judged(letters[c]) for c in parts]
+    assert condition_outcome(found) is outcome  # type: ignore[arg-type]
+    if outcome is Outcome.MET:
+        assert condition_outcome(found, unchecked=True) is Outcome.NOT_CHECKED  # type: ignore[arg-type]
+
+
+def test_what_outcomes_mean_for_an_exit_code() -> None:
+    assert {o.value for o in Outcome if o.negative} == {"refuted", "inconsistent"}
+    assert {o.value for o in Outcome if o.open} == {"not applicable", "undecided", "not checked"}
 
 
 def test_a_formula_is_its_own_code() -> None:

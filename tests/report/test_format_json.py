@@ -69,6 +69,7 @@ def test_a_statement_has_both_parts_and_a_curve_its_facts():
     assert set(conclusion) == claim | {
         "horizon",
         "last",
+        "points",
         "horizon_t",
         "last_t",
         "tightest",

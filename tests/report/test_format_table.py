@@ -47,7 +47,7 @@ def test_a_confirmed_statement():
 
 def test_a_flow_counts_in_t():
     text = words(table(samples.report(samples.confirmed(), kind="flow")))
-    assert "holds for 0 < t <= 5 of 5, tightest at t = 0.1" in text
+    assert "holds at 50 points, 0 < t <= 5 of 5, tightest at t = 0.1" in text
     assert "flow until t = 5" in text
 
 

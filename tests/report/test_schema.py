@@ -126,7 +126,7 @@ def test_a_key_is_required_unless_it_is_known_to_be_optional():
     assert [keys for keys in optional if keys] == [
         {"trajectory", "companion"},
         {"sweep"},
-        {"conclusions"},
+        {"conclusions", "remarks", "unchecked"},
         curve,
         {"marker"},
     ]

@@ -107,6 +107,10 @@ def _page(s: type[AnyStatement]) -> Iterator[RenderableType]:
     yield Text(str(s.cite))
     yield Text(f"model: {', '.join(s.models)}; dynamics: {', '.join(s.dynamics)}")
     yield Text(f"status: {s.soundness}; editions: {', '.join(s.editions)}")
+    if s.condition_in:
+        yield Text(f"a condition, met or not met, in the edition {' and '.join(s.condition_in)}")
+    if s.aliases:
+        yield Text(f"formerly {', '.join(s.aliases)}")
     yield Text(f"source: {where(s)}")
     yield Text("")
     yield Text(s.text())
