@@ -1,11 +1,12 @@
 """Run the tests against mutants and print how many of them are noticed.
 
-A mutant is a theorem file or an error rule with one constant halved or doubled, a term or factor
-dropped, an exponent raised, an inequality turned round, or a norm exchanged. Each one is tried in a
-forked process, first by the numbers computed outside (tests/independent), then by the other tests
-of its paper; what survives both is listed with the reason given in survivors.txt, if any. Error
-bars, tolerances and limits of the work inside theorem files are left alone: they are held by
-comparisons in many digits, not by these numbers.
+A mutant is a theorem file, a model file or an error rule with one constant halved or doubled, a
+term or factor dropped, an exponent raised, an inequality turned round, or a norm exchanged. Each
+one is tried in a forked process: by the numbers computed outside (tests/independent, for a model
+those of its paper) and by the other tests of its paper or model. What survives both is listed with
+the reason given in survivors.txt, if any. Error bars, tolerances and limits of the work inside
+theorem and model files are left alone: they are held by comparisons in many digits, not by these
+numbers.
 """
 
 from __future__ import annotations
@@ -38,6 +39,14 @@ from .operators import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
 THEOREMS = ROOT / "deqcheck" / "theorems"
+# Each family of models with the paper that it is from.
+MODELS = {
+    "delm": "kawaguchi2021",
+    "relu_deq": "ling2022",
+    "monotone_deq": "hieu2022",
+    "implicit_relu": "gao2022",
+    "opteq": "xie2021",
+}
 # Their tests, the quicker ones first.
 RULES = {
     "deqcheck/linalg/errors.py": ["tests/linalg/test_errors.py", "tests/linalg"],
@@ -83,14 +92,17 @@ def stages(path: Path) -> list[list[str]]:
     relative = path.relative_to(ROOT).as_posix()
     if relative in RULES:
         return [[str(ROOT / test)] for test in RULES[relative]]
-    paper = path.parent.name
+    name = path.parent.name
+    paper = MODELS.get(name, name)
+    outside = [str(ROOT / "tests" / "independent"), "-k", paper]
     if _QUICK:
-        return [[str(ROOT / "tests" / "independent"), "-k", paper]]
+        return [outside]
+    if name in MODELS:
+        own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
+        own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in ("activations", "kinks")]
+        return [list(map(str, sorted(own))), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
-    return [
-        [str(ROOT / "tests" / "independent"), "-k", paper],
-        [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")],
-    ]
+    return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
 
 
 def survives(mutant: Mutant, arguments: Sequence[str]) -> bool:
@@ -145,6 +157,12 @@ def files(papers: Sequence[str]) -> list[Path]:
         for path in sorted(THEOREMS.glob("*/*.py"))
         if path.name not in PLAIN and (not papers or path.parent.name in papers)
     ]
+    found += [
+        path
+        for family in MODELS
+        for path in sorted((ROOT / "deqcheck" / "models" / family).glob("*.py"))
+        if path.name not in PLAIN and (not papers or family in papers)
+    ]
     rules = [ROOT / name for name in RULES] if not papers or "rules" in papers else []
     return found + rules
 
@@ -158,7 +176,9 @@ def explained() -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("papers", nargs="*", help="only these; `rules` are the error rules")
+    parser.add_argument(
+        "papers", nargs="*", help="only these, or families of models; `rules` are the error rules"
+    )
     parser.add_argument("--sample", type=int, default=60, help="mutants of each paper; 0: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="only the numbers computed outside")
@@ -169,7 +189,7 @@ def main() -> int:
     chosen: list[Mutant] = []
     groups: dict[str, list[Mutant]] = {}
     for path in files(options.papers):
-        group = path.parent.name if THEOREMS in path.parents else "rules"
+        group = "rules" if path.relative_to(ROOT).as_posix() in RULES else path.parent.name
         groups.setdefault(group, []).extend(mutants(path, bars=group == "rules"))
     for group, every in groups.items():
         count = min(options.sample or len(every), len(every))
