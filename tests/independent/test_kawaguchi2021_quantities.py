@@ -198,7 +198,7 @@ def test_an_accuracy_that_is_not_reached_is_not_judged() -> None:
     d = replace(runs.FEW, seed=1)
     found = dq.judge("kawaguchi2021/times", d.problem(), train={"kind": "flow", "horizon": 1e-4})
     assert found.conclusions == ()
-    assert found.outcome == "undecided"
+    assert found.outcome == "not checked"
 
 
 def test_labels_are_tangled() -> None:
