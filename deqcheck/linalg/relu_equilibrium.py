@@ -17,7 +17,7 @@ import scipy
 
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
-from deqcheck.linalg.errors import length, rounding
+from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.records.measured import EPS, Measured
@@ -205,7 +205,7 @@ def picard(
 
 def _noise(size: float, m: int) -> float:
     """Rounding of a residual of products with W whose terms have this size."""
-    return rounding(1, float(np.sqrt(m) * size))
+    return product(m, size)
 
 
 def peaceman_rachford(

@@ -54,6 +54,8 @@ class LinearSquare:
         # grad L0 = 2 (W F - T) F^T.
         self._doubled = np.ascontiguousarray(2 * self.features.T)
         self._whole = math.isinf(R)
+        # The targets are sums over all samples.
+        self._roundings = max(8 * len(self.features), Phi.shape[1])
         self._turn, self._cut = self.factored.row_space_error, self.factored.tolerance
 
     @property
@@ -70,7 +72,7 @@ class LinearSquare:
         """||Y (I - V V^T)||^2: exactly 0 when the samples are independent."""
         if self.factored.rank == self.Phi.shape[1]:
             return Measured(0.0)
-        radius = rounding(1, self._y_norm) + self.factored.row_space_error * self._y_norm
+        radius = rounding(sum(self.Phi.shape), self._y_norm, 1.0) + self.factored.row_space_error * self._y_norm
         return sum_of_squares(self._rest, radius)
 
     @cached_property
@@ -108,7 +110,7 @@ class LinearSquare:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
         scale = W_norm * self._phi_norm + self._y_norm
         turned = self._turn * (residual + self._orthogonal) + self._cut * W_norm
-        return 8 * EPS * len(self.features) * scale + self._phi_norm * W_radius + turned
+        return EPS * self._roundings * scale + self._phi_norm * W_radius + turned
 
     def _above_free(self, W: np.ndarray, W_norm: float, W_radius: float) -> Evaluation:
         """Above the free infimum."""
@@ -118,7 +120,7 @@ class LinearSquare:
         radius = self.residual_radius(W_norm, W_radius, size)
         return Evaluation(
             gap,
-            2 * size * radius + radius * radius + 4 * EPS * gap,
+            2 * size * radius + radius * radius + EPS * max(4, r.size) * gap,
             r.dot(self._doubled),
             2 * self._phi_norm * (radius + 4 * EPS * self.features.shape[1] * size),
         )

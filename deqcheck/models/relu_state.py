@@ -21,7 +21,7 @@ from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Kinks, NotCertified, Objective, Params, State
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import Measured, measured
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
 CERTIFIED = 1e-6
@@ -94,7 +94,7 @@ class ReluState(State):
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out."""
         a, Z, y = (errors.length(x) for x in (self.a, self.Z, self.y))
-        return a * self.equilibrium.error + 4 * EPS * (a * Z + y)
+        return a * self.equilibrium.error + errors.rounding(max(4, len(self.Z) / 2 + 1), a * Z + y, 1.0)
 
     @cached_property
     def residual(self) -> Measured:

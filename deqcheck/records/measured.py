@@ -117,7 +117,8 @@ class Measured:
                 (self.error + _times(np.abs(quotient), b.error)) / away,
             )
             error = np.where(away > 0, error, np.inf)
-        return _rounded(quotient, error)
+            ulps = np.where(_exact_zero(self) & (away > 0), 0.0, 1.0)
+        return _rounded(quotient, error, ulps)
 
     def __pow__(self, power: Number) -> Measured:
         if isinstance(power, int) and power >= 0:
@@ -200,27 +201,29 @@ def _integer_power(x: Measured, n: int) -> Measured:
     return result
 
 
-def _monotone(f: Callable[[Any], Any], x: Measured) -> Measured:
-    """An increasing function: the radius spans the images of both ends."""
+def _monotone(f: Callable[[Any], Any], x: Measured, plain: float) -> Measured:
+    """An increasing function: the radius spans the images of both ends; at the number `plain` its
+    value is a number of no rounding."""
     with np.errstate(all="ignore"):
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
-    return _rounded(value, _overflown(value, x, x, error), LIBM_ULPS)
+    ulps = np.where((np.asarray(x.error) == 0) & (x.value == plain), 0.0, LIBM_ULPS)
+    return _rounded(value, _overflown(value, x, x, error), ulps)
 
 
 def exp(x: Number) -> Measured:
-    return _monotone(np.exp, measured(x))
+    return _monotone(np.exp, measured(x), 0.0)
 
 
 def log(x: Number) -> Measured:
-    return _monotone(np.log, measured(x))
+    return _monotone(np.log, measured(x), 1.0)
 
 
 def sqrt(x: Number) -> Measured:
     m = measured(x)
     # A true value that is nonnegative may have a radius that reaches below zero.
-    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m)
+    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m, 0.0)
 
 
 def cosh(x: Number) -> Measured:

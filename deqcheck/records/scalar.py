@@ -43,6 +43,9 @@ def over(a: float, da: float, b: float, db: float) -> Pair:
     quotient, away = a / b, abs(b) - db
     if not away > 0:
         return _rounded(quotient, math.inf)
+    if a == 0 and da == 0:
+        # Of whatever b is, as long as it is not 0.
+        return quotient, 0.0
     if math.isinf(b):
         return _rounded(quotient, 0.0)
     return _rounded(quotient, (da + _factor(abs(quotient), db)) / away)

@@ -30,25 +30,60 @@ def test_a_norm_and_its_square() -> None:
     squares = errors.sum_of_squares(A, RADIUS)
     assert squares.value == total
     assert squares.error == pytest.approx(2 * norm * RADIUS + RADIUS**2, rel=1e-9, abs=0)
-    assert errors.sum_of_squares(A).error == 4 * EPS * total
+    # Six terms, six roundings at most; four at least.
+    assert errors.sum_of_squares(A).error == 6 * EPS * total
+    assert errors.sum_of_squares(A[:, 0]).error == 4 * EPS * 25
     found = errors.frobenius(A, RADIUS)
     assert found.value == pytest.approx(norm, rel=1e-15, abs=0)
     assert found.error == pytest.approx(RADIUS, rel=1e-9, abs=0)
-    assert errors.frobenius(A).error == 4 * EPS * found.value
+    assert errors.frobenius(A).error == 6 * EPS * found.value
 
 
-def test_the_length_of_what_underflows() -> None:
-    """Squares of 1e-170 are no numbers: the bar reaches up to the true norm."""
-    tiny = np.full(7, 1e-170)
-    true = 1e-170 * math.sqrt(7)
-    assert errors.length(A) == pytest.approx(math.sqrt(30), rel=1e-15, abs=0)
-    hidden = math.sqrt(np.finfo(float).tiny) * math.sqrt(7)
-    assert errors.length(tiny) == pytest.approx(hidden, rel=1e-12, abs=0) and hidden >= true
-    found = errors.frobenius(tiny)
-    assert found.error == pytest.approx(hidden, rel=1e-12, abs=0)
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-170, 1e-101, 1e-99, 1.0, 1e99, 1e101, 1e300])
+def test_the_length_of_what_underflows_or_overflows(size: float) -> None:
+    """Squares of 1e-170 and of 1e170 are no numbers; lengths are."""
+    a = np.array([3 * size, -4 * size, 0.0])
+    found = errors.frobenius(a)
+    assert found.value == errors.length(a)
+    # 3 * size and 4 * size are themselves rounded.
+    exact = Fraction(float(a[0])) ** 2 + Fraction(float(a[1])) ** 2
+    assert Fraction(max(found.low, 0.0)) ** 2 <= exact <= Fraction(found.high) ** 2
+    assert found.error <= 1e-14 * found.value + 1e-323
+
+
+def test_nothing_is_exactly_nothing_and_what_underflows_is_not() -> None:
     assert errors.length(np.zeros(7)) == errors.frobenius(np.zeros(7)).error == 0
-    # Above the limit nothing is hidden.
-    assert errors.length(np.full(7, 1e-99)) == pytest.approx(1e-99 * math.sqrt(7), rel=1e-15, abs=0)
+    assert errors.sum_of_squares(np.zeros(7)).exact
+    tiny = errors.sum_of_squares(np.full(7, 1e-170))
+    assert tiny.value == 0 and tiny.error > 0
+
+
+@pytest.mark.parametrize("count", [10, 37, 129, 1000, 4001, 10**5, 4 * 10**6])
+def test_long_sums_stay_inside_their_bars(count: int) -> None:
+    """Against exact sums; constant arrays round always to the same side."""
+    r = np.random.default_rng(count)
+    for a in (r.normal(size=count), np.full(count, 1 / 3), 1 + r.uniform(size=count)):
+        # Squares of 26 bits are exact, so that fsum gives the exact sum, rounded once.
+        short = a.astype(np.float16).astype(float)
+        exact = math.fsum(short * short)
+        found = errors.sum_of_squares(short)
+        assert abs(found.value - exact) <= found.error <= 64 * EPS * exact
+        norm = errors.frobenius(short)
+        assert abs(norm.value - math.sqrt(exact)) <= norm.error
+        for column in (a[:, None], np.stack([a, a], axis=1)):
+            columns = errors.norm1(column)
+            assert abs(columns.value - math.fsum(np.abs(a))) <= columns.error
+
+
+@pytest.mark.parametrize("length", [1, 10, 60, 1000, 20_000])
+def test_long_products_stay_inside_their_bars(length: int) -> None:
+    r = np.random.default_rng(length)
+    for a in (r.normal(size=length), np.full(length, 1 / 3)):
+        short = a.astype(np.float16).astype(float)
+        scale = errors.length(short) ** 2
+        for computed in (short @ short, (short[None] @ short[:, None])[0, 0]):
+            assert abs(computed - math.fsum(short * short)) <= errors.product(length, scale)
+    assert errors.product(length, 2.0) == EPS * 2 * max(4 * math.sqrt(length), length / 2 + 1)
 
 
 def test_singular_values_move_no_further_than_the_matrix() -> None:
@@ -72,6 +107,7 @@ def test_norms() -> None:
     assert errors.norm1(A, RADIUS).value == 7
     assert errors.norm1(A, RADIUS).error == pytest.approx(RADIUS, rel=1e-9, abs=0)
     assert errors.norm1(A).error == 4 * EPS * 7
+    assert errors.norm1(np.ones((9, 2))).error == 9 * EPS * 9
 
 
 def test_the_nth_singular_value() -> None:

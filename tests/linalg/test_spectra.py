@@ -58,9 +58,9 @@ def test_the_norm_of_small_matrices_lies_inside_its_bar() -> None:
             assert abs(found.value - truth) <= found.error
 
 
-def test_a_norm_that_overflows_or_underflows_has_a_bar_for_it() -> None:
-    with np.errstate(over="ignore"):
-        large, small = frobenius(np.full(3, 1e200)), frobenius(np.full(3, 1e-200))
-    assert large.value == large.error == np.inf
-    assert small.value == 0 and small.high >= 1e-200 * 3**0.5
+def test_a_norm_whose_squares_overflow_or_underflow_is_known() -> None:
+    for size in (1e200, 1e-200):
+        found = frobenius(np.full(3, size))
+        assert abs(found.value - size * 3**0.5) <= found.error <= 1e-14 * found.value
+    assert frobenius(np.array([np.inf, 1.0])).error == np.inf
     assert frobenius(np.zeros(3)).error == 0

@@ -98,3 +98,16 @@ def test_arrays_work_elementwise() -> None:
     y = x * 3 - 1
     assert y.value == pytest.approx([2.0, 5.0])
     assert y.error[0] >= 0.3 and y.error[1] < 1e-14
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_an_exact_zero_stays_one(shape: tuple[int, ...]) -> None:
+    zero, two = Measured(np.zeros(shape)), Measured(np.full(shape, 2.0), 0.5)
+    for found in (zero / two, zero * two, zero + zero, zero**3, sqrt(zero), zero / Measured(np.inf)):
+        assert found.exact and not np.any(found.value)
+    assert exp(zero).exact and log(exp(zero)).exact
+    # A quotient by what may be zero is not known, and a zero with a radius is none.
+    assert np.isinf((zero / Measured(np.ones(shape), 1.0)).error).all()
+    assert np.isinf((zero / zero).error).all()
+    for found in (Measured(np.zeros(shape), 1e-9) / two, sqrt(Measured(np.zeros(shape), 1e-9))):
+        assert np.all(found.error > 0)

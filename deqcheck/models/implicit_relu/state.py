@@ -55,7 +55,7 @@ class ImplicitReluState(ReluState):
     def Phi_radius(self) -> float:
         """Rounding of X W, which the ReLU does not enlarge, and which dead units do not pass on."""
         size = self.model.X_size * _size(self.W)
-        radius = errors.rounding(1, np.sqrt(self.model.d) * size)
+        radius = errors.product(self.model.d, size)
         return radius if self.XW.max() >= -radius else 0.0
 
     @cached_property
@@ -151,7 +151,7 @@ class ImplicitReluState(ReluState):
     def gradient_radii(self) -> dict[str, float]:
         X, Z, E, r = self.model.X_size, *(_size(a) for a in (self.Z, self.E, self.r))
         dZ, dE = self.equilibrium.error, self.E_radius
-        sums = errors.rounding(1, np.sqrt(self.N))
+        sums = errors.product(self.N, 1.0)
         return {
             "W": np.inf if self.on_doubtful.any() else X * (dE + sums * E),
             "A": self.gamma * (dZ * (E + dE) + Z * (dE + sums * E)),
@@ -222,7 +222,7 @@ Radius = tuple[np.ndarray, float]
 def _gram(a: np.ndarray, radius: float) -> Radius:
     """a a^T with its Frobenius radius."""
     size = _size(a)
-    rounding = errors.rounding(1, np.sqrt(a.shape[1]) * size**2)
+    rounding = errors.product(a.shape[1], size**2)
     return a @ a.T, 2 * size * radius + radius**2 + rounding
 
 

@@ -184,7 +184,7 @@ class MonotoneDeqState(ReluState):
     @cached_property
     def sensitivity_max(self) -> Measured:
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
-        return Measured(widest, self.V_radius + errors.rounding(1, widest))
+        return Measured(widest, self.V_radius + errors.product(self.n, widest))
 
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
         "lambda_min_K": lambda s: s.kernel.eigenvalues[0],

@@ -17,7 +17,7 @@ from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured
 
 if TYPE_CHECKING:
     from deqcheck.models.relu_deq.model import ReluDeqModel
@@ -120,7 +120,7 @@ class ReluDeqState(ReluState):
     def shortest_sensitivity(self) -> Measured:
         """min_j ||s_j||."""
         least = float(np.linalg.norm(self.V, axis=0).min())
-        return Measured(least, self.V_radius + 4 * EPS * least)
+        return Measured(least, self.V_radius + errors.product(len(self.V), least))
 
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
         "lambda_0": lambda s: s.lambda_0,

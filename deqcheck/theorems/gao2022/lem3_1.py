@@ -136,9 +136,8 @@ class Iterates:
         # One sweep multiplies the error by at most q and adds its own rounding; no iterate exceeds
         # |Phi|/(1 - q).
         size = float(np.linalg.norm(s.Phi))
-        noise = errors.rounding(
-            1, np.sqrt(s.m) * size * (1 + float(np.linalg.norm(scale)) / (1 - self.q))
-        )
+        total = size * (1 + float(np.linalg.norm(scale)) / (1 - self.q))
+        noise = errors.product(s.m, total)
         radius = s.Phi_radius
         for sweep in range(1, CAP + 1):
             yield sweep, Z, radius
@@ -173,6 +172,6 @@ def _pairs(p: Problem, state: State) -> Iterable[tuple[Measured, Measured]]:
         one, other = size * stream.standard_normal((2, state.N, state.m))
         moved = relu(one @ scale + state.Phi) - relu(other @ scale + state.Phi)
         products = float(np.linalg.norm(scale) * (np.linalg.norm(one) + np.linalg.norm(other)))
-        total = np.sqrt(state.m) * (products + 2 * float(np.linalg.norm(state.Phi)))
+        total = products + 2 * float(np.linalg.norm(state.Phi))
         apart = errors.frobenius(one - other)
-        yield errors.frobenius(moved, errors.rounding(1, total)), apart
+        yield errors.frobenius(moved, errors.product(state.m, total)), apart

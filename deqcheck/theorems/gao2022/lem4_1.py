@@ -176,4 +176,4 @@ def _longest(a: np.ndarray) -> float:
 
 def _shortest(a: np.ndarray, radius: float) -> Measured:
     shortest = float(np.linalg.norm(a, axis=1).min())
-    return Measured(shortest, radius + errors.rounding(1, shortest))
+    return Measured(shortest, radius + errors.product(a.shape[1], shortest))

@@ -48,7 +48,7 @@ class RandomStart(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         A = p.start.A
-        mean = Measured(float(A.mean()), errors.rounding(1, float(abs(A).mean())))
+        mean = Measured(float(A.mean()), errors.summed(A.size, float(abs(A).mean())))
         yield self.nonnegative(smallest_A=float(A.min()))
         yield self.half_normal(mean_A=mean, m=p.start.m)
 

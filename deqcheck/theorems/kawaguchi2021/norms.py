@@ -40,13 +40,15 @@ class Norms(Statement):
         relative = 8 * EPS * m * (1 + g) / (1 - g)
         sums = inverse.sum(axis=0)
         U_sums = state.U.sum(axis=0)
-        norm_U = norm1(state.U, 8 * EPS)
+        # Columns of S are nonnegative and add up to 1; the denominators of softmax are sums of m.
+        softmax = (8 + m) * EPS
+        norm_U = norm1(state.U, softmax)
         yield self.inverse(norm1_U_inverse=norm1(inverse, relative / (1 - g)), gamma=g)
         yield self.equal(
             smallest_sum=Measured(float(sums.min()), relative * float(sums.max())), gamma=g
         )
         yield self.sums(smallest_sum_U=Measured(float(U_sums.min()), 8 * EPS * m), gamma=g)
-        smallest = Measured(float(np.diag(state.S).min()), 8 * EPS)
+        smallest = Measured(float(np.diag(state.S).min()), softmax)
         yield self.resolvent(norm1_U=norm_U, gamma=g, min_S=smallest)
         yield self.below(norm1_U=norm_U, gamma=g)
         yield self.effective(
