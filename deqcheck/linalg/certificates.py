@@ -7,14 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 
+def _residual(Z: np.ndarray, H: np.ndarray) -> np.ndarray:
+    found: np.ndarray = Z - np.maximum(H, 0.0)
+    return found
+
+
 @dataclass(frozen=True)
 class Contraction:
     """||W||_2 <= q < 1: any Z lies within ||Z - relu(W Z + C)||/(1 - q) of the equilibrium."""
 
     q: float
 
-    def radius(self, residual: float) -> float:
-        return residual / (1 - self.q) if self.q < 1 else np.inf
+    def defect(self, Z: np.ndarray, H: np.ndarray) -> np.ndarray:
+        """Of Z with the pre-activations H = W Z + C: 0 at the equilibrium."""
+        return _residual(Z, H)
+
+    def radius(self, defect: float) -> float:
+        return defect / (1 - self.q) if self.q < 1 else np.inf
 
     @property
     def inverse(self) -> float:
@@ -24,14 +33,23 @@ class Contraction:
 
 @dataclass(frozen=True)
 class Monotone:
-    """sym(I - W) >= modulus I. With r = Z - relu(W Z + C), Z - r solves the equation for C + W r,
-    so the error is at most ||r|| (1 + ||W||/modulus)."""
+    """sym(I - W) >= modulus I: any Z >= 0 lies within ||rho||/modulus of the equilibrium.
+
+    z = relu(W z + c) means z >= 0, w = F z - c >= 0 and z^T w = 0, with F = I - W. Let rho be
+    F z - c where z > 0 and min(F z - c, 0) where z = 0: then z solves the equation for c + rho,
+    with w = F z - c - rho. For the equilibrium z*, w* (z - z*)^T (w - w*) = -z^T w* - z*^T w <= 0,
+    so modulus |z - z*|^2 <= (z - z*)^T F (z - z*) <= (z - z*)^T rho.
+    """
 
     modulus: float
-    norm: float
 
-    def radius(self, residual: float) -> float:
-        return residual * (1 + self.norm / self.modulus)
+    def defect(self, Z: np.ndarray, H: np.ndarray) -> np.ndarray:
+        """rho; nothing is known of a Z with negative entries."""
+        found: np.ndarray = np.where(Z > 0, Z - H, np.where(Z == 0, -np.maximum(H, 0.0), np.inf))
+        return found
+
+    def radius(self, defect: float) -> float:
+        return defect / self.modulus
 
     @property
     def inverse(self) -> float:
@@ -45,8 +63,11 @@ class Bounded:
 
     bound: float
 
-    def radius(self, residual: float) -> float:
-        return self.bound * residual
+    def defect(self, Z: np.ndarray, H: np.ndarray) -> np.ndarray:
+        return _residual(Z, H)
+
+    def radius(self, defect: float) -> float:
+        return self.bound * defect
 
     @property
     def inverse(self) -> float:

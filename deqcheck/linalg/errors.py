@@ -64,9 +64,7 @@ def sum_of_squares(a: np.ndarray, radius: float = 0.0) -> Measured:
     value = _squares(a)
     # What underflowed is not zero.
     lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
-    return Measured(
-        value, 2 * length(a) * radius + radius * radius + summed(a.size, value) + lost
-    )
+    return Measured(value, 2 * length(a) * radius + radius * radius + summed(a.size, value) + lost)
 
 
 def frobenius(a: np.ndarray, radius: float = 0.0) -> Measured:

@@ -47,6 +47,8 @@ class Equilibrium:
     C_radius: float = 0.0
     # The same of W.
     W_radius: float = 0.0
+    # A bound on the error by other means than the certificate.
+    proven: float = np.inf
     # The factorised systems of its own pattern, where the solver left them behind.
     factored: Patterns | None = None
     # W Z + C, likewise.
@@ -81,8 +83,10 @@ class Equilibrium:
 
     @cached_property
     def error(self) -> float:
-        """A change of C changes the residual by no more, so its radius counts like one."""
-        return float(self.certificate.radius(self.residual + self.residual_noise + self.C_radius))
+        """A change of H changes the defect by no more, so the radius of C counts like one."""
+        defect = length(self.certificate.defect(self.Z, self.H))
+        found = self.certificate.radius(defect + self.residual_noise + self.C_radius)
+        return min(float(found), self.proven)
 
     @property
     def measured_residual(self) -> Measured:
@@ -112,7 +116,8 @@ class Equilibrium:
         # The Frobenius norm costs less than the spectral one, and nearly always tells.
         if float(size.min(initial=np.inf)) > self._H_error(self.W_size):
             return np.zeros(size.shape, dtype=bool)
-        near: np.ndarray = size <= self.H_error
+        # At an equilibrium H = Z > 0 where Z > 0, however large W is.
+        near: np.ndarray = (size <= self.H_error) & (self.error >= self.Z)
         return near & ~self.exact_zeros if near.any() else near
 
     @cached_property
@@ -215,13 +220,11 @@ def peaceman_rachford(
     sqrt((L - m)/(L + m)) with L = ||I - W||, m the modulus, at alpha = 1/L."""
     alpha = 1 / lipschitz
     lu = scipy.linalg.lu_factor(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
-    p = np.zeros_like(C)
 
-    def sweep(Z: np.ndarray) -> np.ndarray:
-        nonlocal p
-        q = 2 * Z - p
-        p = 2 * scipy.linalg.lu_solve(lu, q + alpha * C) - q
-        return relu(p)
+    def sweep(p: np.ndarray) -> np.ndarray:
+        q = 2 * relu(p) - p
+        found: np.ndarray = 2 * scipy.linalg.lu_solve(lu, q + alpha * C) - q
+        return found
 
     return _settle(W, C, certificate, sweep, np.zeros_like(C))
 
@@ -252,17 +255,19 @@ def _settle(
     C: np.ndarray,
     certificate: Certificate,
     sweep: Callable[[np.ndarray], np.ndarray],
-    Z: np.ndarray,
+    state: np.ndarray,
 ) -> Equilibrium:
-    mask, rested, tried = Z > 0, 0, None
+    """Until the state of the iteration rests, of which Z is the positive part: Z may rest long
+    before it."""
+    mask, rested, tried = state > 0, 0, None
     for count in range(1, SWEEPS + 1):
-        new = sweep(Z)
-        moved = float(np.linalg.norm(new - Z))
-        Z = new
-        active = Z > 0
+        new = sweep(state)
+        moved = length(new - state)
+        state = new
+        active = state > 0
         rested = rested + 1 if np.array_equal(active, mask) else 0
         mask = active
-        settled = moved <= 4 * EPS * float(np.linalg.norm(Z))
+        settled = moved <= 4 * EPS * length(state)
         if (rested >= REST or settled) and not (tried is not None and np.array_equal(tried, mask)):
             tried = mask
             polished = on_pattern(W, C, certificate, mask)
@@ -270,7 +275,7 @@ def _settle(
                 return replace(polished, sweeps=count)
         if settled or not np.isfinite(moved):
             break
-    return Equilibrium(W, C, Z, certificate, count)
+    return Equilibrium(W, C, relu(state), certificate, count)
 
 
 def polish(patterns: Patterns, C: np.ndarray) -> np.ndarray | None:

@@ -36,7 +36,7 @@ def proof(W: np.ndarray) -> tuple[str, Certificate | None]:
         return "||W||_2 < 1", Contraction(q)
     if absolute := _absolute(W):
         return "the spectral radius of |W| is below 1", absolute
-    if monotone := _monotone(W, q):
+    if monotone := _monotone(W):
         return "the largest eigenvalue of (W + W^T)/2 is below 1", monotone
     return "all principal minors of I - W are positive", _p_matrix(W)
 
@@ -55,10 +55,10 @@ def _absolute(W: np.ndarray) -> Bounded | None:
     return Bounded(float(np.linalg.norm(np.linalg.inv(M), 2)) * (1 + INVERSE_SLACK))
 
 
-def _monotone(W: np.ndarray, norm: float) -> Monotone | None:
+def _monotone(W: np.ndarray) -> Monotone | None:
     """lambda_max((W + W^T)/2) < 1."""
     modulus = 1 - float(errors.symmetric_eigenvalues((W + W.T) / 2).high[-1])
-    return Monotone(modulus, norm) if modulus > 0 else None
+    return Monotone(modulus) if modulus > 0 else None
 
 
 def _p_matrix(W: np.ndarray) -> Bounded | None:

@@ -72,7 +72,10 @@ class LinearSquare:
         """||Y (I - V V^T)||^2: exactly 0 when the samples are independent."""
         if self.factored.rank == self.Phi.shape[1]:
             return Measured(0.0)
-        radius = rounding(sum(self.Phi.shape), self._y_norm, 1.0) + self.factored.row_space_error * self._y_norm
+        radius = (
+            rounding(sum(self.Phi.shape), self._y_norm, 1.0)
+            + self.factored.row_space_error * self._y_norm
+        )
         return sum_of_squares(self._rest, radius)
 
     @cached_property

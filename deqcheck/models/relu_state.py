@@ -63,8 +63,8 @@ class ReluState(State):
     def equilibrium(self) -> Equilibrium:
         with np.errstate(all="ignore"):
             found = self.solve()
-        size = float(np.linalg.norm(found.Z))
-        if not found.error <= CERTIFIED * max(size, float(np.linalg.norm(found.C))):
+        size = errors.length(found.Z)
+        if not found.error <= CERTIFIED * max(size, errors.length(found.C)):
             raise NotCertified(
                 f"residual {found.residual:.2g} after {found.sweeps} sweeps, certified error "
                 f"{found.error:.2g} at a state of size {size:.2g}"
@@ -94,7 +94,9 @@ class ReluState(State):
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out."""
         a, Z, y = (errors.length(x) for x in (self.a, self.Z, self.y))
-        return a * self.equilibrium.error + errors.rounding(max(4, len(self.Z) / 2 + 1), a * Z + y, 1.0)
+        return a * self.equilibrium.error + errors.rounding(
+            max(4, len(self.Z) / 2 + 1), a * Z + y, 1.0
+        )
 
     @cached_property
     def residual(self) -> Measured:

@@ -103,7 +103,14 @@ def test_arrays_work_elementwise() -> None:
 @pytest.mark.parametrize("shape", [(), (2,)])
 def test_an_exact_zero_stays_one(shape: tuple[int, ...]) -> None:
     zero, two = Measured(np.zeros(shape)), Measured(np.full(shape, 2.0), 0.5)
-    for found in (zero / two, zero * two, zero + zero, zero**3, sqrt(zero), zero / Measured(np.inf)):
+    for found in (
+        zero / two,
+        zero * two,
+        zero + zero,
+        zero**3,
+        sqrt(zero),
+        zero / Measured(np.inf),
+    ):
         assert found.exact and not np.any(found.value)
     assert exp(zero).exact and log(exp(zero)).exact
     # A quotient by what may be zero is not known, and a zero with a radius is none.

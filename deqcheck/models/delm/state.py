@@ -118,6 +118,11 @@ class DelmState(State):
         radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
         return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
 
+    @property
+    def gradient_radius(self) -> float:
+        """Frobenius radius of all of it."""
+        return float(errors.together(self._gradient_norms().values()).error)
+
     def _equilibrium(self) -> tuple[Measured, Measured]:
         """Residual and certified error in the 1-norm, in which the map contracts by gamma."""
         Zeq, Phi = self.equilibrium, self.model.outer.Phi

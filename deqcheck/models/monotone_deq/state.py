@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 
 
+# A bound on the equilibrium's error above this, relative to its size, is computed more finely.
+FINE = 1e-9
+
+
 def weight(m: float, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """W = (1 - m) I - A^T A + B - B^T, with sym(I - W) = m I + A^T A."""
     W: np.ndarray = B - B.T - A.T @ A
@@ -73,8 +77,13 @@ class MonotoneDeqState(ReluState):
 
     @cached_property
     def C_radius(self) -> float:
-        size = float(np.linalg.norm(self.U) * np.linalg.norm(self.X))
-        return EPS * len(self.X) * size
+        return EPS * len(self.X) * errors.length(self.U) * errors.length(self.X)
+
+    @cached_property
+    def _C_reach(self) -> np.ndarray:
+        """Roundoffs (eps) of each entry of U X."""
+        found: np.ndarray = len(self.X) * (np.abs(self.U) @ np.abs(self.X))
+        return found
 
     @cached_property
     def F(self) -> np.ndarray:
@@ -93,18 +102,36 @@ class MonotoneDeqState(ReluState):
     def solve(self) -> Equilibrium:
         if not np.isfinite(self.W).all():
             raise NoEquilibrium("W is not finite")
-        certificate = Monotone(self.m, float(np.linalg.norm(self.W)) + self.W_radius)
+        certificate = Monotone(self.m)
         guess, found = self._memory.pattern, None
         if guess is not None and guess.shape == self.C.shape:
             found = on_pattern(self.W, self.C, certificate, guess)
         found = found or self._split(certificate)
         self._memory.pattern = found.mask
-        return replace(
+        found = replace(
             found,
             W_radius=self.W_radius,
             C_radius=self.C_radius,
             support=partial(_support, self.W, self.A, self.U, self.X),
         )
+        if found.error <= FINE * errors.length(found.Z):
+            return found
+        return replace(found, proven=self._entrywise_error(found.Z))
+
+    def _entrywise_error(self, Z: np.ndarray) -> float:
+        """The certificate of Monotone with F = m I + A^T A - B + B^T as it is, not as 1 - W, and
+        with the rounding of each entry: that of clearly inactive units does not matter."""
+        A, B, n = np.abs(self.A), np.abs(self.B), self.n
+        F: np.ndarray = self.B.T - self.B + self.A.T @ self.A
+        sizes = B.T + B + A.T @ A
+        for matrix in (F, sizes):
+            matrix[np.diag_indices(n)] += self.m
+        g = F @ Z - self.C
+        # n + 3 roundings in F and n + 1 in g, at most; those of U X.
+        off = EPS * ((n + 6) * (sizes @ Z) + 2 * np.abs(self.C) + self._C_reach)
+        rho = np.where(Z > 0, np.abs(g) + off, np.maximum(off - g, 0.0))
+        smallest = max(float(errors.nth_singular_value(self.A, n).low), 0.0)
+        return errors.length(rho) / (self.m + smallest**2) * (1 + (n + 8) * EPS)
 
     def _split(self, certificate: Monotone) -> Equilibrium:
         """By the model's splitting; (3.1), Z <- relu(W Z + U X), need not converge."""
@@ -129,8 +156,7 @@ class MonotoneDeqState(ReluState):
     @cached_property
     def dead(self) -> np.ndarray:
         """Samples that certainly activate no unit: U x <= 0 makes z = 0 the equilibrium."""
-        reach = EPS * len(self.X) * (np.abs(self.U) @ np.abs(self.X))
-        return np.asarray(((self.C + reach) <= 0).all(axis=0))
+        return np.asarray((self.C + EPS * self._C_reach <= 0).all(axis=0))
 
     @cached_property
     def sigma_min_Z(self) -> Measured:

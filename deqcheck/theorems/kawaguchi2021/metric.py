@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -53,9 +54,11 @@ class Metric(Statement):
             dense = Measured(float(spectrum[0]), oracle)
             claimed = -unvec(D @ vec(state.Q), state.Z.shape)
             moved, radius = velocity(p, state)
+            # D times what Q, a difference of nearly equal numbers near a fit, may be off.
+            off = float(spectrum[-1]) * state.outer.gradient_error
+            off += oracle / float(spectrum[-1]) * float(np.linalg.norm(claimed))
             yield self.velocity(
-                deviation=float(np.linalg.norm(moved - claimed)),
-                noise=radius + oracle / float(spectrum[-1]) * float(np.linalg.norm(claimed)),
+                deviation=float(np.linalg.norm(moved - claimed)), noise=radius + off
             )
             yield self.dense(lambda_min_D=smallest, lambda_min_dense=dense)
         yield self.printed_floor(lambda_min_D=smallest, m=m, gamma=g)
@@ -81,4 +84,14 @@ def velocity(p: Problem, state: DelmState) -> tuple[np.ndarray, float]:
 
     near, far = slope(DIFFERENCE_STEP / size), slope(2 * DIFFERENCE_STEP / size)
     truncation = 4 * float(np.linalg.norm(far - near)) / 3
-    return near, truncation + 2 * state.Z_radius * size / DIFFERENCE_STEP
+    # The direction is a computed gradient, and the two ends are rounded to doubles.
+    ends = EPS * gradient_norm(state.theta) * size / DIFFERENCE_STEP
+    turned = steepest(state) * (state.gradient_radius + ends)
+    return near, truncation + 2 * state.Z_radius * size / DIFFERENCE_STEP + turned
+
+
+def steepest(state: DelmState) -> float:
+    """|dZ| <= |U^-1| (|dB| + gamma |Z| |dA|/2): dZ = (dB + gamma Z dS) U^-1, and the Jacobians of
+    softmax have norm at most 1/2."""
+    inverse = float(1 / state.U_singular.low[-1])
+    return inverse * math.hypot(1.0, state.gamma * float(np.linalg.norm(state.Z)) / 2)

@@ -17,7 +17,7 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
-from deqcheck.theorems.kawaguchi2021.metric import velocity
+from deqcheck.theorems.kawaguchi2021.metric import steepest, velocity
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 DRAWS = 200
@@ -109,6 +109,8 @@ class Theorem2(Statement):
         Phi = p.model.outer.Phi
         claimed = region.v @ Phi / region.delta
         moved, radius = velocity(p, state)
+        # The claimed one is -D Q, and D = J J^T with J = dZ/d(A, B).
+        radius += steepest(state) ** 2 * state.outer.gradient_error
         yield self.outputs(
             deviation=float(np.linalg.norm(moved[0] @ Phi - claimed)),
             noise=radius * float(np.linalg.norm(Phi)) + relative * float(np.linalg.norm(claimed)),
