@@ -12,7 +12,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import smallest
-from deqcheck.records.measured import EPS, TINY, Measured
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.scalar import TINY
 
 # Norms between these have squares that neither underflow nor overflow.
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100

@@ -1,10 +1,13 @@
-"""Pre-activations of Z = relu(W Z + C) that are zero in exact arithmetic, not only as computed."""
+"""What of Z = relu(W Z + C) is zero in exact arithmetic, not only as computed: pre-activations, and
+the smallest singular value."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import structural_rank
 
 from deqcheck.linalg.errors import rounding
 
@@ -35,17 +38,57 @@ def _support(a: np.ndarray) -> np.ndarray:
     return found
 
 
-def exactly_zero(support: Support, C: np.ndarray, inactive: np.ndarray) -> np.ndarray:
-    """H_ij = C_ij + sum_l W_il Z_lj without a term that may differ from zero; `inactive` units are
-    known to have Z = 0.
+def silent(support: Support, C: np.ndarray, inactive: np.ndarray) -> np.ndarray:
+    """Units with Z = 0 besides the `inactive` ones, which are known to have it.
 
     Let S be units whose C is not positive and which hear only from each other or from inactive
     ones: z_S = 0 solves their own equations, and the solution of those is unique with that of all.
     """
-    silent = C + support.C_reach <= 0
+    found = C + support.C_reach <= 0
     while True:
-        heard = support.W.astype(float) @ ~(silent | inactive) > 0
-        left = silent & ~heard
-        if np.array_equal(left, silent):
-            return np.asarray((C == 0) & (support.C_reach == 0) & ~heard)
-        silent = left
+        left = found & ~_heard(support, found | inactive)
+        if np.array_equal(left, found):
+            return np.asarray(found)
+        found = left
+
+
+def exactly_zero(support: Support, C: np.ndarray, inactive: np.ndarray) -> np.ndarray:
+    """H_ij = C_ij + sum_l W_il Z_lj without a term that may differ from zero; `inactive` units are
+    known to have Z = 0."""
+    quiet = silent(support, C, inactive) | inactive
+    return np.asarray((C == 0) & (support.C_reach == 0) & ~_heard(support, quiet))
+
+
+def _heard(support: Support, quiet: np.ndarray) -> np.ndarray:
+    """Where some unit that is not quiet has a weight."""
+    return np.asarray(support.W.astype(float) @ ~quiet > 0)
+
+
+def equal_columns(a: np.ndarray) -> tuple[int, int] | None:
+    """The first two columns that are the same, to the bit."""
+    seen: dict[bytes, int] = {}
+    # -0.0 is 0.
+    for j, column in enumerate((a + 0.0).T):
+        first = seen.setdefault(column.tobytes(), j)
+        if first != j:
+            return first, j
+    return None
+
+
+def why_dependent(may_differ: np.ndarray, inputs: np.ndarray) -> str:
+    """Why the columns of Z are dependent, whatever its numbers are; empty if they need not be.
+
+    Z is zero but where it `may_differ` from zero, and equal columns of `inputs` give equal columns.
+    No choice of numbers gives more rank than the largest matching of rows and columns.
+    """
+    m, n = may_differ.shape
+    if m < n:
+        return f"{m} units for {n} samples"
+    silent = ~may_differ.any(axis=0)
+    if silent.any():
+        return f"sample {int(np.argmax(silent))} activates no unit"
+    pair = equal_columns(inputs)
+    if pair is not None:
+        return f"samples {pair[0]} and {pair[1]} are equal"
+    most = int(structural_rank(csr_matrix(may_differ)))
+    return f"the active units allow rank {most} at most for {n} samples" if most < n else ""

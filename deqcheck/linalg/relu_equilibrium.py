@@ -18,7 +18,7 @@ import scipy
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import length, product
-from deqcheck.linalg.exact_zeros import Support, exactly_zero
+from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.records.measured import EPS, Measured
 
@@ -108,6 +108,16 @@ class Equilibrium:
             self.H == 0
         )
         return found
+
+    @property
+    def certainly_zero(self) -> np.ndarray:
+        """Where Z is zero in exact arithmetic."""
+        inactive: np.ndarray = self.H + self.H_error < 0
+        return (
+            inactive
+            if self.support is None
+            else inactive | silent(self.support(), self.C, inactive)
+        )
 
     @cached_property
     def doubtful(self) -> np.ndarray:

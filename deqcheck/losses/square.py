@@ -55,7 +55,7 @@ class LinearSquare:
         self._doubled = np.ascontiguousarray(2 * self.features.T)
         self._whole = math.isinf(R)
         # The targets are sums over all samples.
-        self._roundings = max(8 * len(self.features), Phi.shape[1])
+        self._roundings = float(max(8 * len(self.features), Phi.shape[1]))
         self._turn, self._cut = self.factored.row_space_error, self.factored.tolerance
 
     @property
@@ -113,7 +113,7 @@ class LinearSquare:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
         scale = W_norm * self._phi_norm + self._y_norm
         turned = self._turn * (residual + self._orthogonal) + self._cut * W_norm
-        return EPS * self._roundings * scale + self._phi_norm * W_radius + turned
+        return self._roundings * EPS * scale + self._phi_norm * W_radius + turned
 
     def _above_free(self, W: np.ndarray, W_norm: float, W_radius: float) -> Evaluation:
         """Above the free infimum."""

@@ -17,6 +17,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
+from deqcheck.linalg.exact_zeros import why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
@@ -49,6 +50,11 @@ class ReluState(State):
     @abstractmethod
     def a(self) -> np.ndarray:
         """The read-out weights."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> np.ndarray:
+        """One column for each sample."""
 
     @property
     @abstractmethod
@@ -174,8 +180,15 @@ class ReluState(State):
 
     @cached_property
     def sigma_min_Z(self) -> Measured:
-        """The n-th singular value of Z (m x n): exactly 0 when m < n."""
-        return errors.nth_singular_value(self.Z, self.Z.shape[1], self.equilibrium.error)
+        """The n-th singular value of Z (m x n): exactly 0 when the columns must be dependent."""
+        found = errors.nth_singular_value(self.Z, self.Z.shape[1], self.equilibrium.error)
+        return Measured(0.0) if found.low <= 0 and self.why_sigma_is_zero else found
+
+    @cached_property
+    def why_sigma_is_zero(self) -> str:
+        """A reason that no rounding can touch, or nothing."""
+        why = why_dependent(~self.equilibrium.certainly_zero, self.inputs)
+        return why and f"{why}: sigma_min(Z) = 0"
 
     @property
     def gradient_radius(self) -> float:

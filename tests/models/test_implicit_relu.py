@@ -89,7 +89,8 @@ def test_fifty_digits_lie_inside_the_error_bars(implicit: Builder, seed: int, q:
         }
         for name, value in truth.items():
             found = s.measure(name)
-            assert abs(value - mp.mpf(found.value)) <= found.error, name
+            # The 50 digits round, too: some of these are exactly 0.
+            assert abs(value - mp.mpf(found.value)) <= found.error + mp.mpf(10) ** -45, name
 
 
 @pytest.mark.parametrize(("N", "d", "m"), SHAPES)

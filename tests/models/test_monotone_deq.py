@@ -100,7 +100,7 @@ def test_a_known_pattern_changes_nothing(monotone: Builder) -> None:
 def test_fewer_units_than_samples_have_no_sigma_min(monotone: Builder) -> None:
     state = monotone(2, 3, 4, 1.0).start
     assert (state.sigma_min_Z.value, state.sigma_min_Z.error) == (0, 0)
-    assert state.why_sigma_is_zero == "n = 2 < N = 4: sigma_min(Z) = 0 by definition"
+    assert state.why_sigma_is_zero == "2 units for 4 samples: sigma_min(Z) = 0"
 
 
 def test_a_sample_without_active_units_is_certain(monotone: Builder) -> None:

@@ -38,6 +38,10 @@ class ImplicitReluState(ReluState):
     def a(self) -> np.ndarray:
         return self.b
 
+    @property
+    def inputs(self) -> np.ndarray:
+        return self.X.T
+
     @cached_property
     def XW(self) -> np.ndarray:
         return self.X @ self.W

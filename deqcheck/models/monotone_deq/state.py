@@ -59,6 +59,10 @@ class MonotoneDeqState(ReluState):
     def a(self) -> np.ndarray:
         return self.u
 
+    @property
+    def inputs(self) -> np.ndarray:
+        return self.X
+
     @cached_property
     def W(self) -> np.ndarray:
         return weight(self.m, self.A, self.B)
@@ -152,26 +156,6 @@ class MonotoneDeqState(ReluState):
     @cached_property
     def patterns(self) -> Patterns:
         return Patterns(self.W, self.equilibrium.mask)
-
-    @cached_property
-    def dead(self) -> np.ndarray:
-        """Samples that certainly activate no unit: U x <= 0 makes z = 0 the equilibrium."""
-        return np.asarray((self.C + EPS * self._C_reach <= 0).all(axis=0))
-
-    @cached_property
-    def sigma_min_Z(self) -> Measured:
-        """The N-th singular value: exactly 0 when n < N, or when a sample activates no unit."""
-        if self.dead.any():
-            return Measured(0.0)
-        return errors.nth_singular_value(self.Z, self.N, self.equilibrium.error)
-
-    @property
-    def why_sigma_is_zero(self) -> str:
-        if self.n < self.N:
-            return f"n = {self.n} < N = {self.N}: sigma_min(Z) = 0 by definition"
-        if self.dead.any():
-            return f"sample {int(np.argmax(self.dead))} activates no unit: sigma_min(Z) = 0"
-        return ""
 
     @cached_property
     def G(self) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.gradient import Gradient, per_sample, summed
 from deqcheck.models.opteq.network import Network
@@ -183,15 +184,24 @@ class OpteqState(State):
     def outputs(self) -> int:
         return int(self.model.Y.size)
 
+    @property
+    def _twins(self) -> bool:
+        """Two samples that start alike: their states and outputs are equal at all parameters."""
+        return equal_columns(np.vstack([self.model.X, self.model.Z0])) is not None
+
     @cached_property
     def lambda_min_JJt(self) -> Measured:
         """sigma_{N d_y}(J)^2: exactly 0 when there are more outputs than parameters."""
+        if self._twins:
+            return Measured(0.0)
         J, radius = self.J
         return errors.nth_singular_value(J, self.outputs, radius) ** 2
 
     @cached_property
     def sigma_min_Z(self) -> Measured:
-        """The N-th singular value of the state (m x N): exactly 0 when m < N."""
+        """The N-th singular value of the state (m x N): exactly 0 when m < N, and with twins."""
+        if self._twins:
+            return Measured(0.0)
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius)
 
     @cached_property

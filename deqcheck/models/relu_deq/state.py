@@ -32,6 +32,10 @@ class ReluDeqState(ReluState):
     def a(self) -> np.ndarray:
         return self.theta["a"]
 
+    @property
+    def inputs(self) -> np.ndarray:
+        return self.model.X
+
     @cached_property
     def q(self) -> Measured:
         """||W||_2."""
