@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
+
+from deqcheck.records.scalar import TINY
 
 
 def Q(x: np.ndarray) -> np.ndarray:
@@ -35,3 +40,17 @@ def gram(X: np.ndarray) -> np.ndarray:
         np.outer(norms, norms) * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / (2 * np.pi)
     )
     return found
+
+
+def exact_angle(a: np.ndarray, b: np.ndarray) -> float:
+    """The angle of two vectors, neither zero, to a few units in the last place and 0 or pi only
+    where it is: |a|^2 |b|^2 - (a.b)^2 in rational numbers."""
+    x, y = ([Fraction(float(v)) for v in vector] for vector in (a, b))
+    dot, xx, yy = (
+        sum((p * q for p, q in zip(u, v, strict=True)), Fraction(0))
+        for u, v in ((x, y), (x, x), (y, y))
+    )
+    square = dot * dot / (xx * yy)
+    # A sine that is not zero does not round to it.
+    sine = max(math.sqrt(1 - square), TINY) if square < 1 else 0.0
+    return math.atan2(sine, math.copysign(math.sqrt(square), dot))

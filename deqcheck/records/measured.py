@@ -220,6 +220,10 @@ def log(x: Number) -> Measured:
     return _monotone(np.log, measured(x), 1.0)
 
 
+def log1p(x: Number) -> Measured:
+    return _monotone(np.log1p, measured(x), 0.0)
+
+
 def sqrt(x: Number) -> Measured:
     m = measured(x)
     # A true value that is nonnegative may have a radius that reaches below zero.

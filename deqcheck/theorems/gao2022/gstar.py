@@ -93,19 +93,28 @@ class Samples:
 
     @property
     def smallest_angle(self) -> Measured:
-        i, j = np.unravel_index(np.nanargmin(self._angles), self._angles.shape)
-        if np.array_equal(self.X[i], self.X[j]):
-            return Measured(0.0)
-        return Measured(float(self._angles[i, j]), self.radius)
+        """Exactly where rounding does not tell it from 0."""
+        least = float(np.nanmin(self._angles))
+        if least > 4 * self.radius:
+            return Measured(least, self.radius)
+        exact = np.pi
+        for i, j in self._within(self._angles):
+            exact = min(exact, arccos.exact_angle(self.X[i], self.X[j]))
+            if exact == 0:
+                break
+        return Measured(exact, 8 * EPS * exact)
+
+    def _within(self, away: np.ndarray) -> np.ndarray:
+        """The pairs of which rounding does not tell that this is not 0, with those near them."""
+        with np.errstate(invalid="ignore"):
+            return np.argwhere(away <= 8 * self.radius)
 
     @property
     def antiparallel(self) -> tuple[int, Measured]:
-        """How many pairs, and the rank of their axes; a pair that is antiparallel up to rounding
-        alone makes the rank uncertain."""
-        with np.errstate(invalid="ignore"):
-            i, j = np.nonzero(np.pi - self._angles <= 4 * self.radius)
-        if not len(i):
+        """How many pairs, and the rank of their axes."""
+        near = self._within(np.pi - self._angles)
+        i = [a for a, b in near if arccos.exact_angle(self.X[a], -self.X[b]) == 0]
+        if not i:
             return 0, measured(0.0)
         unit = self.X[i] / np.linalg.norm(self.X[i], axis=1, keepdims=True)
-        doubtful = sum(not np.array_equal(self.X[a], -self.X[b]) for a, b in zip(i, j, strict=True))
-        return len(i), Factored(unit).measured_rank.widened(float(doubtful))
+        return len(i), Factored(unit).measured_rank

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from deqcheck.records.claim import Claim, Decision
-from deqcheck.records.measured import Measured, log, minimum
+from deqcheck.records.measured import Measured, log, log1p, minimum
 from deqcheck.theorems.base import DESCENT, Check
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
@@ -106,5 +106,5 @@ class Theorem44(DescentConditions, StaysClose):
             **super().quantities(p),
             "largest_step": largest,
             "rate_per_step": rate,
-            "steps_to_1e-6": -13.815510557964274 / log(1 - rate),
+            "steps_to_1e-6": log(1e6) / -log1p(-rate),
         }

@@ -41,6 +41,8 @@ SMALLEST = 1e-290
 MARGIN = 3.0
 GOLDEN = (5**0.5 - 1) / 2
 HALVINGS = 100
+# Relative; well above the rounding of the search.
+BEYOND = 1e-12
 WINDOW_SAMPLES = 500
 # More than this the logarithms of the sides do not change between two samples of the window.
 BETWEEN = 0.5
@@ -76,6 +78,15 @@ class Condition:
         constants = _constants(*self._norms, delta)
         values = {**self._numbers, **dict(zip(self.NAMES, constants, strict=True))}
         return -np.array([max(check.formula.log_ratios(values)) for check in (EQ7, EQ8, EQ9)])
+
+    def ratios(self, delta: float) -> list[Measured]:
+        """left/right of (7), (8), (9) with their error bars; without a residual (7) and (8) have
+        nothing on the right."""
+        sides = [check.formula.sides(self.values(delta)) for check in (EQ7, EQ8, EQ9)]
+        return [
+            Measured(np.inf) if right.high == 0 < left.low else left / right
+            for left, right in sides
+        ]
 
     @cached_property
     def _norms(self) -> tuple[float, float, float]:
@@ -136,6 +147,32 @@ class Condition:
             self._edge(high, float(np.log(best)), with_9),
         )
 
+    def measured_window(self) -> tuple[Measured, Measured] | None:
+        """The same with error bars: the condition is the easier, the larger lambda_0 and the
+        smaller the other numbers are, so the true window lies between those of the two ends."""
+        found, widest = self.window(), self._end(-1).window()
+        if found is None or widest is None:
+            return None
+        narrowest = self._end(+1).window() or widest[::-1]
+        low = widest[0] if self.r0.low > 0 and widest[0] > 2 * SMALLEST else 0.0
+        value = found[0] if self.r0.value else 0.0
+        return (
+            _spanning(value, low, narrowest[0] if self.r0.high > 0 else 0.0),
+            _spanning(found[1], narrowest[1], widest[1]),
+        )
+
+    def _end(self, side: int) -> Condition:
+        """All numbers at their hard (+1) or easy (-1) end, and a little beyond: the logarithms of
+        the search round."""
+
+        def end(x: Measured, side: int) -> Measured:
+            edge = float(x.high if side > 0 else x.low)
+            return Measured(max(edge, 0.0) * (1 + side * BEYOND))
+
+        hard = (self.q, self.norm_u, self.norm_a, self.F, self.r0)
+        q, norm_u, norm_a, F, r0 = (end(x, side) for x in hard)
+        return Condition(q, norm_u, norm_a, F, r0, end(self.lambda_0, -side))
+
     def _edge(self, outside: float, inside: float, with_9: bool) -> float:
         if self.worst(float(np.exp(outside)), with_9) >= 0:
             return float(np.exp(outside))
@@ -190,6 +227,11 @@ class Condition:
     @cached_property
     def _memory(self) -> dict[tuple[str, float], float]:
         return {}
+
+
+def _spanning(value: float, *ends: float) -> Measured:
+    off = max(abs(end - value) for end in ends) + 4 * BEYOND * max(map(abs, ends))
+    return Measured(value, off)
 
 
 def _constants(q: Any, norm_u: Any, norm_a: Any, delta: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibility
 from deqcheck.theorems.ling2022.condition import Condition, condition
@@ -82,12 +82,10 @@ class Condition1(WideEnough):
         if self.printed or not p.start.q.high < 1:
             return {}
         at = condition(p.start)
-        ratios = np.exp(at.log_ratios(at.best))
-        found = {f"ratio_{7 + i}": Measured(r, 1e-9 * r) for i, r in enumerate(ratios)}
-        window = at.window()
+        found = {f"ratio_{7 + i}": r for i, r in enumerate(at.ratios(at.best))}
+        window = at.measured_window()
         if window is not None:
-            low = window[0] if at.r0.value else 0.0
-            found |= {"delta_low": measured(low), "delta_high": measured(window[1])}
+            found |= {"delta_low": window[0], "delta_high": window[1]}
         return found
 
     def notes(self, p: Problem) -> Iterable[str]:

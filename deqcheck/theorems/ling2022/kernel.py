@@ -7,6 +7,7 @@ K_ij = sqrt(v_i v_j) Q(Lambda_ij/sqrt(v_i v_j)).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -38,10 +39,25 @@ class PopulationKernel:
     @cached_property
     def closest(self) -> tuple[float, int, int]:
         """The smallest distance of two samples, and which two; inf for a single sample."""
-        apart = np.linalg.norm(self.X[:, :, None] - self.X[:, None, :], axis=0)
-        np.fill_diagonal(apart, np.inf)
-        i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
-        return float(apart[i, j]), int(i), int(j)
+        best = (np.inf, 0, 0)
+        for i, j in self._close():
+            apart = errors.length(self.X[:, i] - self.X[:, j])
+            if apart < best[0]:
+                best = (apart, i, j)
+            if apart == 0:
+                break
+        return best
+
+    def _close(self) -> Iterator[tuple[int, int]]:
+        """Pairs that may be the closest: |x_i|^2 + |x_j|^2 - 2 x_i.x_j loses what the differences
+        themselves keep."""
+        squares = np.diag(self.xi)
+        apart = squares[:, None] + squares - 2 * self.xi
+        apart[np.tril_indices(self.n)] = np.inf
+        noise = errors.rounding(self.d + 4, float(squares.max()))
+        for i, j in np.argwhere(apart <= apart.min(initial=np.inf) + 2 * noise):
+            if i < j:
+                yield int(i), int(j)
 
     def rho(self, layer: int) -> float:
         """(1 - sigma_w^(2l))/(1 - sigma_w^2), by rho^(l) = 1 + sigma_w^2 rho^(l-1)."""
