@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -94,3 +96,23 @@ def test_duplicate_samples_are_found() -> None:
     assert kernel.closest == (0.0, 1, 4)
     assert kernel.lambda_star.low <= 0 <= kernel.lambda_star.high
     assert PopulationKernel(sphere(3, 1), 0.05).closest[0] == np.inf
+
+
+def test_the_closest_pair_without_an_array_of_all_differences() -> None:
+    r = np.random.default_rng(0)
+    for n, d in ((2, 1), (30, 4), (12, 40)):
+        X = r.normal(size=(d, n)) + 1e6 * (d == 4)
+        # Closer than a Gram matrix of such numbers can tell.
+        X[:, -1] = X[:, 0] + 1e-9 * r.normal(size=d)
+        apart = np.linalg.norm(X[:, :, None] - X[:, None, :], axis=0)
+        apart[np.tril_indices(n)] = np.inf
+        i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
+        found = PopulationKernel(X, 0.05).closest
+        assert found[1:] == (i, j) and found[0] == pytest.approx(apart[i, j], rel=1e-14, abs=0)
+    kernel = PopulationKernel(r.normal(size=(300, 300)), 0.05)
+    tracemalloc.start()
+    assert kernel.closest[0] > 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # All differences would take 216 MB.
+    assert peak < 2e7

@@ -301,3 +301,11 @@ def test_the_worst_of_several_claims_is_never_one_that_holds_by_chance() -> None
     assert worst([holds, undecided]) == [undecided]
     assert worst([holds, undecided, violated]) == [violated]
     assert worst([]) == []
+
+
+def test_the_steps_of_a_tiny_rate_are_counted() -> None:
+    """1 - rate is 1 in doubles. b = 0 and Z = X W up to 1e-8, whose smallest singular value is
+    2e8: the rate is 1e-34 (2e8)^2/4 = 1e-18."""
+    p = build_problem(read_case(FOLDER / "tiny-rate.yaml"))
+    steps = Theorem44().quantities(p)["steps_to_1e-6"]
+    assert steps.value == pytest.approx(np.log(1e6) * 1e18, rel=1e-6) and steps.error < 1e7

@@ -13,9 +13,10 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
+from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.ling2022 import lem4
-from deqcheck.theorems.ling2022.condition import EQ10
+from deqcheck.theorems.ling2022.condition import EQ10, Condition
 from deqcheck.theorems.ling2022.condition import condition as condition_of
 from deqcheck.theorems.ling2022.condition1 import Condition1
 from deqcheck.theorems.ling2022.kernel import population_kernel
@@ -342,3 +343,30 @@ def test_population_statements_need_their_assumptions(statement: type) -> None:
         failing = [h.name for h in verdict.hypotheses if h.decision is Decision.VIOLATED]
         assert failing == [name]
     assert "samples 1 and 2" in verdict.hypotheses[-2 if statement is Theorem3 else -1].note
+
+
+def test_ratios_and_window_know_what_lambda_0_is_unsure_of() -> None:
+    """The numbers at both ends of the bars lie inside."""
+
+    def at(lam: Measured, r0: Measured) -> Condition:
+        return Condition(Measured(0.1), Measured(1.0), Measured(0.0), Measured(1.0), r0, lam)
+
+    found = at(Measured(0.5, 0.05), Measured(1e-3, 2e-4))
+    ratios, window = found.ratios(found.best), found.measured_window()
+    assert window is not None
+    for lam in (0.45, 0.5, 0.55):
+        for r0 in (8e-4, 1e-3, 1.2e-3):
+            sure = at(Measured(lam), Measured(r0))
+            for ratio, log in zip(ratios, sure.log_ratios(found.best), strict=True):
+                assert ratio.low <= np.exp(log) <= ratio.high
+            edges = sure.window()
+            assert edges is not None
+            for edge, bar in zip(edges, window, strict=True):
+                assert bar.low <= edge <= bar.high
+    # Not by being wide: the bars end where the numbers do.
+    hardest, easiest = at(Measured(0.45), Measured(1.2e-3)), at(Measured(0.55), Measured(8e-4))
+    for bar, ends in zip(window, zip(hardest.window(), easiest.window(), strict=True), strict=True):
+        assert bar.error == pytest.approx(max(abs(e - bar.value) for e in ends), rel=1e-6, abs=0)
+    exact = at(Measured(0.5), Measured(0.0))
+    assert exact.ratios(exact.best)[0].value == np.inf
+    assert exact.measured_window()[0].value == 0
