@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg.errors import lapack
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, sqrt
+from deqcheck.records.scalar import TINY
 
 # A singular value between the rank tolerance and this multiple of it is neither zero nor not.
 RANK_DOUBT = 16.0
@@ -17,26 +19,66 @@ RANK_DOUBT = 16.0
 EXACT_ORDER = 64
 
 
-def exact_rank(a: np.ndarray) -> int:
-    """Rank of a matrix of doubles, by elimination in rational numbers."""
+Rows = list[list[Fraction]]
+
+
+class Echelon(NamedTuple):
+    """A = A[:, pivots] R exactly, with R in reduced echelon form."""
+
+    pivots: list[int]
+    R: Rows
+
+    @property
+    def row_space(self) -> tuple[np.ndarray, float]:
+        """Orthonormal rows that span it, and a bound on the error of their projector."""
+        rows = np.array([[float(x) for x in row] for row in self.R])
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        _, s, vt = np.linalg.svd(rows, full_matrices=False)
+        return vt, 2 * lapack(rows.shape, float(s[0])) / float(s[-1])
+
+
+def echelon(a: np.ndarray) -> Echelon:
+    """Of a matrix of doubles, by elimination in rational numbers."""
     rows = [[Fraction(float(x)) for x in row] for row in a]
-    rank = 0
+    pivots: list[int] = []
     for column in range(a.shape[1]):
+        rank = len(pivots)
         pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
         if pivot is None:
             continue
         rows[rank], rows[pivot] = rows[pivot], rows[rank]
-        for i in range(rank + 1, len(rows)):
-            if rows[i][column]:
-                factor = rows[i][column] / rows[rank][column]
+        first = rows[rank][column]
+        rows[rank] = [x / first for x in rows[rank]]
+        for i in range(len(rows)):
+            factor = rows[i][column]
+            if i != rank and factor:
                 rows[i] = [x - factor * y for x, y in zip(rows[i], rows[rank], strict=True)]
-        rank += 1
-    return rank
+        pivots.append(column)
+    return Echelon(pivots, rows[: len(pivots)])
+
+
+def exact_rank(a: np.ndarray) -> int:
+    return len(echelon(a).pivots)
+
+
+def _gram_determinant(rows: Rows) -> Fraction:
+    """det(R R^T), by elimination without pivoting: the rows are independent."""
+    gram = [
+        [sum((x * y for x, y in zip(r, q, strict=True)), Fraction(0)) for q in rows] for r in rows
+    ]
+    found = Fraction(1)
+    for k, row in enumerate(gram):
+        found *= row[k]
+        for i in range(k + 1, len(gram)):
+            factor = gram[i][k] / row[k]
+            gram[i] = [x - factor * y for x, y in zip(gram[i], row, strict=True)]
+    return found
 
 
 @dataclass(frozen=True)
 class Factored:
-    """A = P diag(s) V^T cut at the numerical rank (tolerance max(shape) * eps * s_1)."""
+    """A = P diag(s) V^T cut at the numerical rank (tolerance max(shape) * eps * s_1), or at the
+    exact one where elimination has found another: then P and V span the exact spaces."""
 
     a: np.ndarray
 
@@ -50,44 +92,70 @@ class Factored:
         return float(max(self.a.shape) * EPS * float(self._svd[1][0]))
 
     @cached_property
-    def rank(self) -> int:
+    def _numerical_rank(self) -> int:
         return int(np.sum(self._svd[1] > self.tolerance))
 
     @cached_property
+    def _doubtful(self) -> int:
+        """Singular values near the tolerance, zero or not."""
+        return int(np.sum(self._svd[1] < RANK_DOUBT * self.tolerance))
+
+    @cached_property
+    def _echelon(self) -> Echelon | None:
+        """Where the rank is doubtful and the matrix is small."""
+        small = max(self.a.shape) <= EXACT_ORDER
+        return echelon(self.a) if self._doubtful and small else None
+
+    @property
+    def rank(self) -> int:
+        return self._numerical_rank if self._echelon is None else len(self._echelon.pivots)
+
+    @property
     def certain(self) -> bool:
-        """Whether the numerical rank is the rank: singular values near the tolerance, zero or not,
-        are settled by exact elimination where the matrix is small."""
-        if not np.any(self._svd[1] < RANK_DOUBT * self.tolerance):
-            return True
-        if max(self.a.shape) > EXACT_ORDER:
-            return False
-        return exact_rank(self.a) == self.rank
+        """Whether the rank is the rank."""
+        return not self._doubtful or self._echelon is not None
+
+    @cached_property
+    def _hidden(self) -> Echelon | None:
+        """The echelon form where singular values do not show the rank."""
+        return None if self.rank == self._numerical_rank else self._echelon
+
+    @property
+    def remark(self) -> str:
+        if self._hidden is None:
+            return ""
+        share = self.smallest_positive.value / self.largest.value
+        return (
+            f"the matrix as given has rank {self.rank}, its smallest singular value is about "
+            f"{share:.0e} of its largest"
+        )
 
     @property
     def measured_rank(self) -> Measured:
-        doubtful = float(np.sum(self._svd[1] < RANK_DOUBT * self.tolerance))
-        return Measured(float(self.rank), 0.0 if self.certain else doubtful, "numerical rank")
+        doubt = 0.0 if self.certain else float(self._doubtful)
+        return Measured(float(self.rank), doubt, "numerical rank")
 
-    @property
+    @cached_property
     def p(self) -> np.ndarray:
-        return self._svd[0][:, : self.rank]
+        if self._hidden is None:
+            return self._svd[0][:, : self.rank]
+        return echelon(self.a.T).row_space[0].T
 
-    @property
+    @cached_property
     def vt(self) -> np.ndarray:
-        return self._svd[2][: self.rank]
-
-    @property
-    def s(self) -> np.ndarray:
-        return self._svd[1][: self.rank]
+        return self._svd[2][: self.rank] if self._hidden is None else self._hidden.row_space[0]
 
     @property
     def scaled(self) -> np.ndarray:
-        """P diag(s): the matrix in the coordinates of its row space."""
-        found: np.ndarray = self.p * self.s
-        return found
+        """A V: the matrix in the coordinates of its row space."""
+        if self._hidden is not None:
+            return np.asarray(self.a @ self.vt.T)
+        return np.asarray(self.p * self._svd[1][: self.rank])
 
     def sigma(self, i: int) -> Measured:
         """The i-th singular value, counted from 1."""
+        if self.certain and i > self.rank:
+            return Measured(0.0)
         error = lapack(self.a.shape, float(self._svd[1][0]))
         return Measured(float(self._svd[1][i - 1]), error, "Weyl")
 
@@ -98,18 +166,42 @@ class Factored:
     @property
     def last(self) -> Measured:
         """The min(shape)-th singular value, zero or not."""
-        return self.sigma(len(self._svd[1]))
+        count = len(self._svd[1])
+        return self.smallest_positive if count == self.rank else self.sigma(count)
 
-    @property
+    @cached_property
     def smallest_positive(self) -> Measured:
-        found = self.sigma(self.rank)
-        return found if self.certain else Measured(found.value, np.inf, "the rank is not certain")
+        if not self.certain:
+            return Measured(self.sigma(self.rank).value, np.inf, "the rank is not certain")
+        return (
+            self.sigma(self.rank) if self._hidden is None else self._by_determinants(self._hidden)
+        )
 
-    @property
+    def _by_determinants(self, found: Echelon) -> Measured:
+        """With A = C R the squares of all positive singular values multiply to
+        det(C^T C) det(R R^T) (Cauchy and Binet)."""
+        columns = [[Fraction(float(x)) for x in self.a[:, j]] for j in found.pivots]
+        square = float(_gram_determinant(columns) * _gram_determinant(found.R))
+        rest = Measured(square, EPS * square + TINY)
+        for i in range(1, self.rank):
+            rest = rest / self.sigma(i) ** 2
+        return sqrt(rest)
+
+    @cached_property
     def row_space_error(self) -> float:
         """Bound on ||P_computed - P_true|| of the row-space projector (Davis-Kahan, Wedin)."""
         if not self.certain:
             return float(np.inf)
         if self.rank == self.a.shape[1]:
             return 0.0
-        return float(self.tolerance / (self.s[-1] - min(self.tolerance, self.s[-1] / 2)))
+        if self._hidden is not None:
+            return self._hidden.row_space[1]
+        least = float(self._svd[1][self.rank - 1])
+        return float(self.tolerance / (least - min(self.tolerance, least / 2)))
+
+    @property
+    def cut(self) -> float:
+        """How much of A may be outside the span of P and V."""
+        if self._hidden is None:
+            return self.tolerance
+        return self.tolerance + self.row_space_error * float(self._svd[1][0])

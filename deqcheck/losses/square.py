@@ -56,7 +56,7 @@ class LinearSquare:
         self._whole = math.isinf(R)
         # The targets are sums over all samples.
         self._roundings = float(max(8 * len(self.features), Phi.shape[1]))
-        self._turn, self._cut = self.factored.row_space_error, self.factored.tolerance
+        self._turn, self._cut = self.factored.row_space_error, self.factored.cut
 
     @property
     def _rest(self) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deqcheck.linalg.errors import frobenius, norm2
-from deqcheck.linalg.spectra import Factored, exact_rank
+from deqcheck.linalg.spectra import EXACT_ORDER, Factored, echelon, exact_rank
 from deqcheck.losses.square import Square
 
 
@@ -25,14 +25,56 @@ def test_exact_rank(a: list[list[float]], rank: int) -> None:
     assert exact_rank(np.array(a)) == rank
 
 
-def test_a_rank_that_floats_cannot_see_is_uncertain() -> None:
+def test_a_rank_that_singular_values_do_not_show_is_found_by_elimination() -> None:
     Phi = np.diag([1e8, 1e-9])
+    factored = Factored(Phi)
+    assert factored.measured_rank.value == 2 and factored.measured_rank.exact
+    least = factored.smallest_positive
+    assert abs(least.value - 1e-9) <= least.error <= 1e-22
+    assert "has rank 2" in factored.remark and "1e-17" in factored.remark
+    outer = Square().on(Phi, np.array([[1.0, 1.0]]))
+    assert outer.infimum.value == outer.infimum.error == 0
+    found = outer.evaluate(np.zeros((1, 2)), 0.0, 0.0)
+    assert abs(found.gap - 2) <= found.error <= 1e-12
+
+
+def test_a_large_matrix_of_doubtful_rank_stays_uncertain() -> None:
+    Phi = np.diag([1e8, *np.ones(EXACT_ORDER), 1e-9])
     factored = Factored(Phi)
     assert factored.measured_rank.error >= 1
     assert factored.smallest_positive.error == np.inf
-    outer = Square().on(Phi, np.array([[1.0, 1.0]]))
+    outer = Square().on(Phi, np.ones((1, len(Phi))))
     assert outer.infimum.error >= 1
-    assert outer.evaluate(np.zeros((1, 2)), 0.0, 0.0).error == np.inf
+    assert outer.evaluate(np.zeros((1, len(Phi))), 0.0, 0.0).error == np.inf
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sums_in_decimals_are_not_sums_in_doubles(seed: int) -> None:
+    """Row space, infimum, gap and smallest singular value against 60 digits."""
+    r = np.random.default_rng(seed)
+    m, n = (3, 5) if seed % 2 else (5, 4)
+    Phi = np.round(r.normal(size=(m, n)), 1)
+    Phi[-1] = Phi[0] + Phi[1] / 10
+    Phi[:, -1] = Phi[:, 0] + Phi[:, 1] / 10 if seed % 3 == 0 else Phi[:, -1]
+    Y, W = r.normal(size=(1, n)), r.normal(size=(1, m))
+    rank = exact_rank(Phi)
+    factored, outer = Factored(Phi), Square().on(Phi, Y)
+    assert factored.rank == rank and factored.certain
+    with mp.workdps(60):
+        basis = mp.matrix(
+            [[mp.mpf(x.numerator) / x.denominator for x in row] for row in echelon(Phi).R]
+        )
+        y, phi = mp.matrix(Y.tolist()), mp.matrix(Phi.tolist())
+        fit = mp.lu_solve(basis * basis.T, basis * y.T)
+        infimum = mp.norm(y.T - basis.T * fit) ** 2
+        loss = mp.norm(mp.matrix(W.tolist()) * phi - y) ** 2
+        gap = outer.evaluate(W, float(np.linalg.norm(W)), 0.0)
+        assert abs(outer.infimum.value - infimum) <= outer.infimum.error + mp.mpf(10) ** -50
+        assert outer.infimum.error <= 1e-9
+        assert abs(gap.gap - (loss - infimum)) <= gap.error <= 1e-9
+        s = sorted(mp.svd_r(phi, compute_uv=False), reverse=True)
+        least = factored.smallest_positive
+        assert abs(least.value - s[rank - 1]) <= least.error
 
 
 def test_a_rank_that_is_deficient_for_certain() -> None:

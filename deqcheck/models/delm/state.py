@@ -119,6 +119,11 @@ class DelmState(State):
         return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        remark = self.model.outer.factored.remark
+        return (f"Phi: {remark}",) if remark else ()
+
+    @property
     def gradient_radius(self) -> float:
         """Frobenius radius of all of it."""
         return float(errors.together(self._gradient_norms().values()).error)
