@@ -121,6 +121,11 @@ class Factored:
         return None if self.rank == self._numerical_rank else self._echelon
 
     @property
+    def visible(self) -> bool:
+        """Whether the singular values show the rank: a search in doubles misses the others."""
+        return self.certain and self._hidden is None
+
+    @property
     def remark(self) -> str:
         if self._hidden is None:
             return ""

@@ -60,7 +60,7 @@ class LinearScalar(ABC):
         """What a dual point with Phi a != 0 may miss: w Phi a at a true minimiser, which is taken
         to be at most a few times as long as w. Where the rank is not certain it may be any length.
         """
-        if not self.factored.certain:
+        if not self.factored.visible:
             return math.inf
         lost = float(np.linalg.norm(self.Phi @ slopes))
         lost += 4 * EPS * len(slopes) * self._phi_norm * float(np.linalg.norm(slopes))
