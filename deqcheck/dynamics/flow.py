@@ -1,67 +1,77 @@
-"""Gradient flow, integrated twice by scipy's solve_ivp."""
+"""Gradient flow, integrated twice in steps that scipy's methods choose."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-import scipy
 
+from deqcheck.dynamics.integration import EXPLICIT, STIFF, TIGHTEST, Integration, Piece
 from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, silent
-from deqcheck.dynamics.sliding import Sliding, Watch
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import (
-    AnyProblem,
-    NoEquilibrium,
-    Params,
-    State,
-    gradient_norm,
-    pack,
-    unpack,
-)
+from deqcheck.models.problem import AnyProblem, Params, State, gradient_norm, norm, pack, unpack
+from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import FLOW
 
-EXPLICIT = ("DOP853", "RK45", "RK23")
-STIFF = ("Radau", "BDF", "LSODA")
-# The second integration is this much tighter; solve_ivp does not go below 100 eps.
-TIGHTER, TIGHTEST = 1e-2, 2.3e-14
+# The second integration is this much tighter, and takes this many steps at least: the two share
+# neither the ends of their steps nor, where a single step would do, their length.
+TIGHTER, STEPS = 1e-2, 10
 # Looser runs step over a kink of the loss, or past a minimum, alike: their difference is blind.
 LOOSEST = 1e-6
 # Error of the tighter run over the difference of the two: multistep methods of varying order keep
 # no fixed proportion between tolerance and error.
 MULTISTEP = ("BDF", "LSODA")
 ONE_STEP_SAFETY, MULTISTEP_SAFETY = 10.0, 300.0
+# Slides and starving are looked for in each of these parts of the recorded times.
 SEGMENTS = 20
-# An explicit method that needs more evaluations than this for one segment is starving.
-STARVED = 20_000
-# The dense Jacobian of a stiff method is out of reach above this number of parameters.
-STIFF_LIMIT = 2000
-# Evaluations spent on locating an infimum between samples.
-REFINEMENTS = 12
+# Each accepted step is looked at this often for the tracked quantities, but all steps together
+# not more often than that.
+LOOKS, MOST_LOOKS = 3, 150
+# Evaluations spent on locating an infimum between samples, and when it is known well enough.
+REFINEMENTS, LOCATED = 24, 1e-3
+# Of a refutation: another method, which fails otherwise.
+ANOTHER = {"LSODA": "DOP853", "BDF": "Radau"}
+# Gauss-Legendre rules for the length of the path on a part of a step; their difference is the
+# error of the finer one, and more.
+COARSE, FINE = (np.polynomial.legendre.leggauss(n) for n in (4, 7))
 
 
 @dataclass(frozen=True)
 class GradientFlow(Dynamics):
-    """d theta/dt = -gradient, by scipy.integrate.solve_ivp."""
+    """d theta/dt = -gradient, by the methods of scipy.integrate."""
 
     kind: ClassVar[str] = FLOW
     horizon: float = number(above=0, doc="final time T")
-    method: str = choice(*EXPLICIT, *STIFF, default="DOP853", doc="solver of solve_ivp")
+    method: str = choice(*EXPLICIT, *STIFF, default="DOP853", doc="solver of scipy.integrate")
     rtol: float = number(
         above=0,
         at_most=LOOSEST,
         default=1e-10,
-        doc="relative tolerance; a second run is 100x tighter",
+        doc="tolerance relative to theta - theta(0); a second run is 100x tighter",
     )
     atol: float = number(
-        above=0, at_most=LOOSEST, default=1e-12, doc="absolute tolerance, relative to |theta(0)|"
+        above=0,
+        at_most=LOOSEST,
+        default=1e-12,
+        doc="absolute tolerance, relative to |theta(0)| or to how far theta may move, if less",
     )
+
+    def tighter(self) -> GradientFlow | None:
+        """A hundred times, as far as the methods go; None where they are there already."""
+        if self.rtol <= TIGHTEST / TIGHTER:
+            return None
+        rtol = max(self.rtol * TIGHTER, TIGHTEST / TIGHTER)
+        return replace(self, rtol=rtol, atol=max(self.atol * TIGHTER, 1e-300))
+
+    def otherwise(self) -> GradientFlow:
+        """Another method, and as much tighter: what is refuted by chance is not refuted again."""
+        return replace(self.tighter() or self, method=ANOTHER.get(self.method, "LSODA"))
 
     def run(
         self,
@@ -71,49 +81,30 @@ class GradientFlow(Dynamics):
         report: OnProgress = silent,
     ) -> Trajectory:
         times = record_times(self.horizon, problem.record_points)
-        # Near the smallest tolerance that solve_ivp takes, the first run is the looser one.
-        coarser = max(1.0, TIGHTEST / TIGHTER / self.rtol)
-        memory = Memory()
-        loose = Integration(problem, self, times, coarser, memory)
-        tight = Integration(problem, self, times, TIGHTER, memory)
-        safety = MULTISTEP_SAFETY if self.method in MULTISTEP else ONE_STEP_SAFETY
-        recorder = Recorder(problem, self, tracks, safety)
+        pair = Pair(self, problem, tracks)
         pieces = Pieces(problem)
-        theta, interrupted = problem.theta0, False
+        theta, interrupted, last = problem.theta0, False, 0.0
         try:
-            # In step with each other, so that an interruption leaves both at the same time.
-            for (_, coarse), (i, theta) in zip(loose.samples(), tight.samples(), strict=False):
-                state, other = (problem.model.at(x, memory) for x in (theta, coarse))
-                t, here = float(times[i]), state.objective
-                slope = gradient_norm(here.gradient)
-                # What one step's tolerance may do to the loss: early steps of both runs can be
-                # so alike that their difference shows less.
-                tolerance = tight.tolerance(theta)
-                alike = safety * slope * tolerance if i else 0.0
-                there = other.objective.gap
-                recorder.record_inexpensive(
-                    Step(i, t, here.gap, here.error, slope, there, accumulated=alike)
-                )
-                blur = tolerance / slope if slope > 0 and i else 0.0
-                recorder.record_expensive(i, t, state, other, blur)
+            for i in pair.recorded(times):
+                t = float(times[i])
+                state = pair.record(i, t)
+                theta, last = state.theta, t
                 pieces.visit(t, state)
-                report(Progress(self.kind, i, t, t / self.horizon, here.gap))
-            if loose.status is tight.status is Status.COMPLETED:
+                report(Progress(self.kind, i, t, t / self.horizon, state.objective.gap))
+            pair.look_at_steps(times, last)
+            if pair.status is Status.COMPLETED:
                 for name in infima:
-                    _refine(recorder, tight, name)
+                    pair.refine(times, name)
         except KeyboardInterrupt:
             interrupted = True
-        status = loose.status if loose.status is not Status.COMPLETED else tight.status
-        return recorder.finish(
+        run = pair.recorder.finish(
             theta,
-            Status.INTERRUPTED if interrupted else status,
-            [
-                *dict.fromkeys([*loose.notes, *tight.notes]),
-                *pieces.notes(min(loose.kink, tight.kink)),
-            ],
-            loose.evaluations + tight.evaluations,
+            Status.INTERRUPTED if interrupted else pair.status,
+            [*pair.notes, *pieces.notes(pair.kink)],
+            pair.evaluations,
             pieces.crossings,
         )
+        return replace(run, gap=_falling(run.gap), path=pair.path(run.t))
 
 
 def record_times(horizon: float, points: int) -> np.ndarray:
@@ -121,6 +112,174 @@ def record_times(horizon: float, points: int) -> np.ndarray:
     early = np.geomspace(horizon * 1e-4, horizon, points // 4)
     even = np.linspace(0, horizon, points - points // 4)
     return np.unique(np.concatenate([early, even]))
+
+
+def _falling(gap: Measured) -> Measured:
+    """The loss never rises along a flow: what bounded it before still does."""
+    value, low = gap.value, gap.value - gap.error
+    high = np.minimum.accumulate(value + gap.error)
+    value = np.minimum(value, high)
+    # The gap is not negative, and its computed value knows no better.
+    error = np.maximum(high - value, np.minimum(value - low, np.maximum(value, high - value)))
+    return Measured(value, np.where(np.isnan(error), np.inf, error), gap.how)
+
+
+class Pair:
+    """Two integrations of one flow, and what is recorded of the tighter one."""
+
+    def __init__(self, flow: GradientFlow, problem: AnyProblem, tracks: Sequence[str]):
+        self.problem, self.memory = problem, Memory()
+        self.safety = MULTISTEP_SAFETY if flow.method in MULTISTEP else ONE_STEP_SAFETY
+        self.recorder = Recorder(problem, flow, tracks, self.safety)
+        # Near the smallest tolerance that scipy takes, the first run is the looser one.
+        factor = max(1.0, TIGHTEST / TIGHTER / flow.rtol)
+        loose = (flow.rtol * factor, flow.atol * factor)
+        tight = (flow.rtol * TIGHTER, flow.atol * TIGHTER)
+        T = flow.horizon
+        self.loose = Integration(problem, flow.method, T, loose, self.memory)
+        self.tight = Integration(problem, flow.method, T, tight, self.memory, T / STEPS)
+        # Largest so far: the curvature |g|^2/(2 gap), and the error as a shift in time.
+        self._curvature, self._late = 0.0, 0.0
+
+    @property
+    def status(self) -> Status:
+        first = self.loose.status
+        return first if first is not Status.COMPLETED else self.tight.status
+
+    @property
+    def notes(self) -> list[str]:
+        return list(dict.fromkeys([*self.loose.notes, *self.tight.notes]))
+
+    @property
+    def kink(self) -> float:
+        return min(self.loose.kink, self.tight.kink)
+
+    @property
+    def evaluations(self) -> int:
+        return self.loose.evaluations + self.tight.evaluations
+
+    def recorded(self, times: np.ndarray) -> Iterator[int]:
+        """Indices of the recorded times, as far as both integrations get."""
+        yield 0
+        cuts = np.unique(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
+        for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+            # In step with each other, so that an interruption leaves both at the same time.
+            for each in (self.loose, self.tight):
+                each.advance(float(times[first]), float(times[last]))
+            reach = min(self.loose.reach, self.tight.reach)
+            yield from (i for i in range(first + 1, last + 1) if times[i] <= reach)
+            if reach < times[last]:
+                return
+
+    def record(self, i: int, t: float) -> State:
+        state = self._at(self.tight, t)
+        here = state.objective
+        slope = gradient_norm(here.gradient)
+        wrong = self._accumulated(t, state, slope)
+        self.recorder.record_inexpensive(Step(i, t, here.gap, here.error, slope, here.gap, wrong))
+        self.look(i, t, state)
+        return state
+
+    def look(self, i: int, t: float, state: State) -> None:
+        """The tracked quantities, in both integrations."""
+        slope = gradient_norm(state.objective.gradient)
+        off = norm(np.array(list(self._offset(t, state, slope).values())))
+        blur = off / slope if slope > 0 and t > 0 else 0.0
+        self.recorder.record_expensive(i, t, state, self._at(self.loose, t), blur)
+
+    def _at(self, run: Integration, t: float) -> State:
+        found: State = self.problem.model.at(run.theta(t), self.memory)
+        return found
+
+    def _offset(self, t: float, state: State, slope: float) -> dict[str, float]:
+        """How far each array may be off, whatever the other integration shows: by the tolerance
+        of a step, and by the defect u' + g of the dense output u, which acts no longer than to the
+        next end of a step, nor than the flow takes to contract: d gap/dt = -|g|^2."""
+        found = self.tight.tolerance(t)
+        if t == 0:
+            return dict.fromkeys(found, 0.0)
+        here, piece = state.objective, self.tight.piece(t)
+        lasts = min(t - piece.start, piece.end - t)
+        if slope > 0:
+            lasts = min(lasts, 2 * here.gap / slope**2)
+        defect = unpack(piece.velocity(t) + pack(here.gradient), self.problem.shapes)
+        return {name: size + lasts * norm(defect[name]) for name, size in found.items()}
+
+    def _accumulated(self, t: float, state: State, slope: float) -> float:
+        """What errors until now may have done to the gap: g e + L |e|^2/2 with e from the distance
+        of the two integrations. As a shift in time it does not shrink again."""
+        here = state.objective
+        if here.gap > 0:
+            self._curvature = max(self._curvature, slope**2 / (2 * here.gap))
+        apart = unpack(self.tight.displacement(t) - self.loose.displacement(t), self.problem.shapes)
+        off = self._offset(t, state, slope)
+        e = {name: self.safety * (norm(apart[name]) + off[name]) for name in off}
+        first = sum(norm(here.gradient[name]) * size for name, size in e.items())
+        if slope > 0:
+            self._late = max(self._late, first / slope**2)
+        second = self._curvature * sum(size**2 for size in e.values())
+        return max(first, self._late * slope**2) + second
+
+    def look_at_steps(self, times: np.ndarray, last: float) -> None:
+        """What happens between recorded times, as closely as the integration had to look."""
+        if not self.recorder.tracks:
+            return
+        ends = np.array(
+            [
+                p.start + (p.end - p.start) * part / LOOKS
+                for p in self.tight.pieces
+                for part in range(1, LOOKS + 1)
+            ]
+        )
+        ends = ends[ends < last]
+        # Parts of steps in which nothing is recorded.
+        counts = np.searchsorted(times, ends, side="right")
+        fresh = ends[np.diff(counts, prepend=1) == 0]
+        for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
+            self.look(int(np.searchsorted(times, t)), t, self._at(self.tight, t))
+
+    def refine(self, times: np.ndarray, name: str) -> None:
+        """Halve the interval in which the quantity may be lowest, until it cannot matter."""
+        for _ in range(REFINEMENTS):
+            series = self.recorder.series(name)
+            floors, lowest = series.floors(), float(np.min(series.value.low))
+            i = int(np.argmin(floors))
+            if floors[i] >= lowest - LOCATED * abs(lowest):
+                return
+            t = float(series.t[i] + series.t[i + 1]) / 2
+            if not series.t[i] < t < series.t[i + 1]:
+                return
+            state = self._at(self.tight, t)
+            self.recorder.record_expensive(int(np.searchsorted(times, t)), t, state)
+
+    def path(self, times: np.ndarray) -> Measured:
+        """Length of the path until each time: the integral of |u'| over the dense output u."""
+        (fine, rough), (other, _) = (_lengths(each, times) for each in (self.tight, self.loose))
+        apart = np.maximum.accumulate(np.abs(fine - other))
+        off = [norm(np.array(list(self.tight.tolerance(t).values()))) if t else 0.0 for t in times]
+        return Measured(fine, self.safety * (apart + np.array(off)) + rough, "two integrations")
+
+
+def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The length until each time, and what the quadrature may be wrong by."""
+    if len(times) < 2:
+        return np.zeros(len(times)), np.zeros(len(times))
+    ends = np.array([p.end for p in run.pieces])
+    cuts = np.unique(np.concatenate([times, ends[ends < times[-1]]]))
+    parts = np.array([_part(run.piece(b), a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)])
+    at = np.searchsorted(cuts, times)
+    length, error = np.vstack([np.zeros(2), np.cumsum(parts, axis=0)]).T
+    return length[at], error[at]
+
+
+def _part(piece: Piece, a: float, b: float) -> tuple[float, float]:
+    fine, coarse = (
+        (b - a)
+        / 2
+        * float(w @ np.linalg.norm(piece.velocity((a + b) / 2 + (b - a) / 2 * x), axis=0))
+        for x, w in (FINE, COARSE)
+    )
+    return fine, abs(fine - coarse)
 
 
 class Pieces:
@@ -157,145 +316,3 @@ class Pieces:
                 f"first between t = {first[0]:g} and t = {first[1]:g}"
             )
         return notes
-
-
-class Starving(Exception):
-    """The explicit method needs too many evaluations."""
-
-
-class Integration:
-    """One pass over the recorded times, in segments, with dense output kept for refinements."""
-
-    def __init__(
-        self,
-        problem: AnyProblem,
-        flow: GradientFlow,
-        times: np.ndarray,
-        factor: float,
-        memory: Memory,
-    ):
-        self.problem, self.times, self.memory = problem, times, memory
-        self.method = flow.method
-        self.rtol = max(flow.rtol * factor, TIGHTEST)
-        scale = float(np.sqrt(np.mean(pack(problem.theta0) ** 2)))
-        self.atol = max(flow.atol * factor * (scale or 1.0), 1e-300)
-        self.status = Status.COMPLETED
-        self.notes: list[str] = []
-        # When the flow began to slide along a kink.
-        self.kink = np.inf
-        self.evaluations = 0
-        self._budget = STARVED
-        self._left: NoEquilibrium | None = None
-        self.pieces: list[Any] = []
-
-    def samples(self) -> Iterator[tuple[int, Params]]:
-        """(index of the recorded time, parameters there), as far as the integration gets."""
-        shapes = self.problem.shapes
-        x = pack(self.problem.theta0)
-        yield 0, unpack(x, shapes)
-        for first, last in self._segments():
-            piece = self._advance(x, first, last)
-            if piece is None:
-                return
-            for i, column in enumerate(piece.y.T[1:], start=first + 1):
-                yield i, unpack(np.ascontiguousarray(column), shapes)
-            if self.status is not Status.COMPLETED:
-                return
-            x = piece.y[:, -1]
-
-    def tolerance(self, theta: Params) -> float:
-        size = pack(theta)
-        return self.rtol * float(np.linalg.norm(size)) + self.atol * float(np.sqrt(size.size))
-
-    def _segments(self) -> Iterator[tuple[int, int]]:
-        cuts = np.unique(np.linspace(0, len(self.times) - 1, SEGMENTS + 1).astype(int))
-        yield from zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)
-
-    def _advance(self, x: np.ndarray, first: int, last: int) -> Any:
-        span = self.times[first : last + 1]
-        self._budget, self._left = STARVED, None
-        self._watch = Watch(float(span[-1] - span[0]))
-        try:
-            with np.errstate(all="ignore"):
-                piece = scipy.integrate.solve_ivp(
-                    self._velocity,
-                    (span[0], span[-1]),
-                    x,
-                    method=self.method,
-                    t_eval=span,
-                    dense_output=True,
-                    rtol=self.rtol,
-                    atol=self.atol,
-                )
-        except Starving:
-            return self._stiffer(x, first, last)
-        except Sliding as slide:
-            return self._until_kink(x, first, slide.t)
-        except NoEquilibrium as stop:
-            return self._lost(float(span[0]), stop)
-        if not piece.success and self._left is not None:
-            return self._lost(float(span[0]), self._left)
-        if not piece.success or not np.isfinite(piece.y).all():
-            self.status = Status.INTEGRATOR_FAILED
-            self.notes.append(f"{self.method} stopped after t = {span[0]:g}: {piece.message}")
-            return None
-        self.pieces.append(piece.sol)
-        return piece
-
-    def _lost(self, t: float, stop: NoEquilibrium) -> None:
-        self.status = stop.status
-        self.notes.append(f"after t = {t:g}: {stop}")
-
-    def _stiffer(self, x: np.ndarray, first: int, last: int) -> Any:
-        """An explicit method that starves is replaced for the rest, and the notes say so."""
-        t = self.times[first]
-        if self.method in STIFF or x.size > STIFF_LIMIT:
-            self.status = Status.INTEGRATOR_FAILED
-            self.notes.append(f"{self.method} needed over {STARVED} evaluations after t = {t:g}")
-            return None
-        self.notes.append(f"{self.method} starved after t = {t:g}: continued with Radau")
-        self.method = "Radau"
-        return self._advance(x, first, last)
-
-    def _until_kink(self, x: np.ndarray, first: int, t: float) -> Any:
-        """What lies before a kink along which the flow slides is still integrated."""
-        self.status = Status.KINK_REACHED
-        self.kink = t
-        before = int(np.searchsorted(self.times, t)) - 1
-        return self._advance(x, first, before) if before > first else None
-
-    def _velocity(self, t: float, x: np.ndarray) -> np.ndarray:
-        self.evaluations += 1
-        self._budget -= 1
-        if self._budget < 0:
-            raise Starving
-        state = self.problem.model.at(unpack(x, self.problem.shapes), self.memory)
-        try:
-            found = state.objective
-        except NoEquilibrium as stop:
-            if self.method not in EXPLICIT:
-                raise
-            # Perhaps a trial step only: an explicit method takes nan for too large a step.
-            self._left = stop
-            return np.full_like(x, np.nan)
-        self._watch.see(t, state)
-        return -pack(found.gradient)
-
-    def theta(self, t: float) -> Params:
-        """Dense output at any time of the run."""
-        for piece in self.pieces:
-            if t <= piece.t_max:
-                return unpack(piece(t), self.problem.shapes)
-        raise ValueError(f"t = {t} lies beyond the run")
-
-
-def _refine(recorder: Recorder, run: Integration, name: str) -> None:
-    """Sample more densely around the smallest recorded value, halving towards the infimum."""
-    for _ in range(REFINEMENTS // 2):
-        t, value = recorder.samples(name)
-        lowest = int(np.argmin(value))
-        for neighbour in (lowest - 1, lowest + 1):
-            if 0 <= neighbour < len(t):
-                between = float(t[lowest] + t[neighbour]) / 2
-                state = recorder.problem.model.at(run.theta(between), run.memory)
-                recorder.record_expensive(int(np.searchsorted(run.times, between)), between, state)

@@ -100,16 +100,16 @@ class Recorder:
         blur: float = 0.0,
         error_growth: float = 1.0,
     ) -> None:
-        """The asked-for quantities, how far the perturbed run is from them there, the time that a
-        flow needs to move by its tolerance, and by how much more than usual that distance may fall
-        short."""
+        """The asked-for quantities, how far the perturbed run is from them there (not known
+        without one), the time that a flow needs to move by its tolerance, and by how much more than
+        usual that distance may fall short."""
         precision_lost = not (
             math.isfinite(error_growth) and (other is None or _finite(other.theta))
         )
 
         def row(here: dict[str, Measured], apart: Callable[[State], dict[str, float]]) -> Sample:
             if other is None or precision_lost:
-                off = dict.fromkeys(here, np.inf if precision_lost else 0.0)
+                off = dict.fromkeys(here, np.inf if precision_lost else np.nan)
             else:
                 off = {name: error_growth * d for name, d in apart(other).items()}
             return k, t, blur, {name: (value, off[name]) for name, value in here.items()}
@@ -129,10 +129,9 @@ class Recorder:
             out[name] = Measured(moved, 4 * EPS * (moved + float(np.linalg.norm(start))))
         return out
 
-    def samples(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Times and values of a tracked quantity so far, in order of time."""
-        series = self._series()[name]
-        return series.t, series.value.value
+    def series(self, name: str) -> Series:
+        """A tracked quantity so far, in order of time."""
+        return self._in_order(self._expensive, [name])[name]
 
     def finish(
         self,
@@ -188,7 +187,7 @@ class Recorder:
         out = {}
         for name in names:
             values = stack([r[3][name][0] for r in rows])
-            apart = np.maximum.accumulate(np.array([r[3][name][1] for r in rows]))
+            apart = _running(np.array([r[3][name][1] for r in rows]))
             # Early on both runs can be alike to the last digit: then what the quantity does while
             # the flow moves by its tolerance. That does not shrink again either.
             alike = (
@@ -198,6 +197,17 @@ class Recorder:
             )
             out[name] = Series(k, t, values.widened(self.safety * (apart + alike)))
         return out
+
+
+def _running(distance: np.ndarray) -> np.ndarray:
+    """The largest so far; where it is not known, the largest until it is known again."""
+    largest = np.maximum.accumulate(np.where(np.isnan(distance), 0.0, distance))
+    known = np.flatnonzero(~np.isnan(distance))
+    if not len(known):
+        return largest
+    following = known[np.minimum(np.searchsorted(known, np.arange(len(distance))), len(known) - 1)]
+    found: np.ndarray = np.maximum(largest, largest[following])
+    return found
 
 
 def _finite(theta: Params) -> bool:

@@ -183,6 +183,7 @@ class Curve:
     def judge(self) -> Judged:
         holds, violated = compare(self.left, self.relation, self.right)
         first = 1 if self.starts_equal else 0
+        violated &= self._above_error()
         holds[:first], violated[:first] = True, False
         judged = _leading(holds)
         decision = Decision.UNDECIDED
@@ -230,6 +231,13 @@ class Curve:
         size = 1 - self.right.value if self.contracts else self.right.value
         found: np.ndarray = error < CURVE_RESOLUTION * np.abs(size)
         return found
+
+    def _above_error(self) -> np.ndarray:
+        """Where a bound that decays is not yet lost in the error bars: below them both sides are
+        what the run makes of zero, and their order says nothing."""
+        error = np.asarray(self.left.error + self.right.error)
+        found: np.ndarray = error < np.abs(self.right.value)
+        return found | (not self.decays)
 
     def _slack(self) -> np.ndarray:
         above, below = self.left.value, self.right.value

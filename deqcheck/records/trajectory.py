@@ -34,6 +34,8 @@ class Trajectory:
     # Times between which the activation pattern of a piecewise smooth model changed.
     crossings: tuple[tuple[float, float], ...] = ()
     infimum: Measured = field(default_factory=lambda: Measured(0.0))
+    # Of a flow: the length of the path until each recorded time.
+    path: Measured | None = None
     # The dynamics that made it, with their step or tolerances.
     train: Any = None
 

@@ -86,13 +86,6 @@ def consecutive(p: Problem, run: Trajectory) -> dict[str, Measured]:
     return {"gap": gap, "gap_next": stepped}
 
 
-def drift(run: Trajectory) -> np.ndarray:
-    """Relative error of the loss that the run has gathered until each recorded step."""
-    with np.errstate(all="ignore"):
-        relative = np.asarray(run.gap.error) / run.gap.value
-    return np.where(np.asarray(run.gap.error) == 0, 0.0, relative)
-
-
 def moved(run: Trajectory, name: str) -> tuple[np.ndarray, np.ndarray, Measured]:
     """Steps, times and |P - P(0)|_F."""
     series = run.distance[name]

@@ -8,17 +8,15 @@ import numpy as np
 
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
-from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import FLOW, Check, Search
-from deqcheck.theorems.hieu2022.common import Training, at_start, cite, drift, with_resolution
+from deqcheck.theorems.hieu2022.common import Training, at_start, cite, with_resolution
 from deqcheck.theorems.hieu2022.setting import Problem
 
 
 def path_length(run: Trajectory) -> Measured:
-    """The integral of |gradient| over [0, t] at every recorded time."""
-    slopes = Measured(run.gradient, drift(run) * run.gradient)
-    return Series(run.k, run.t, slopes).integral_until(run.t)
+    """The integral of |gradient| over [0, t] at every recorded time of a flow."""
+    return Measured(np.zeros(len(run.t)), np.inf) if run.path is None else run.path
 
 
 class PathCondition(Training):

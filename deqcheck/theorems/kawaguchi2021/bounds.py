@@ -102,6 +102,7 @@ class ExponentialBounds(Statement):
         if np.isfinite(kappa.error):
             return kappa
         slope = run.series["norm.Q"]
-        at = np.searchsorted(run.t, slope.t)
-        seen = slope.value**2 / (2 * run.gap[np.minimum(at, len(run.t) - 1)])
+        # A quantity is sampled between the recorded times as well, the gap is not.
+        _, ours, theirs = np.intersect1d(slope.t, run.t, return_indices=True)
+        seen = slope.value[ours] ** 2 / (2 * run.gap[theirs])
         return seen[int(np.argmin(seen.value))]

@@ -26,6 +26,7 @@ class DescentCertificate(Statement):
     models = ("opteq",)
     dynamics = (DESCENT, FLOW)
     tracks = ("lambda_min_JJt", "gradient")
+    infima = ("lambda_min_JJt",)
 
     independent = Check(
         "outputs move independently (else labels may be out of reach)", "mu_0 > 0", "5T"

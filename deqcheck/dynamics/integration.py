@@ -1,0 +1,261 @@
+"""One integration of the gradient flow: free steps, dense output, and what its errors may be."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.polynomial import chebyshev
+
+from deqcheck.dynamics.sliding import Sliding, Watch
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, norm, pack, unpack
+from deqcheck.records.measured import EPS
+from deqcheck.records.verdict import Status
+
+EXPLICIT = ("DOP853", "RK45", "RK23")
+STIFF = ("Radau", "BDF", "LSODA")
+# Their Newton steps end when they move theta by 10 eps: what they solve for is not known better
+# than their tolerance of |theta|.
+NEWTON = ("Radau", "BDF")
+# scipy's methods do not go below 100 eps.
+TIGHTEST = 2.3e-14
+# theta(0) + y is rounded, and the velocity with it: an explicit method whose steps are as long as
+# its stability allows sees that several times over.
+NOISE = 16 * EPS
+# An explicit method that needs more evaluations than this for one segment is starving.
+STARVED = 20_000
+# The dense Jacobian of a stiff method is out of reach above this number of parameters.
+STIFF_LIMIT = 2000
+# The first step, as a part of the time in which the gap would vanish at its first pace.
+FIRST = 0.01
+
+# Dense output is a polynomial in time, of degree 12 at most (LSODA): this many values give it.
+DEGREE = 12
+NODES = chebyshev.chebpts1(DEGREE + 1)
+FIT = np.linalg.inv(chebyshev.chebvander(NODES, DEGREE))
+
+
+class Starving(Exception):
+    """The explicit method needs too many evaluations."""
+
+
+class Piece:
+    """Dense output y = theta - theta(0) on one accepted step."""
+
+    def __init__(self, dense: Any):
+        self.start, self.end = float(dense.t_old), float(dense.t)
+        self._dense = dense
+
+    def __call__(self, t: float) -> np.ndarray:
+        found: np.ndarray = self._dense(t)
+        return found
+
+    @cached_property
+    def _slopes(self) -> np.ndarray:
+        half = (self.end - self.start) / 2
+        values = self._dense((self.start + self.end) / 2 + half * NODES).T
+        found: np.ndarray = chebyshev.chebder(FIT @ values) / half
+        return found
+
+    def velocity(self, t: Any) -> np.ndarray:
+        """dy/dt of the polynomial, one row for each parameter."""
+        x = (2 * np.asarray(t) - self.start - self.end) / (self.end - self.start)
+        found: np.ndarray = chebyshev.chebval(x, self._slopes)
+        return found
+
+
+class Integration:
+    """The flow from theta(0) in free steps, whose length is carried on until the horizon.
+
+    What is integrated is the displacement y = theta - theta(0), so that tolerances are relative
+    to what moves: a flow near the start of which |theta| is large and |y| small keeps its digits.
+    """
+
+    def __init__(
+        self,
+        problem: AnyProblem,
+        method: str,
+        horizon: float,
+        tolerances: tuple[float, float],
+        memory: Memory,
+        longest: float = np.inf,
+    ):
+        """`tolerances`: relative and absolute; `longest` bounds the steps."""
+        self.problem, self.method, self.horizon, self.memory = problem, method, horizon, memory
+        self.theta0 = pack(problem.theta0)
+        self.rtol = max(tolerances[0], TIGHTEST)
+        self.longest = longest
+        start = problem.start.objective
+        self._slope, self._gap = norm(pack(start.gradient)), start.gap
+        self._wanted = tolerances[1]
+        self.atol = self._absolute()
+        self.status = Status.COMPLETED
+        self.notes: list[str] = []
+        # When the flow began to slide along a kink.
+        self.kink = np.inf
+        # How far it is integrated.
+        self.reach = 0.0
+        self.evaluations = 0
+        self._budget = STARVED
+        self._left: NoEquilibrium | None = None
+        self._watch = Watch(horizon)
+        self.pieces: list[Piece] = []
+        self._ends: list[float] = []
+        self._solver: Any = None
+
+    @cached_property
+    def _size(self) -> np.ndarray:
+        """For each parameter the root mean square of its array."""
+        parts = self.problem.theta0.values()
+        return np.concatenate([np.full(a.size, norm(a) / np.sqrt(a.size or 1)) for a in parts])
+
+    @cached_property
+    def _scale(self) -> float:
+        """How far a parameter may move, in the mean: no further than at its first pace, and for a
+        quadratic loss, with g = H d and gap = d^T H d/2 <= |d| |g|/2, about 2 gap/|g|."""
+        known = [norm(self.theta0), self._slope * self.horizon]
+        known += [2 * self._gap / self._slope] if self._slope > 0 else []
+        positive = [d for d in known if 0 < d < np.inf]
+        return min(positive, default=1.0) / float(np.sqrt(self.theta0.size))
+
+    def _absolute(self) -> np.ndarray:
+        """The absolute tolerance of each parameter, as far as rounding allows."""
+        floor = (self.rtol if self.method in NEWTON else NOISE) * self._size
+        return np.maximum(np.maximum(self._wanted * self._scale, floor), 1e-300)
+
+    @property
+    def _first(self) -> float:
+        pace = 2 * self._gap / self._slope**2 if self._slope > 0 else self.horizon
+        return float(np.clip(FIRST * pace, 1e-14 * self.horizon, 0.1 * self.horizon))
+
+    def tolerance(self, t: float) -> dict[str, float]:
+        """What one step may be wrong by, for each array of parameters."""
+        y = self.displacement(t)
+        return {
+            name: self.rtol * norm(part) + norm(atol)
+            for (name, part), atol in zip(
+                unpack(y, self.problem.shapes).items(),
+                unpack(self.atol, self.problem.shapes).values(),
+                strict=True,
+            )
+        }
+
+    def advance(self, start: float, until: float) -> None:
+        """Step until that time is reached, as far as it gets; a slide is looked for and starving
+        is counted from `start` on."""
+        self._budget, self._left = STARVED, None
+        self._watch = Watch(until - start)
+        while self.reach < until and self.status is Status.COMPLETED:
+            try:
+                with np.errstate(all="ignore"):
+                    self._step()
+            except Starving:
+                self._stiffer()
+            except Sliding as slide:
+                # What lies before a kink along which the flow slides still counts.
+                self.status, self.kink = Status.KINK_REACHED, slide.t
+                self.reach = min(self.reach, float(np.nextafter(slide.t, 0)))
+            except NoEquilibrium as stop:
+                self._lost(stop)
+
+    def _step(self) -> None:
+        if self._solver is None:
+            self._solver = self._started(0.0, np.zeros_like(self.theta0), self._first)
+        solver = self._solver
+        message = solver.step()
+        if solver.status == "failed" or not np.isfinite(solver.y).all():
+            if self._left is not None:
+                self._lost(self._left)
+                return
+            self._failed(f"{self.method} stopped after t = {self.reach:g}: {message}")
+            return
+        piece = Piece(solver.dense_output())
+        self.pieces.append(piece)
+        self._ends.append(piece.end)
+        self.reach = piece.end
+
+    def _started(self, t: float, y: np.ndarray, first: float) -> Any:
+        given: dict[str, Any] = {"jac": self._jacobian} if self.method in STIFF else {}
+        return getattr(scipy.integrate, self.method)(
+            self._velocity,
+            t,
+            y,
+            self.horizon,
+            rtol=self.rtol,
+            atol=self.atol,
+            max_step=self.longest,
+            first_step=min(first, self.horizon - t, self.longest),
+            **given,
+        )
+
+    def _failed(self, note: str) -> None:
+        self.status = Status.INTEGRATOR_FAILED
+        self.notes.append(note)
+
+    def _lost(self, stop: NoEquilibrium) -> None:
+        self.status = stop.status
+        self.notes.append(f"after t = {self.reach:g}: {stop}")
+
+    def _stiffer(self) -> None:
+        """An explicit method that starves is replaced for the rest, and the notes say so."""
+        if self.method in STIFF or self.theta0.size > STIFF_LIMIT:
+            self._failed(
+                f"{self.method} needed over {STARVED} evaluations after t = {self.reach:g}"
+            )
+            return
+        self.notes.append(f"{self.method} starved after t = {self.reach:g}: continued with Radau")
+        self.method, self._budget = "Radau", STARVED
+        self.atol = self._absolute()
+        last = self.pieces[-1] if self.pieces else None
+        y = last(last.end) if last else np.zeros_like(self.theta0)
+        step = last.end - last.start if last else self._first
+        self._solver = self._started(self.reach, y, step)
+
+    def _velocity(self, t: float, y: np.ndarray) -> np.ndarray:
+        self.evaluations += 1
+        self._budget -= 1
+        if self._budget < 0:
+            raise Starving
+        theta = unpack(self.theta0 + y, self.problem.shapes)
+        state = self.problem.model.at(theta, self.memory)
+        try:
+            found = state.objective
+        except NoEquilibrium as stop:
+            if self.method not in EXPLICIT:
+                raise
+            # Perhaps a trial step only: an explicit method takes nan for too large a step.
+            self._left = stop
+            return np.full_like(y, np.nan)
+        self._watch.see(t, state)
+        return -pack(found.gradient)
+
+    def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
+        """By differences as wide as theta asks for: scipy's own would be as wide as y does, and
+        vanish in theta(0) + y."""
+        here = self._velocity(t, y)
+        width = np.sqrt(EPS) * np.maximum(
+            np.maximum(np.abs(self.theta0 + y), self._size), self._scale
+        )
+        columns = []
+        for j, h in enumerate(width):
+            moved = y.copy()
+            moved[j] += h
+            columns.append((self._velocity(t, moved) - here) / h)
+        return np.array(columns).T
+
+    def piece(self, t: float) -> Piece:
+        """The step on which t lies. Raises ValueError beyond the run."""
+        at = bisect_left(self._ends, t)
+        if at == len(self.pieces):
+            raise ValueError(f"t = {t} lies beyond the run")
+        return self.pieces[at]
+
+    def displacement(self, t: float) -> np.ndarray:
+        return self.piece(t)(t) if t > 0 else np.zeros_like(self.theta0)
+
+    def theta(self, t: float) -> Params:
+        return unpack(self.theta0 + self.displacement(t), self.problem.shapes)
