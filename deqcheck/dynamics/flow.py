@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, sil
 from deqcheck.fields import Refusal, choice, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import AnyProblem, Params, State, gradient_norm, norm, pack, unpack
+from deqcheck.models.problem import AnyProblem, State, gradient_norm, norm, pack, unpack
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
@@ -162,7 +163,7 @@ class Pair:
         """Indices of the recorded times, as far as both integrations get."""
         yield 0
         cuts = np.unique(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
-        for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+        for first, last in pairwise(cuts):
             # In step with each other, so that an interruption leaves both at the same time.
             for each in (self.loose, self.tight):
                 each.advance(float(times[first]), float(times[last]))
@@ -266,7 +267,7 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
         return np.zeros(len(times)), np.zeros(len(times))
     ends = np.array([p.end for p in run.pieces])
     cuts = np.unique(np.concatenate([times, ends[ends < times[-1]]]))
-    parts = np.array([_part(run.piece(b), a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)])
+    parts = np.array([_part(run.piece(b), a, b) for a, b in pairwise(cuts)])
     at = np.searchsorted(cuts, times)
     length, error = np.vstack([np.zeros(2), np.cumsum(parts, axis=0)]).T
     return length[at], error[at]

@@ -11,6 +11,7 @@ from typing import Any
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import environment
 from deqcheck.judging.question import Question, choose, remarks_on
+from deqcheck.judging.second_look import settled
 from deqcheck.judging.training import check_start, train
 from deqcheck.judging.verdicts import (
     Drawing,
@@ -24,6 +25,7 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium, quantities
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Verdict
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.quantities import of_papers
@@ -46,10 +48,15 @@ def run(
 
     def judged(asked: Asked) -> dict[str, Any]:
         shown = silent if progress is None else _with_bound(progress, problem, asked)
-        made = train(problem, asked, shown) if problem.train else None
         drawing = Drawing(store, progress or silent)
-        found = {"verdicts": tuple(verdict(s, problem, made, drawing) for s in asked)}
-        return found | _runs(problem, made, progress or silent)
+
+        def each(s: AnyStatement, made: Trajectory | None = None) -> Verdict:
+            return verdict(s, problem, made, drawing)
+
+        if problem.train is None:
+            return {"verdicts": tuple(map(each, asked)), **_runs(problem, None, progress or silent)}
+        made, found = settled(problem, asked, shown, each)
+        return {"verdicts": tuple(found), **_runs(problem, made, progress or silent)}
 
     return _report(problem, question, judged)
 

@@ -17,8 +17,8 @@ from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError, refusals
 from deqcheck.judging.question import fitting, sound
+from deqcheck.judging.second_look import settled
 from deqcheck.judging.training import check_start
-from deqcheck.judging.training import train as trained
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.claim import Decision, Judged
@@ -74,7 +74,9 @@ def judge(
         with in_range():
             check_start(problem)
             if run is None and problem.train is not None and STATIC not in s.dynamics:
-                run = trained(problem, [s], silent)
+                p = problem
+                each = settled(p, [s], silent, lambda s, run: verdict(s, p, run, Drawing()))[1]
+                return each[0]
             return verdict(s, problem, run, Drawing())
     except NoEquilibrium as stop:
         return _lost(s, problem, stop)

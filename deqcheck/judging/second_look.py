@@ -1,0 +1,127 @@
+"""Runs of a flow that are repeated before a verdict on them stands.
+
+An open question that a tighter tolerance may close is asked again, a refutation once more by
+another method and a tighter tolerance: one that does not repeat is withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from deqcheck.dynamics.recorder import Progress
+from deqcheck.judging.training import train
+from deqcheck.models.problem import AnyProblem
+from deqcheck.records.claim import Decision, Judged, compare
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.records.words import STATIC
+from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.frequency import Frequency
+
+Judge: TypeAlias = Callable[[AnyStatement, Trajectory], Verdict]
+# How often a run is repeated with a hundredth of the tolerance, and by how much its bars shrink.
+TRIES, GAIN = 2, 100.0
+
+
+def settled(
+    p: AnyProblem,
+    statements: Sequence[AnyStatement],
+    progress: Callable[[Progress], None],
+    judge: Judge,
+) -> tuple[Trajectory, list[Verdict]]:
+    """The run and what is judged of it; its notes tell what another run decided."""
+    run = train(p, statements, progress)
+    verdicts = [judge(s, run) for s in statements]
+    if not run.flow:
+        return run, verdicts
+    again = Again(p, statements, progress, judge)
+    again.tighter(verdicts, run)
+    again.otherwise(verdicts, run)
+    return replace(run, notes=(*run.notes, *again.notes)), verdicts
+
+
+class Again:
+    def __init__(
+        self,
+        p: AnyProblem,
+        statements: Sequence[AnyStatement],
+        progress: Callable[[Progress], None],
+        judge: Judge,
+    ):
+        self.p, self.statements, self.progress, self.judge = p, statements, progress, judge
+        # The dynamics whose run each verdict rests on.
+        self.flows: list[Any] = [p.train for _ in statements]
+        self.notes: list[str] = []
+
+    def tighter(self, verdicts: list[Verdict], run: Trajectory) -> None:
+        flow = run.train
+        for _ in range(TRIES):
+            still = [i for i, v in enumerate(verdicts) if self._rests(i) and hopeful(v, run)]
+            flow = flow.tighter()
+            if not still or flow is None:
+                return
+            run = self._run(flow, still)
+            for i in still:
+                verdicts[i] = self.judge(self.statements[i], run)
+                self.flows[i] = flow
+                if verdicts[i].outcome is not Outcome.UNDECIDED:
+                    self._note(verdicts, i, f"{verdicts[i].outcome} at rtol = {flow.rtol:g}")
+
+    def otherwise(self, verdicts: list[Verdict], run: Trajectory) -> None:
+        for i, found in enumerate(verdicts):
+            if found.outcome is not Outcome.REFUTED or not self._rests(i):
+                continue
+            if not any(c.decision is Decision.VIOLATED and _of_run(c) for c in found.conclusions):
+                continue
+            flow = self.flows[i].otherwise()
+            other = self.judge(self.statements[i], self._run(flow, [i]))
+            how = f"by {flow.method} at rtol = {flow.rtol:g}"
+            if other.outcome is Outcome.REFUTED:
+                self._note(verdicts, i, f"refuted again {how}")
+            else:
+                verdicts[i] = replace(other, outcome=Outcome.UNDECIDED)
+                self._note(verdicts, i, f"a refutation is withdrawn: not refuted {how}")
+
+    def _rests(self, i: int) -> bool:
+        """Whether the statement is judged along the run, and once only."""
+        s = self.statements[i]
+        return STATIC not in s.dynamics and not isinstance(s, Frequency)
+
+    def _run(self, flow: Any, which: Sequence[int]) -> Trajectory:
+        chosen = [self.statements[i] for i in which]
+        return train(self.p.trained_by(flow), chosen, self.progress)
+
+    def _note(self, verdicts: list[Verdict], i: int, text: str) -> None:
+        found = verdicts[i]
+        verdicts[i] = replace(found, notes=(*found.notes, text))
+        self.notes.append(f"{found.id} ({found.edition}): {text}")
+
+
+def hopeful(verdict: Verdict, run: Trajectory) -> bool:
+    """Whether all that is open would be closed by bars that are a hundred times narrower."""
+    checks = (*verdict.hypotheses, *verdict.conclusions)
+    still = [c for c in checks if c.decision is Decision.UNDECIDED]
+    undecided = verdict.outcome is Outcome.UNDECIDED and run.complete and bool(still)
+    return undecided and all(_narrow(c) for c in still)
+
+
+def _narrow(check: Judged) -> bool:
+    left, right = check.left, check.right
+    if check.curve is not None:
+        facts = check.curve
+        holds, _ = compare(facts.value, check.relation, facts.bound)
+        still = np.flatnonzero(~holds & (facts.k >= facts.first))
+        if not len(still):
+            return False
+        left, right = facts.value[int(still[0])], facts.bound[int(still[0])]
+    bars = left.error + right.error
+    return bool(0 < bars < np.inf and GAIN * abs(left.value - right.value) >= bars)
+
+
+def _of_run(check: Judged) -> bool:
+    """A number without a bar is no reading of a run."""
+    return check.curve is not None or check.left.error > 0 or check.right.error > 0
