@@ -183,13 +183,14 @@ class Curve:
     def judge(self) -> Judged:
         holds, violated = compare(self.left, self.relation, self.right)
         first = 1 if self.starts_equal else 0
-        violated &= self._above_error()
         holds[:first], violated[:first] = True, False
+        doubtful = violated & ~self._above_error()
+        violated &= ~doubtful
         judged = _leading(holds)
         decision = Decision.UNDECIDED
         if violated.any():
             decision = Decision.VIOLATED
-        elif judged > first and self._below_resolution(judged):
+        elif judged > first and not doubtful.any() and self._below_resolution(judged):
             decision = Decision.HOLDS
         last = judged - 1 if judged > first else None
         facts = self._facts(last, violated)
@@ -233,10 +234,11 @@ class Curve:
         return found
 
     def _above_error(self) -> np.ndarray:
-        """Where a bound that decays is not yet lost in the error bars: below them both sides are
-        what the run makes of zero, and their order says nothing."""
+        """Where a bound that decays is not yet lost in the error bars, or what it bounds is known
+        to three digits; below that, both sides are what the run makes of zero."""
         error = np.asarray(self.left.error + self.right.error)
-        found: np.ndarray = error < np.abs(self.right.value)
+        known = np.asarray(self.left.error) < CURVE_RESOLUTION * np.abs(self.left.value)
+        found: np.ndarray = (error < np.abs(self.right.value)) | known
         return found | (not self.decays)
 
     def _slack(self) -> np.ndarray:

@@ -46,11 +46,13 @@ def test_a_descent_solves_once_for_itself_and_once_for_its_companion(
 def test_a_sample_of_a_flow_solves_once_for_each_integration(
     kind: str, request: pytest.FixtureRequest, solved: list[ReluState]
 ) -> None:
-    """And once where the start is looked at for kinks."""
+    """And once where the start is looked at for kinks; samples lie inside steps as well."""
     train = GradientFlow(horizon=1e-3, rtol=1e-8)
     p = request.getfixturevalue(kind)(train=train)
     run = train.run(Problem(p.model, p.theta0, train, record_points=8), TRACKS)
-    assert len(solved) == run.evaluations + 2 * len(run.k) + 1
+    samples = len(run.series["sigma_min_Z"].t)
+    assert samples > len(run.k)
+    assert len(solved) == run.evaluations + 2 * samples + 1
 
 
 @pytest.fixture
