@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
+from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.training import train
 from deqcheck.models.problem import AnyProblem
@@ -36,11 +37,11 @@ def settled(
     """The run and what is judged of it; its notes tell what another run decided."""
     run = train(p, statements, progress)
     verdicts = [judge(s, run) for s in statements]
-    if not run.flow:
+    if not isinstance(run.train, GradientFlow):
         return run, verdicts
-    again = Again(p, statements, progress, judge)
+    again = Again(p.trained_by(run.train), statements, progress, judge)
     again.tighter(verdicts, run)
-    again.otherwise(verdicts, run)
+    again.otherwise(verdicts)
     return replace(run, notes=(*run.notes, *again.notes)), verdicts
 
 
@@ -54,14 +55,14 @@ class Again:
     ):
         self.p, self.statements, self.progress, self.judge = p, statements, progress, judge
         # The dynamics whose run each verdict rests on.
-        self.flows: list[Any] = [p.train for _ in statements]
+        self.flows: list[GradientFlow] = [p.train for _ in statements]
         self.notes: list[str] = []
 
     def tighter(self, verdicts: list[Verdict], run: Trajectory) -> None:
-        flow = run.train
+        flow: GradientFlow | None = run.train
         for _ in range(TRIES):
             still = [i for i, v in enumerate(verdicts) if self._rests(i) and hopeful(v, run)]
-            flow = flow.tighter()
+            flow = flow.tighter() if flow else None
             if not still or flow is None:
                 return
             run = self._run(flow, still)
@@ -71,7 +72,7 @@ class Again:
                 if verdicts[i].outcome is not Outcome.UNDECIDED:
                     self._note(verdicts, i, f"{verdicts[i].outcome} at rtol = {flow.rtol:g}")
 
-    def otherwise(self, verdicts: list[Verdict], run: Trajectory) -> None:
+    def otherwise(self, verdicts: list[Verdict]) -> None:
         for i, found in enumerate(verdicts):
             if found.outcome is not Outcome.REFUTED or not self._rests(i):
                 continue
@@ -91,7 +92,7 @@ class Again:
         s = self.statements[i]
         return STATIC not in s.dynamics and not isinstance(s, Frequency)
 
-    def _run(self, flow: Any, which: Sequence[int]) -> Trajectory:
+    def _run(self, flow: GradientFlow, which: Sequence[int]) -> Trajectory:
         chosen = [self.statements[i] for i in which]
         return train(self.p.trained_by(flow), chosen, self.progress)
 
