@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
@@ -40,7 +41,11 @@ REFINEMENTS, LOCATED = 24, 1e-3
 ANOTHER = {"LSODA": "DOP853", "BDF": "Radau"}
 # Gauss-Legendre rules for the length of the path on a part of a step; their difference is the
 # error of the finer one, and more.
-COARSE, FINE = (np.polynomial.legendre.leggauss(n) for n in (4, 7))
+(FINE, FINE_WEIGHTS), (COARSE, COARSE_WEIGHTS) = (
+    np.polynomial.legendre.leggauss(n) for n in (7, 4)
+)
+GAUSS = np.append(FINE, COARSE)
+WEIGHTS = np.array([np.append(FINE_WEIGHTS, 0 * COARSE), np.append(0 * FINE, COARSE_WEIGHTS)])
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,8 @@ class Pair:
         self.tight = Integration(problem, flow.method, T, tight, self.memory, T / STEPS)
         # Largest so far: the curvature |g|^2/(2 gap), and the error as a shift in time.
         self._curvature, self._late = 0.0, 0.0
+        # At each recorded time: how far the parameters may be off, whatever the other shows.
+        self._off: list[float] = []
 
     @property
     def status(self) -> Status:
@@ -176,17 +183,21 @@ class Pair:
         state = self._at(self.tight, t)
         here = state.objective
         slope = gradient_norm(here.gradient)
-        wrong = self._accumulated(t, state, slope)
+        off = self._offset(t, state, slope)
+        wrong = self._accumulated(t, state, slope, off)
         self.recorder.record_inexpensive(Step(i, t, here.gap, here.error, slope, here.gap, wrong))
-        self.look(i, t, state)
+        self._off.append(math.hypot(*off.values()))
+        blur = self._off[-1] / slope if slope > 0 else 0.0
+        self.recorder.record_expensive(i, t, state, self._at(self.loose, t), blur)
         return state
 
-    def look(self, i: int, t: float, state: State) -> None:
-        """The tracked quantities, in both integrations."""
+    def look(self, i: int, t: float, compare: bool) -> None:
+        """The tracked quantities between recorded times."""
+        state = self._at(self.tight, t)
         slope = gradient_norm(state.objective.gradient)
-        off = norm(np.array(list(self._offset(t, state, slope).values())))
-        blur = off / slope if slope > 0 and t > 0 else 0.0
-        self.recorder.record_expensive(i, t, state, self._at(self.loose, t), blur)
+        off = math.hypot(*self._offset(t, state, slope).values())
+        other = self._at(self.loose, t) if compare else None
+        self.recorder.record_expensive(i, t, state, other, off / slope if slope > 0 else 0.0)
 
     def _at(self, run: Integration, t: float) -> State:
         found: State = self.problem.model.at(run.theta(t), self.memory)
@@ -206,14 +217,13 @@ class Pair:
         defect = unpack(piece.velocity(t) + pack(here.gradient), self.problem.shapes)
         return {name: size + lasts * norm(defect[name]) for name, size in found.items()}
 
-    def _accumulated(self, t: float, state: State, slope: float) -> float:
+    def _accumulated(self, t: float, state: State, slope: float, off: Mapping[str, float]) -> float:
         """What errors until now may have done to the gap: g e + L |e|^2/2 with e from the distance
         of the two integrations. As a shift in time it does not shrink again."""
         here = state.objective
         if here.gap > 0:
             self._curvature = max(self._curvature, slope**2 / (2 * here.gap))
         apart = unpack(self.tight.displacement(t) - self.loose.displacement(t), self.problem.shapes)
-        off = self._offset(t, state, slope)
         e = {name: self.safety * (norm(apart[name]) + off[name]) for name in off}
         first = sum(norm(here.gradient[name]) * size for name, size in e.items())
         if slope > 0:
@@ -237,7 +247,8 @@ class Pair:
         counts = np.searchsorted(times, ends, side="right")
         fresh = ends[np.diff(counts, prepend=1) == 0]
         for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
-            self.look(int(np.searchsorted(times, t)), t, self._at(self.tight, t))
+            # At the end of a step the two integrations are compared.
+            self.look(int(np.searchsorted(times, t)), t, self.tight.piece(t).end == t)
 
     def refine(self, times: np.ndarray, name: str) -> None:
         """Halve the interval in which the quantity may be lowest, until it cannot matter."""
@@ -257,8 +268,8 @@ class Pair:
         """Length of the path until each time: the integral of |u'| over the dense output u."""
         (fine, rough), (other, _) = (_lengths(each, times) for each in (self.tight, self.loose))
         apart = np.maximum.accumulate(np.abs(fine - other))
-        off = [norm(np.array(list(self.tight.tolerance(t).values()))) if t else 0.0 for t in times]
-        return Measured(fine, self.safety * (apart + np.array(off)) + rough, "two integrations")
+        off = np.maximum.accumulate(np.array(self._off[: len(times)]))
+        return Measured(fine, self.safety * (apart + off) + rough, "two integrations")
 
 
 def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -273,14 +284,11 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return length[at], error[at]
 
 
-def _part(piece: Piece, a: float, b: float) -> tuple[float, float]:
-    fine, coarse = (
-        (b - a)
-        / 2
-        * float(w @ np.linalg.norm(piece.velocity((a + b) / 2 + (b - a) / 2 * x), axis=0))
-        for x, w in (FINE, COARSE)
-    )
-    return fine, abs(fine - coarse)
+def _part(piece: Piece, a: float, b: float) -> np.ndarray:
+    """The finer of two Gauss rules, and their difference."""
+    speed = np.linalg.norm(piece.velocity((a + b) / 2 + (b - a) / 2 * GAUSS), axis=0)
+    fine, coarse = (b - a) / 2 * (WEIGHTS @ speed)
+    return np.array([fine, abs(fine - coarse)])
 
 
 class Pieces:
