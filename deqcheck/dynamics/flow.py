@@ -35,6 +35,8 @@ SEGMENTS = 20
 # Each accepted step is looked at this often for the tracked quantities, but all steps together
 # not more often than that.
 LOOKS, MOST_LOOKS = 3, 150
+# A part of a step that ends this much of it before a recorded time is looked at there.
+NEAR = 1e-2
 # Evaluations spent on locating an infimum between samples, and when it is known well enough.
 REFINEMENTS, LOCATED = 24, 1e-3
 # Of a refutation: another method, which fails otherwise.
@@ -235,17 +237,12 @@ class Pair:
         """What happens between recorded times, as closely as the integration had to look."""
         if not self.recorder.tracks:
             return
-        ends = np.array(
-            [
-                p.start + (p.end - p.start) * part / LOOKS
-                for p in self.tight.pieces
-                for part in range(1, LOOKS + 1)
-            ]
-        )
-        ends = ends[ends < last]
-        # Parts of steps in which nothing is recorded.
-        counts = np.searchsorted(times, ends, side="right")
-        fresh = ends[np.diff(counts, prepend=1) == 0]
+        cuts = [np.linspace(p.start, p.end, LOOKS + 1)[1:] for p in self.tight.pieces]
+        ends = np.concatenate([np.zeros(1), *cuts])
+        after = np.searchsorted(times, ends, side="right")
+        # Parts of steps in which nothing is recorded; samples that nearly coincide have no slope.
+        apart = NEAR * np.diff(ends) < times[np.minimum(after, len(times) - 1)][1:] - ends[1:]
+        fresh = ends[1:][(np.diff(after) == 0) & apart & (ends[1:] < last)]
         for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
             # At the end of a step the two integrations are compared.
             self.look(int(np.searchsorted(times, t)), t, self.tight.piece(t).end == t)
