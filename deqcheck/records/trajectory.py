@@ -60,6 +60,7 @@ class Trajectory:
             gradient=self.gradient[upto],
             series=cut(self.series),
             distance=cut(self.distance),
+            path=None if self.path is None else self.path[upto],
         )
 
     @property
