@@ -2,28 +2,107 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy
 
+from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.kawaguchi2021 import chains
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 from deqcheck.theorems.kawaguchi2021.thm2 import TrustRegion
 
-# The remainder at the second value of gamma is compared with that at the first.
-GAMMAS = (1 - 1e-3, 1 - 1e-5)
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """r of (37) at one state, and the limits of the parts of U^-T r as gamma -> 1, r and S held."""
+
+    state: DelmState
+
+    @cached_property
+    def region(self) -> TrustRegion:
+        return TrustRegion.at(self.state)
+
+    @cached_property
+    def r(self) -> np.ndarray:
+        """delta S_t U^-1 q: D = U^-T S_t U^-1 for one output."""
+        weighted = block_scalars(self.state) * scipy.linalg.lu_solve(self.state.lu, self.region.q)
+        found: np.ndarray = self.region.delta * weighted
+        return found
+
+    @cached_property
+    def r_error(self) -> float:
+        """Of every entry of r: rounding, amplified by cond_1(U), and the error of q."""
+        model, S = self.state.model, self.region.delta * block_scalars(self.state)
+        amplified = 64 * EPS * model.m * self.state.measure("cond1_U").value
+        moved = float(S.max()) * self.state.outer.gradient_error / (1 - model.gamma)
+        return amplified * float(np.abs(self.r).max()) + math.sqrt(model.m) * moved
+
+    @cached_property
+    def pi(self) -> np.ndarray:
+        return chains.stationary(self.state.S)
+
+    @cached_property
+    def relative(self) -> float:
+        return chains.relative_error(self.state.A)
+
+    def growth(self) -> Measured:
+        """|pi . q| for q = (I - P_1) r: U^-T q is that times 1/(1 - gamma), and bounded terms."""
+        if chains.doubly_stochastic(self.state.A):
+            return Measured(0.0)
+        q = self.r - self.r.mean()
+        error = self.relative * float(self.pi @ np.abs(q)) + 2 * self.r_error
+        return Measured(abs(float(self.pi @ q)), error)
+
+    def uneven(self) -> Measured:
+        """max_k |pi_k - 1/m|: 0 where every q in the range of I - P_1 has a bounded U^-T q."""
+        if chains.doubly_stochastic(self.state.A):
+            return Measured(0.0)
+        off = float(np.abs(self.pi - 1 / len(self.pi)).max())
+        return Measured(off, self.relative * float(self.pi.max()) + EPS)
+
+    def rest(self) -> tuple[float, float, float]:
+        """|U^-T q|_inf for q = r - (pi . r) 1, its limit |(I - S)^#T q|_inf, and rounding."""
+        S, gamma, pi = self.state.S, self.state.gamma, self.pi
+        q = self.r - float(pi @ self.r)
+        q_error = 2 * self.r_error + self.relative * float(pi @ np.abs(self.r))
+        first = int(np.argmax(pi))
+        x = chains.settled(S, q, first)
+        reach = self.relative * np.abs(q) + q_error
+        limit_error = 2 * float(chains.settled(S, reach, first).max())
+        here = float(np.abs(scipy.linalg.lu_solve(self.state.lu, q, trans=1)).max())
+        lost = 16 * EPS * len(q) * (1 + gamma) / (1 - gamma) * here + q_error / (1 - gamma)
+        if len(q) == 1:
+            # I - P_1 = 0: there is no rest.
+            return 0.0, 0.0, 0.0
+        return here, float(np.abs(x - float(pi @ x)).max()), lost + 2 * limit_error
 
 
 class AppendixB(Statement):
-    """The step is V = -r^T U^-1. As gamma -> 1, U^-T r splits into a multiple of 1 that grows like
-    1/(1 - gamma) and a bounded rest. Printed: the multiple is the mean of r. Corrected: it is
-    pi . r with S pi = pi, sum(pi) = 1, an oblique projection.
+    """For one output the step of Theorem 2 is V = -r^T U^-1, r = delta S_t U^-1 q. With r and S held
+    fixed, U^-T r is a multiple of 1 that grows like 1/(1 - gamma) and a rest that stays bounded as
+    gamma -> 1.
+
+    Printed, for the square loss: the multiple is the mean of r, and |g_gamma(q)| < c for the rest
+    q = (I - P_1) r and all gamma. U^-T q grows like (pi . q)/(1 - gamma), S pi = pi, so this asks
+    for pi . q = 0. "For any q in its domain" can be read of this q alone or of every q with mean 0;
+    judged is this q, because a claim that fails for it fails in both readings. A remark tells of
+    the other: there pi must be uniform, S doubly stochastic.
+
+    Corrected, for any loss with a second derivative at the outputs: the multiple is pi . r, and
+    for every gamma in (0, 1) the rest is at most c = 2 |(I - S)^#T q|_inf, q = r - (pi . r) 1, with
+    the group inverse of I - S: U^-T q = x - (1 - gamma) U^-T S^T x for its x, and
+    |U^-T|_inf = 1/(1 - gamma).
     """
 
     id = "kawaguchi2021/appB"
@@ -36,43 +115,76 @@ class AppendixB(Statement):
     erratum = (
         "The orthogonal projection on 1 is right only for doubly stochastic S. For "
         "S = [[.9,.9],[.1,.1]] and r = (1,-1) the mean of r is 0, yet |U^-T r| = 10.3, 112, 1130 "
-        "at gamma = .9, .99, .999. The oblique projection pi . r, S pi = pi, is the right one."
+        "at gamma = .9, .99, .999. The oblique projection pi . r, S pi = pi, is the right one. The "
+        "printed decomposition of vec V also loses the sign of (37), taken here as a misprint, and "
+        "r itself depends on gamma, which the text holds fixed."
     )
 
     one_output = Check("one output", "my == 1", "Appendix B")
+    square = Check("square loss", "is_square == 1", "Appendix B")
+    smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
     step = Check("the step is -r^T U^-1", "deviation <= noise", "(37)")
-    rest = Check("the rest stays bounded as gamma -> 1", "rest_nearer <= 2*rest", "Appendix B")
+    perron = Check(
+        "every other eigenvalue of S is at most 1 - common", "common > 0", "Appendix B"
+    )
+    orthogonal = Check(
+        "the rest stays bounded as gamma -> 1", "growth == 0", "Appendix B, this q"
+    )
+    oblique = Check(
+        "the rest stays bounded as gamma -> 1", "rest <= 2*limit + noise", "Appendix B, corrected"
+    )
+    uniform = Check(
+        "the rest of every r stays bounded", "uneven == 0", "Appendix B, every q"
+    )
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.one_output(my=p.model.my)
+        if self.printed:
+            yield self.square(is_square=int(p.loss == "square"))
+        elif p.model.my == 1:
+            distance = p.model.outer.kink_distance(p.start.Z)
+            if math.isfinite(distance.value):
+                yield self.smooth(kink_distance=distance)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        smallest = float(p.start.S.min())
+        if p.model.my == 1 and smallest < chains.SMALLEST_ENTRY:
+            yield (
+                f"softmax(A) has an entry of {smallest:.1g}, below {chains.SMALLEST_ENTRY:g}: what "
+                "its powers tend to is out of the range of numbers. Smaller differences within the "
+                "columns of A would help"
+            )
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if p.model.my != 1:
             return
-        region = TrustRegion.at(state)
-        r = region.delta * block_scalars(state) * scipy.linalg.lu_solve(state.lu, region.q)
-        off = region.v + scipy.linalg.lu_solve(state.lu, r, trans=1)
-        relative = 64 * EPS * p.model.m * state.measure("cond1_U").value
-        yield self.step(
-            deviation=float(np.linalg.norm(off)),
-            noise=relative * float(np.linalg.norm(region.v)),
-        )
-        r = r / float(np.linalg.norm(r))
-        far, near = (_rest(state.S, r, g, self.printed) for g in GAMMAS)
-        yield self.rest(rest=far, rest_nearer=near)
+        split = Split(state)
+        yield self.step(**_step(split))
+        if state.S.min() < chains.SMALLEST_ENTRY:
+            return
+        if p.model.m > 1:
+            # |lambda_k| <= 1 - sum_i min_j S_ij for every eigenvalue but one (Doeblin).
+            common = float(state.S.min(axis=1).sum())
+            yield self.perron(common=Measured(common, split.relative * common))
+        if self.printed:
+            yield self.orthogonal(growth=split.growth())
+        else:
+            rest, limit, noise = split.rest()
+            yield self.oblique(rest=rest, limit=limit, noise=noise)
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
+        if self.printed and p.model.my == 1 and p.start.S.min() >= chains.SMALLEST_ENTRY:
+            yield self.uniform(uneven=Split(p.start).uneven())
 
 
-def stationary(S: np.ndarray) -> np.ndarray:
-    """pi with S pi = pi and sum(pi) = 1 (S has positive entries, so it is unique)."""
-    m = len(S)
-    system = np.vstack([S - np.eye(m), np.ones(m)])
-    pi = np.linalg.lstsq(system, np.append(np.zeros(m), 1.0), rcond=None)[0]
-    return np.asarray(pi / pi.sum())
-
-
-def _rest(S: np.ndarray, r: np.ndarray, gamma: float, printed: bool) -> Measured:
-    """|U^-T r - c 1/(1 - gamma)| as |U^-T (r - c 1)|, since U^-T 1 = 1/(1 - gamma)."""
-    share = float(r.mean()) if printed else float(stationary(S) @ r)
-    rest = np.linalg.solve((np.eye(len(S)) - gamma * S).T, r - share)
-    noise = 64 * EPS * len(S) / (1 - gamma)
-    return Measured(float(np.linalg.norm(rest)), noise * (1 + float(np.linalg.norm(rest))))
+def _step(split: Split) -> dict[str, float]:
+    """delta dZ/dt by the chain rule, from (22), against -r^T U^-1."""
+    state, delta = split.state, split.region.delta
+    slopes = oracle.columns(state, state.Q)
+    V = -delta * oracle.tangent(state, slopes)[0]
+    claimed = -scipy.linalg.lu_solve(state.lu, split.r, trans=1)
+    relative = 64 * EPS * state.m * state.measure("cond1_U").value ** 2
+    return {
+        "deviation": float(np.linalg.norm(V - claimed)),
+        "noise": relative * float(np.linalg.norm(claimed)),
+    }
