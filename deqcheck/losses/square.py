@@ -65,7 +65,7 @@ class LinearSquare:
 
     @cached_property
     def infimum(self) -> Measured:
-        return self._free_infimum + self._raised
+        return self._free_infimum + self.raised
 
     @cached_property
     def _free_infimum(self) -> Measured:
@@ -79,7 +79,7 @@ class LinearSquare:
         return sum_of_squares(self._rest, radius)
 
     @cached_property
-    def _raised(self) -> Measured:
+    def raised(self) -> Measured:
         """By how much a finite ball lifts the infimum: 0 when it holds a least-squares fit."""
         if self._whole:
             return Measured(0.0)
@@ -132,7 +132,7 @@ class LinearSquare:
         found = self._above_free(W, size, radius)
         if self._whole:
             return found
-        raised = self._raised
+        raised = self.raised
         return found._replace(gap=found.gap - raised.value, error=found.error + raised.error)
 
     @cached_property

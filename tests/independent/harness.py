@@ -109,7 +109,7 @@ def hold(instance: Instance) -> None:
         name: list(sides) if isinstance(sides, Sequence) else [sides]
         for name, sides in instance.expected().items()
     }
-    for judged in (*verdict.hypotheses, *verdict.conclusions):
+    for judged in (*verdict.hypotheses, *verdict.conclusions, *verdict.remarks):
         name = attribute(cls, judged)
         assert expected.get(name), f"{name}: {judged!r} is not expected (again)"
         _compare(name, judged, expected[name].pop(0))

@@ -1,4 +1,4 @@
-"""The three exponential bounds of Theorem 1 and its corollaries, with a general PL constant."""
+"""The exponential bounds of Theorem 1 and its corollaries, with a general PL constant."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ def cite(number: str, equations: str = "") -> Cite:
 
 
 class ExponentialBounds(Statement):
-    """gap(T) <= gap(0) exp(-2 kappa lambda_T T), in three strengths; subclasses give kappa."""
+    """gap(T) <= gap(0) exp(-2 kappa lambda_T T) for every T such that the ball is not left until
+    then; subclasses give kappa."""
 
     models = ("delm",)
+    until_broken = True
     tracks: ClassVar[tuple[str, ...]] = ("lambda_min_D", "norm1.B", "norm1.Z", "norm.Q")
     infima = ("lambda_min_D",)
 
-    positive = Check("kappa is positive", "kappa > 0", "(6)")
-    weights_in_ball = Check("B stays in its ball", "norm1_B < (1-gamma)*R", "(H1)")
-    map_in_ball = Check("Z stays in the ball", "norm1_Z < R", "(H1), weaker")
+    positive = Check("kappa is positive", "kappa > 0", "Definition 1")
+    weights_in_ball = Check("B stays in its ball", "norm1_B < (1-gamma)*R", "Theorem 1")
+    map_in_ball = Check("Z stays in the ball", "norm1_Z < R", "A.1.7")
     floor = Check("lambda_T above its floor", "lambda_T >= 1/(m*(1+gamma)^2)", "(33)")
     independent = Check(
         "bound for any initialisation",
         "gap/gap_0 <= exp(-2*kappa*t/(m*(1+gamma)^2))",
-        "(7)",
+        "(7) with (33)",
         decays=True,
     )
     dependent = Check(
@@ -47,12 +49,27 @@ class ExponentialBounds(Statement):
         "(7), integrated",
         decays=True,
     )
+    at_rest = Check("the loss stays at its infimum", "gap <= gap_0", "(7)")
+
+    def gap(self, p: Problem, run: Trajectory) -> Measured:
+        """Of the loss above the infimum that the statement speaks of: L*_{0,R}, over the ball."""
+        return run.gap
+
+    def first_gap(self, p: Problem) -> Measured:
+        return p.start.gap
 
     def kappa(self, p: Problem) -> Measured:
         return p.model.outer.pl.kappa
 
+    def reason(self, p: Problem) -> str:
+        """Where kappa is from."""
+        return p.model.outer.pl.reason
+
     def notes(self, p: Problem) -> Iterable[str]:
-        yield f"kappa: {p.model.outer.pl.reason}"
+        yield f"kappa: {self.reason(p)}"
+        kappa = self.kappa(p)
+        if kappa.exact and kappa.value == 0:
+            yield "kappa = 0: the bound does not fall"
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.positive(kappa=self.kappa(p))
@@ -71,8 +88,10 @@ class ExponentialBounds(Statement):
     def quantities(self, p: Problem) -> dict[str, Measured]:
         kappa, start = self.kappa(p), p.start
         rate = 2 * kappa * start.lambda_independent
-        # Path length <= sqrt(2 gap/(kappa lambda)), so this radius keeps (H1) for ever.
-        path = sqrt(2 * start.gap / (kappa * start.lambda_independent))
+        if rate.exact and rate.value == 0:
+            return {"kappa": kappa, "rate_independent": rate}
+        # Path length <= sqrt(2 gap/(kappa lambda)), so B never leaves the ball of this radius.
+        path = sqrt(2 * self.first_gap(p) / (kappa * start.lambda_independent))
         sufficient = (start.measure("norm1.B") + sqrt(p.model.my) * path) / (
             1 - measured(p.model.gamma)
         )
@@ -86,15 +105,30 @@ class ExponentialBounds(Statement):
     def guaranteed_rate(self, p: Problem) -> Measured | None:
         return self.quantities(p)["rate_independent"]
 
-    def bound_curves(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        kappa, series = self._kappa_along(p, run), run.series["lambda_min_D"]
-        common = {"gap": run.gap, "gap_0": run.gap[0], "kappa": kappa}
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        infimum = run.series["lambda_min_D"].infimum_until(run.t)
         model = {"m": p.model.m, "gamma": p.model.gamma}
-        infimum = series.infimum_until(run.t)
         yield self.floor(lambda_T=infimum[-1], **model)
+        gap = self.gap(p, run)
+        if gap[0].exact and gap[0].value == 0:
+            # 0/0 is no number: the flow starts at the infimum and stays there.
+            yield self.at_rest.along(run, gap=gap, gap_0=gap[0])
+            return
+        common = self._common(p, run)
         yield self.independent.along(run, **common, **model)
         yield self.dependent.along(run, **common, lambda_T=infimum)
-        yield self.integrated.along(run, **common, integral=series.integral_until(run.t))
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim | Curve]:
+        """The proof gives the integral of lambda_min(D_t) before it takes the infimum; the theorem
+        does not state it."""
+        if run is None or len(run.k) < 2:
+            return
+        integral = run.series["lambda_min_D"].integral_until(run.t)
+        yield self.integrated.along(run, **self._common(p, run), integral=integral)
+
+    def _common(self, p: Problem, run: Trajectory) -> dict[str, Measured]:
+        gap = self.gap(p, run)
+        return {"gap": gap, "gap_0": gap[0], "kappa": self._kappa_along(p, run)}
 
     def _kappa_along(self, p: Problem, run: Trajectory) -> Measured:
         """Where no constant is proven: the smallest |grad L0|^2/(2 gap) seen on the way."""

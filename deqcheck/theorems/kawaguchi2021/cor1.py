@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
 
+from deqcheck.models.delm.model import DelmModel
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
@@ -11,16 +13,20 @@ from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem
 
+if TYPE_CHECKING:
+    from deqcheck.losses.square import LinearSquare
+
 
 class Corollary1(ExponentialBounds):
     """For the square loss and features of full rank, Theorem 1 holds with
-    kappa = 2 sigma_min(Phi)^2. The corrected edition needs no rank: the smallest non-zero singular
-    value takes the place of sigma_min.
+    kappa = 2 sigma_min(Phi)^2 and R infinite: there is no ball, and L* is the infimum over all W,
+    whatever radius the loss of a case has. The corrected edition needs no rank: the smallest
+    non-zero singular value takes the place of sigma_min.
     """
 
     id = "kawaguchi2021/cor1"
     title = "Linear rate of the flow for the square loss"
-    cite = cite("Corollary 1", "(7), (9)")
+    cite = cite("Corollary 1", "Section 3.1.3")
     losses = ("square",)
     dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
@@ -38,6 +44,9 @@ class Corollary1(ExponentialBounds):
         Phi = p.model.outer.factored
         return 2 * (Phi.last if self.printed else Phi.smallest_positive) ** 2
 
+    def reason(self, p: Problem) -> str:
+        return "2 sigma_min(Phi)^2" if self.printed else super().reason(p)
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         rank = p.model.outer.factored.measured_rank
         if self.printed:
@@ -45,5 +54,16 @@ class Corollary1(ExponentialBounds):
         else:
             yield self.some_rank(rank_Phi=rank)
 
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        return self.bound_curves(p, run)
+    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        return ()
+
+    def gap(self, p: Problem, run: Trajectory) -> Measured:
+        return run.gap + _square(p.model).raised
+
+    def first_gap(self, p: Problem) -> Measured:
+        return p.start.gap + _square(p.model).raised
+
+
+def _square(model: DelmModel) -> LinearSquare:
+    """The outer loss of a model with the square loss."""
+    return cast("LinearSquare", model.outer)

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from deqcheck.models.delm.model import DelmModel
-from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem
@@ -24,25 +23,26 @@ def logistic(model: DelmModel) -> LinearLogistic:
 
 class Corollary2(ExponentialBounds):
     """For the logistic loss with quadratic term tau and features of rank m, Theorem 1 holds with
-    kappa = (2 tau + rho(R)) sigma_min(Phi)^2, rho(R) the infimum of p (1 - p) over the ball. The
+    kappa = (2 tau + rho(R)) sigma_min(Phi)^2, rho(R) the infimum of p (1 - p) over the ball. With
+    R infinite and tau = 0 kappa is 0, and all it says is that the loss does not rise (A.4). The
     corrected edition needs no rank and weighs every sample by its own infimum:
     kappa = lambda_min(sum_i (2 tau + rho_i(R)) phi_i phi_i^T) on the range of Phi.
     """
 
     id = "kawaguchi2021/cor2"
     title = "Linear rate of the flow for the logistic loss"
-    cite = cite("Corollary 2", "(7), (10)-(12)")
+    cite = cite("Corollary 2", "Section 3.1.3")
     losses = ("logistic",)
     dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Sound while the ball is not left, but the appendix's claim that some finite R always "
-        "serves is false for separable labels: there ||B_t|| grows without bound and every ball is "
-        "left (Phi = [[1,2,-1],[0,1,-1]], y = (1,1,0), A = B = 0, gamma = 1/2, R = 1: at t = 0.28)."
+        "Sound until the ball is left, but Appendix C's claim that some finite R always serves is "
+        "false for separable labels: there ||B_t|| grows without bound and every ball is left "
+        "(Phi = [[1,2,-1],[0,1,-1]], y = (1,1,0), A = B = 0, gamma = 1/2, R = 1: at t = 0.28). The "
+        "last bound of A.4 on v^T Hess v lacks the factor |v|^2."
     )
 
     full_rank = Check("Phi has rank m", "rank_Phi >= m", "Corollary 2")
-    curved = Check("the loss is curved on the ball", "2*tau + rho_R > 0", "Corollary 2")
 
     def kappa(self, p: Problem) -> Measured:
         """The proof works as well with the curvature of each sample by itself."""
@@ -51,11 +51,9 @@ class Corollary2(ExponentialBounds):
             return outer.pl.kappa
         return (2 * outer.tau + outer.rho_R) * outer.factored.last**2
 
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        outer = logistic(p.model)
-        if self.printed:
-            yield self.full_rank(rank_Phi=outer.factored.measured_rank, m=p.model.m)
-        yield self.curved(tau=outer.tau, rho_R=outer.rho_R)
+    def reason(self, p: Problem) -> str:
+        return "(2 tau + rho(R)) sigma_min(Phi)^2" if self.printed else super().reason(p)
 
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        return self.bound_curves(p, run)
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if self.printed:
+            yield self.full_rank(rank_Phi=p.model.outer.factored.measured_rank, m=p.model.m)

@@ -17,20 +17,22 @@ SMOOTHNESS = ("norm2.Z", "norm2.U_inverse", "norm.Q")
 
 
 class GradientDescentRate(ExponentialBounds):
-    """Printed: the figures compare gradient descent with the flow's bound at t = step * k.
-    Corrected: while step < 2/beta, beta the curvature of the loss on the segment of that step,
-    gap(k+1) <= gap(k) (1 - 2 step (1 - step beta/2) kappa lambda_min(D_k)).
+    """The paper has no theorem about gradient descent; its figures draw descent and the flow's bound
+    at t = step * k in one picture. Printed: descent stays below that bound, as in the pictures.
+    Corrected: while step < 2/beta, beta a bound on the curvature of the loss on the segment of that
+    step, gap(k+1) <= gap(k) (1 - 2 step (1 - step beta/2) kappa lambda_min(D_k)). Where the step is
+    so long that U may become singular on the way, beta is infinite.
     """
 
     id = "kawaguchi2021/gd"
-    title = "Gradient descent against the flow's bound"
+    title = "Gradient descent beside the flow's bound"
     cite = cite("Figures 2(c) and 3", "(7) at t = step k")
     dynamics = (DESCENT,)
-    soundness = "false"
+    soundness = "unproven"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Theorem 1 is about the flow. Gradient descent can exceed the flow's bound although it "
-        "converges: m = n = my = 1, phi = y = 1, A = B = 0, gamma = 1/2, step 0.1875 gives "
+        "Theorem 1 is about the flow, and the paper claims nothing of gradient descent beyond the "
+        "runs that it draws. Descent can exceed the flow's bound although it converges: m = n = my = 1, phi = y = 1, A = B = 0, gamma = 1/2, step 0.1875 gives "
         "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
         "lemma and the PL inequality of the whole loss."
     )
@@ -59,7 +61,7 @@ class GradientDescentRate(ExponentialBounds):
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         if self.printed:
-            yield from self.bound_curves(p, run)
+            yield from super().conclusions(p, run)
             return
         at = _steps_with_successor(run)
         gap, stepped = run.one_step
@@ -73,6 +75,9 @@ class GradientDescentRate(ExponentialBounds):
             kappa=self.kappa(p),
             lambda_min_D=run.series["lambda_min_D"].value[: len(at)],
         )
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim | Curve]:
+        return super().remarks(p, run) if self.printed else ()
 
 
 def _steps_with_successor(run: Trajectory) -> np.ndarray:
@@ -101,6 +106,6 @@ def curvature(p: Problem, run: Trajectory) -> Measured:
     bent = g * first * v_end**2 + g * second * z_end * v_end
     bent = bent + 2 * (g * first) ** 2 * z_end * v_end**2
     beta = h * moved**2 + (q + h * moved * length) * bent
-    # Where 1 - g v |step| / 2 is not positive, nothing is known about the segment.
+    # Where 1 - g v |step| / 2 is not positive, U may become singular on the segment.
     lost = np.asarray((g * first * v * length).high) >= 1
-    return Measured(np.where(lost, np.inf, beta.value), np.where(lost, np.inf, beta.error))
+    return Measured(np.where(lost, np.inf, beta.value), np.where(lost, 0.0, beta.error))

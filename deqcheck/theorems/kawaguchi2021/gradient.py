@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.gradcheck import gradcheck
-from deqcheck.linalg.kron import vec
-from deqcheck.models.delm.oracle import dense_D
+import numpy as np
+
+from deqcheck.gradcheck import EXPLICIT_LOSS, STEP, TRUNCATION_SAFETY, gradcheck
+from deqcheck.models.delm import oracle
 from deqcheck.models.delm.state import DelmState
+from deqcheck.models.problem import Params, gradient_norm
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
-# Orders up to which the dense Kronecker forms are built.
+# Up to this order every entry is compared with a difference and with the Kronecker form; beyond it
+# the columns of (22), and derivatives along some directions.
 DENSE_ORDER = 400
+DIRECTIONS = 4
 
 
 class Gradient(Statement):
     """grad_B L = Q U^-T and column k of grad_A L = gamma J_k Z^T Q U^-T e_k, Q = grad L0(Z); the
-    squared norm of both together is vec(Q)^T D vec(Q).
+    squared norm of both together, by which the loss falls along the flow, is vec(Q)^T D vec(Q).
     """
 
     id = "kawaguchi2021/gradient"
     title = "Gradients of the loss"
-    cite = cite("Appendix A.1.4", "(17), (21), (22), (24)")
+    cite = cite("Appendices A.1.1 to A.1.3", "(17), (21), (22), (24)")
     models = ("delm",)
     dynamics = (STATIC,)
     soundness = "typo"
@@ -35,12 +40,19 @@ class Gradient(Statement):
     )
 
     explicit = Check("against the Kronecker form", "deviation <= noise", "(17), (21), (22)")
+    columns = Check("column by column", "deviation <= noise", "(22), (24)")
     differences = Check("against central differences", "deviation <= noise", "(21), (22)")
-    energy = Check("squared norm of the gradient", "gradient^2 == q_D_q", "(24)")
+    directions = Check("along a direction", "deviation <= noise", "(21), (22)")
+    energy = Check("squared norm of the gradient", "gradient^2 == q_D_q", "A.1.7")
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
-        if p.model.m * max(p.model.m, p.model.my) > DENSE_ORDER:
-            return
+        dense = p.model.m * max(p.model.m, p.model.my) <= DENSE_ORDER
+        yield from self._entries(p) if dense else self._parts(p, state)
+        form = float(np.sum(state.Q * oracle.times_D(state, state.Q)))
+        relative = 32 * EPS * p.model.m * ((1 + p.model.gamma) / (1 - p.model.gamma)) ** 2
+        yield self.energy(gradient=state.measure("gradient"), q_D_q=Measured(form, relative * form))
+
+    def _entries(self, p: Problem) -> Iterable[Claim]:
         for agreement in gradcheck(p):
             name = agreement.parameter
             yield self.explicit(
@@ -49,7 +61,50 @@ class Gradient(Statement):
             yield self.differences(
                 name, deviation=agreement.differences, noise=agreement.tolerance_differences
             )
-        q = vec(state.Q)
-        form = float(q @ dense_D(state) @ q)
-        relative = 32 * EPS * p.model.m * ((1 + p.model.gamma) / (1 - p.model.gamma)) ** 2
-        yield self.energy(gradient=state.measure("gradient"), q_D_q=Measured(form, relative * form))
+
+    def _parts(self, p: Problem, state: DelmState) -> Iterable[Claim]:
+        """Relative to the whole gradient, as for every entry."""
+        whole = gradient_norm(state.gradient) or 1.0
+        slow = oracle.columns(state, oracle.outer_gradient(state))
+        for name, fast in state.gradient.items():
+            bar = EXPLICIT_LOSS * float(state.measure(f"gradient.{name}").error)
+            off = float(np.linalg.norm(fast - slow[name]))
+            yield self.columns(name, deviation=off / whole, noise=bar / whole)
+        bar = float(state.measure("gradient").error)
+        for name, direction in _directions(p, state):
+            slope, radius = _slope(p, direction)
+            claimed = sum(float(np.vdot(g, direction[n])) for n, g in state.gradient.items())
+            yield self.directions(
+                name, deviation=abs(slope - claimed) / whole, noise=(radius + bar) / whole
+            )
+
+
+def _directions(p: Problem, state: DelmState) -> Iterable[tuple[str, Params]]:
+    """Unit directions: the gradient, and drawn ones."""
+    stream = rng(p.seed, "kawaguchi2021/gradient")
+    if gradient_norm(state.gradient) > 0:
+        yield "the gradient", _unit(state.gradient)
+    for i in range(DIRECTIONS):
+        drawn = {n: stream.normal(size=a.shape) for n, a in state.theta.items()}
+        yield f"draw {i + 1}", _unit(drawn)
+
+
+def _unit(direction: Params) -> Params:
+    size = gradient_norm(direction)
+    return {n: a / size for n, a in direction.items()}
+
+
+def _slope(p: Problem, direction: Params) -> tuple[float, float]:
+    """The central difference of the loss, and its radius: D(2h) - D(h) is three times the
+    truncation of D(h), and the loss has its own error."""
+    h = STEP * max(1.0, *(float(np.abs(a).max()) for a in p.theta0.values()))
+
+    def slope(h: float) -> tuple[float, float]:
+        ahead, behind = (
+            p.model.objective({n: a + sign * h * direction[n] for n, a in p.theta0.items()})
+            for sign in (1, -1)
+        )
+        return (ahead.gap - behind.gap) / (2 * h), (ahead.error + behind.error) / (2 * h)
+
+    (near, noise), (far, _) = slope(h), slope(2 * h)
+    return near, TRUNCATION_SAFETY * abs(far - near) / 3 + noise

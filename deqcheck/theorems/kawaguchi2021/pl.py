@@ -25,14 +25,15 @@ class WholeLossPL(Statement):
     cite = cite("Section 3.1.1", "remark")
     models = ("delm",)
     dynamics = (STATIC,)
-    soundness = "typo"
+    soundness = "unproven"
     erratum = (
-        "The remark that L itself does not satisfy the PL inequality in general misleads: since "
-        "|grad L|^2 = q^T D q, it does whenever L0 does, with constant kappa lambda_min(D)."
+        "Without proof: in general L does not satisfy the PL inequality. Read of losses whose L0 "
+        "has none, it is true; read of those whose L0 has one for R infinite, it is not: since "
+        "|grad L|^2 = q^T D q, L then has one with constant kappa/(m (1 + gamma)^2)."
     )
 
-    positive = Check("kappa is positive", "kappa > 0", "(6)")
-    ball = Check("Z lies in the ball", "norm1_Z < R", "(H1), weaker")
+    positive = Check("kappa is positive", "kappa > 0", "Definition 1")
+    ball = Check("Z lies in the ball", "norm1_Z < R", "Definition 1")
     here = Check(
         "at the given parameters", "gradient^2/2 >= kappa*lambda_min_D*gap", "Section 3.1.1"
     )
@@ -56,7 +57,7 @@ class WholeLossPL(Statement):
                 for _ in range(DRAWS)
             )
             claims = (self._claim(self.drawn, p, s) for s in states)
-            yield min(claims, key=lambda c: c.left.value - c.right.value)
+            yield min(claims, key=_room)
 
     def _claim(self, check: Check, p: Problem, state: DelmState) -> Claim:
         return check(
@@ -65,3 +66,9 @@ class WholeLossPL(Statement):
             lambda_min_D=state.lambda_min_D,
             gap=state.gap,
         )
+
+
+def _room(claim: Claim) -> float:
+    """By which factor the inequality holds; a point whose gap is within its bar tells nothing."""
+    known = claim.right.low > 0
+    return float(claim.left.value / claim.right.value) if known else math.inf

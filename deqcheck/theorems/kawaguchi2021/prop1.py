@@ -16,16 +16,20 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 # Iterates are compared while gamma^l is above this: below it rounding hides the difference.
 SMALLEST_FACTOR = 1e-5
 MOST_ITERATES = 200
+# Relative room within which rounding would choose the tightest iterate.
+TIE = 1e-6
 
 
 class Proposition1(Statement):
-    """z_l = gamma softmax(A) z_(l-1) + phi converges to z* for every A. From z_0 = phi:
-    |z_l - z*|_1 <= gamma^(l+1) |phi|_1/(1 - gamma), an equality when phi has one sign.
+    """z_l = gamma softmax(A) z_(l-1) + phi converges to z* for every A. The proof's geometric series
+    tells how fast from z_0 = phi: |z_l - z*|_1 <= gamma^(l+1) |phi|_1/(1 - gamma), an equality when
+    phi has one sign, and judged as one there. The text has z_0 = x in (1) and z_0 = phi(x) in (36);
+    judged is the latter, which the proof uses.
     """
 
     id = "kawaguchi2021/prop1"
     title = "The equilibrium exists, and iterates approach it"
-    cite = cite("Proposition 1", "Section 2")
+    cite = cite("Proposition 1", "(36)")
     models = ("delm",)
     dynamics = (STATIC,)
     soundness = "typo"
@@ -48,6 +52,8 @@ class Proposition1(Statement):
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         Phi, g = p.model.outer.Phi, p.model.gamma
+        # For phi = 0 every iterate is 0.
+        Phi = Phi[:, Phi.any(axis=0)]
         one_sign = (Phi >= 0).all(axis=0) | (Phi <= 0).all(axis=0)
         if (~one_sign).any():
             yield self._worst(self.rate, state, Phi[:, ~one_sign], g)
@@ -55,24 +61,32 @@ class Proposition1(Statement):
             yield self._worst(self.equality, state, Phi[:, one_sign], g)
 
     def _worst(self, check: Check, state: DelmState, Phi: np.ndarray, g: float) -> Claim:
-        limit = np.linalg.solve(state.U, Phi)
+        """The first claim of all iterates and samples that fails; else of those that rounding
+        cannot tell from the tightest one the first."""
         size = np.abs(Phi).sum(axis=0)
-        z, found = Phi, []
-        for count in range(MOST_ITERATES):
-            off = np.abs(z - limit).sum(axis=0)
-            relative = off * (1 - g) / (g ** (count + 1) * size)
-            wrong = np.abs(relative - 1) if check is self.equality else relative
-            worst = int(np.argmax(np.where(size > 0, wrong, -np.inf)))
-            found.append((float(wrong[worst]), count, float(off[worst]), float(size[worst])))
-            if g ** (count + 1) < SMALLEST_FACTOR:
-                break
-            z = g * (state.S @ z) + Phi
-        _, count, distance, norm = max(found)
-        noise = 16 * EPS * len(Phi) * norm * (1 + g) / (1 - g) ** 2
+        noise = 16 * EPS * len(Phi) * size * (1 + g) / (1 - g) ** 2
+        off = _distances(state, Phi, g)
+        bound = g ** np.arange(1, len(off) + 1)[:, None] * size / (1 - g)
+        excess = off - bound
+        wrong = (np.abs(excess) if check is self.equality else excess) - noise
+        room = excess / bound
+        at = int(np.argmax(wrong > 0 if (wrong > 0).any() else room >= room.max() - TIE))
+        count, i = np.unravel_index(at, off.shape)
         return check(
             f"l = {count}",
-            distance=Measured(distance, noise),
+            distance=Measured(float(off[count, i]), float(noise[i])),
             gamma=g,
-            l=count,
-            norm1_phi=Measured(norm, 4 * EPS * norm),
+            l=int(count),
+            norm1_phi=Measured(float(size[i]), 4 * EPS * float(size[i])),
         )
+
+
+def _distances(state: DelmState, Phi: np.ndarray, g: float) -> np.ndarray:
+    """|z_l - z*|_1 for every iterate (from z_0 = phi) and sample."""
+    limit, z, found = np.linalg.solve(state.U, Phi), Phi, []
+    for count in range(MOST_ITERATES):
+        found.append(np.abs(z - limit).sum(axis=0))
+        if g ** (count + 1) < SMALLEST_FACTOR:
+            break
+        z = g * (state.S @ z) + Phi
+    return np.stack(found)

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, measured
-from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, between, measured
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+from deqcheck.theorems.kawaguchi2021.constant import ceiling
 from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 
 class Theorem1(ExponentialBounds):
     """Along the gradient flow of a deep equilibrium linear model whose outer loss L0 satisfies
-    |grad L0|^2/2 >= kappa (L0 - L0*) on ||W||_1 < R, and while ||B_t||_1 < (1 - gamma) R, the loss
-    falls to its infimum at least like exp(-2 kappa lambda_T T), where lambda_T is the infimum of
+    |grad L0|^2/2 >= kappa (L0 - L*_{0,R}) on ||W||_1 < R, and for every T such that
+    ||B_t||_1 < (1 - gamma) R on [0, T], the loss falls to its infimum at least like
+    exp(-2 kappa lambda_T T), where lambda_T >= 1/(m (1 + gamma)^2) is the infimum of
     lambda_min(D_t) until T. The corrected edition asks only for ||Z_t||_1 < R.
+
+    Without a constant of the case kappa is the best one that is proven. A larger one may serve: it
+    is excluded where some W of the ball breaks the inequality, and left open otherwise.
     """
 
     id = "kawaguchi2021/thm1"
     title = "Linear rate of the flow for a loss with a PL inequality"
-    cite = cite("Theorem 1", "(6)-(8)")
+    cite = cite("Theorem 1", "(6)-(8), Definition 1")
     dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Sound. The proof uses only ||Z_t||_1 < R, which ||B_t||_1 < (1 - gamma) R implies and "
-        "which often holds for a far smaller R."
+        "Sound where the flow exists: for that the loss must have a continuous derivative, the text "
+        "asks for a derivative only. The proof uses only ||Z_t||_1 < R, which "
+        "||B_t||_1 < (1 - gamma) R implies and which often holds for a far smaller R."
     )
     constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}
 
-    polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "(6)")
+    polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "Definition 1")
+
+    def faults(self) -> Iterable[str]:
+        return self.not_positive()
 
     def kappa(self, p: Problem) -> Measured:
         return measured(self.fixed["kappa"]) if "kappa" in self.fixed else super().kappa(p)
@@ -38,7 +46,19 @@ class Theorem1(ExponentialBounds):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if "kappa" in self.fixed:
-            yield self.polyak(kappa=self.kappa(p), kappa_best=p.model.outer.pl.kappa)
+            yield self._polyak(p)
 
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        return self.bound_curves(p, run)
+    def _polyak(self, p: Problem) -> Claim:
+        """kappa_best, the largest constant of Definition 1, is proven from below and bounded from
+        above by the points of the ball that were tried."""
+        kappa, proven = self.kappa(p), p.model.outer.pl.kappa
+        none = proven.exact and proven.value == 0
+        if none or kappa.value <= proven.low:
+            return self.polyak(kappa=kappa, kappa_best=proven)
+        low = float(proven.low) if proven.low > 0 else 0.0
+        high = float(ceiling(p).high)
+        note = f"{low:.4g} is proven, and no more than {high:.4g} is true"
+        return self.polyak(note, kappa=kappa, kappa_best=between(min(low, high), high))
+
+    def reason(self, p: Problem) -> str:
+        return "of the case" if "kappa" in self.fixed else super().reason(p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -67,7 +68,7 @@ class Theorem2(Statement):
 
     id = "kawaguchi2021/thm2"
     title = "The flow is an instantaneous trust-region step"
-    cite = cite("Theorem 2", "Section 3.2")
+    cite = cite("Theorem 2", "(13)")
     models = ("delm",)
     dynamics = (STATIC,)
     soundness = "typo"
@@ -89,7 +90,10 @@ class Theorem2(Statement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.one_output(my=p.model.my)
         if p.model.my == 1:
-            yield self.smooth(kink_distance=p.model.outer.kink_distance(p.start.Z))
+            distance = p.model.outer.kink_distance(p.start.Z)
+            # A loss without kinks is infinitely far from them.
+            if math.isfinite(distance.value):
+                yield self.smooth(kink_distance=distance)
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if p.model.my != 1:

@@ -1,0 +1,56 @@
+"""Definition 1 at points of the ball: none of its constants is larger than the smallest quotient
+|grad L0(W)|^2/(2 (L0(W) - L*_{0,R})) that was seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from deqcheck.linalg.errors import frobenius, length
+from deqcheck.losses.outer import Outer
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.seeds import rng
+from deqcheck.theorems.kawaguchi2021.setting import Problem
+
+# Points from which L0 is descended, and for how many steps: late ones lie along the flattest
+# directions, where the quotient is smallest.
+STARTS, STEPS = 4, 200
+# Then how far from where descent ends the flattest direction is followed.
+FAR = (-100.0, -0.1, 0.1, 100.0)
+
+
+def ceiling(p: Problem) -> Measured:
+    """An upper bound on every PL constant; infinite where no point tells."""
+    outer, best = p.model.outer, Measured(math.inf)
+    for W in _points(p):
+        if np.abs(W).sum(axis=0).max() * (1 + 4 * EPS * len(W)) < outer.R:
+            found = quotient(outer, W)
+            if found.high < best.high:
+                best = found
+    return best
+
+
+def quotient(outer: Outer, W: np.ndarray) -> Measured:
+    """At this very W. A point whose gap is within its error bar tells nothing."""
+    gap, error, slope, radius = outer.evaluate(W, length(W), 0.0)
+    if not gap > 2 * error:
+        return Measured(math.inf)
+    return frobenius(slope, radius) ** 2 / (2 * Measured(gap, error))
+
+
+def _points(p: Problem) -> Iterator[np.ndarray]:
+    outer, start = p.model.outer, p.start.Z
+    stream = rng(p.seed, "kawaguchi2021/thm1")
+    scale = min(outer.R / 2, 1 + float(np.abs(start).max()))
+    drawn = [scale * stream.normal(size=start.shape) / math.sqrt(start.size) for _ in range(STARTS)]
+    step = 1 / float(outer.smoothness().value)
+    # The flattest direction that Phi has.
+    flat = np.outer(np.eye(len(start))[0], outer.factored.p[:, -1])
+    for W in (start, *drawn):
+        for _ in range(STEPS if step > 0 else 1):
+            yield W
+            W = W - step * outer.slopes(W) @ outer.Phi.T
+        for size in FAR:
+            yield W + size * scale * flat
