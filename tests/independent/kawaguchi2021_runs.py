@@ -27,8 +27,8 @@ def positive(kappa: float) -> Expected:
 
 
 def in_ball(d: Delm, horizon: float, edition: str) -> Expected:
-    """Theorem 1 asks for ||B_t||_1 < (1 - gamma) R; its proof, A.1.7, for ||Z_t||_1 < R. Where the
-    ball is left, it is left at the end."""
+    """Theorem 1 asks for ||B_t||_1 < (1 - gamma) R; its proof, A.1.7, for ||Z_t||_1 < R. A run that
+    starts in the ball is judged until it is left, one that starts outside nowhere."""
     if math.isinf(d.R):
         return {}
     run = flow(d, horizon)
@@ -43,7 +43,7 @@ def in_ball(d: Delm, horizon: float, edition: str) -> Expected:
         def size(p: Point) -> float:
             return norm1(p.Z)
 
-    stays = size(run.at(horizon)) < radius
+    stays = size(start(d)) < radius
     left: Along = lambda k, t: run.along(t, size)  # noqa: E731
     return {attribute: Sides(left, "<", radius, decision=decided(stays))}
 
@@ -63,6 +63,17 @@ def bounds(d: Delm, horizon: float, kappa: float) -> Expected:
     }
 
 
+def resting(d: Delm) -> Expected:
+    """Targets 0 and B = 0: the loss is 0 and stays there."""
+    here = start(d)
+    assert not d.Y.any() and not d.B.any()
+    zero: Along = lambda k, t: np.zeros(len(t))  # noqa: E731
+    return {
+        "floor": Sides(1 / norm2(here.U) ** 2, ">=", d.floor),
+        "at_rest": Sides(zero, "<=", 0.0),
+    }
+
+
 def along(
     id: str,
     d: Delm,
@@ -73,15 +84,19 @@ def along(
     kappa: float,
     constants: Mapping[str, float] | None = None,
     outcome: str = "confirmed",
+    judged: Delm | None = None,
 ) -> Instance:
+    """`judged`: the instance that the statement speaks of, where it is not the one given."""
+    of = judged or d
+    rests = not d.Y.any()
     return Instance(
         f"kawaguchi2021/{id}",
         d.problem,
         lambda: {
             **FLOW,
             **hypotheses,
-            **in_ball(d, horizon, edition),
-            **bounds(d, horizon, kappa),
+            **in_ball(of, horizon, edition),
+            **(resting(of) if rests else bounds(of, horizon, kappa)),
         },
         edition=edition,
         train={"kind": "flow", "horizon": horizon},
@@ -135,17 +150,22 @@ def cor1(d: Delm, horizon: float, edition: str, label: str) -> Instance:
         holds = rank(d) >= full
         hypotheses = {"full_rank": Sides(rank(d), ">=", full, decision=decided(holds))}
         outcome = "confirmed" if holds else "not applicable"
+        kappa = d.kappa_printed
         return along(
-            "cor1", d, horizon, edition, label, hypotheses, d.kappa_printed, outcome=outcome
+            "cor1", d, horizon, edition, label, hypotheses, kappa, outcome=outcome, judged=free(d)
         )
     hypotheses = {"some_rank": Sides(rank(d), ">=", 1)}
-    return along("cor1", d, horizon, edition, label, hypotheses, d.kappa)
+    return along("cor1", d, horizon, edition, label, hypotheses, d.kappa, judged=free(d))
+
+
+def free(d: Delm) -> Delm:
+    """Corollary 1 has no ball, and its L* is the infimum over all W."""
+    return d if math.isinf(d.R) else replace(d, R=math.inf)
 
 
 def cor2(d: Delm, horizon: float, edition: str, label: str, outcome: str = "confirmed") -> Instance:
     """rank Phi = m is only asked for in print."""
-    curved = 2 * d.tau + float(d.rho.min())
-    hypotheses = {"curved": Sides(curved, ">", 0.0)}
+    hypotheses = {}
     kappa = d.kappa
     if edition == "printed":
         holds = rank(d) >= d.m
@@ -159,10 +179,17 @@ EQUAL = replace(BARE, Phi=BARE.Phi / np.abs(BARE.Phi).sum(axis=0), R=2.2)
 
 
 def times(d: Delm, horizon: float, edition: str, label: str, eps: tuple[float, ...]) -> Instance:
-    """(9)-(12), for those accuracies that are reached or promised within the horizon."""
+    """(9)-(12), for those accuracies that are reached or promised within the horizon: with the
+    hypotheses of the corollary, and with its constant."""
+    printed = edition == "printed"
+    kappa = d.kappa_printed if printed and d.loss != "smoothed-hinge" else d.kappa
+    ranks = {"square": ("Phi has full rank", min(d.Phi.shape)), "logistic": ("Phi has rank m", d.m)}
+    asked = {ranks[d.loss][0]: Sides(rank(d), ">=", ranks[d.loss][1])} if d.loss in ranks else {}
+    if not printed:
+        asked = {"Phi is not zero": Sides(rank(d), ">=", 1)} if d.loss == "square" else {}
 
     def reached(share: float) -> Sides:
-        promised = d.m * (1 + d.gamma) ** 2 / (2 * d.kappa) * math.log(1 / share)
+        promised = d.m * (1 + d.gamma) ** 2 / (2 * kappa) * math.log(1 / share)
         # When an accuracy is reached is known up to the times that are recorded.
         return Sides(flow(d, horizon).reaches(share), "<=", promised, bar=0.2)
 
@@ -171,7 +198,8 @@ def times(d: Delm, horizon: float, edition: str, label: str, eps: tuple[float, .
         d.problem,
         lambda: {
             **FLOW,
-            **positive(d.kappa),
+            **positive(kappa),
+            **asked,
             **in_ball(d, horizon, edition),
             "reached": [reached(share) for share in eps],
         },
@@ -180,6 +208,20 @@ def times(d: Delm, horizon: float, edition: str, label: str, eps: tuple[float, .
         label=label,
     )
 
+
+# Square loss with a ball that is left on the way, and one that starts at its infimum.
+TIGHT = drawn(86, m=2, n=4, my=1, gamma=0.4, scale=0.2, R=0.5)
+REST = replace(FEW, Y=np.zeros((1, 3)), B=np.zeros((1, 4)))
+# Separable labels leave every ball, where lambda_min(D_t) only rises.
+LEAVES = Delm(
+    Phi=np.array([[1.0, 2.0, -1.0], [0.0, 1.0, -1.0]]),
+    Y=np.array([[1.0, 1.0, 0.0]]),
+    A=np.zeros((2, 2)),
+    B=np.zeros((1, 2)),
+    gamma=0.5,
+    loss="logistic",
+    R=1.0,
+)
 
 # Gradient descent.
 
@@ -288,6 +330,10 @@ INSTANCES = [
     cor1(FEW, 0.2, "printed", "fewer samples"),
     cor1(DEFICIENT, 0.1, "printed", "deficient"),
     cor1(DEFICIENT, 0.1, "corrected", "deficient"),
+    cor1(TIGHT, 0.3, "printed", "tight ball"),
+    cor1(TIGHT, 0.3, "corrected", "tight ball"),
+    cor1(REST, 0.2, "corrected", "at rest"),
+    thm1(REST, 0.2, "printed", "at rest"),
     cor2(RIDGE, 1.5, "printed", "ridge"),
     cor2(RIDGE, 1.5, "corrected", "ridge"),
     cor2(BALL, 0.5, "printed", "ball"),
@@ -296,6 +342,10 @@ INSTANCES = [
     cor2(BARE, 0.3, "corrected", "bare"),
     cor2(FEW_LABELS, 0.3, "printed", "deficient", "not applicable"),
     cor2(FEW_LABELS, 0.3, "corrected", "deficient"),
+    cor2(FLAT, 0.3, "printed", "flat"),
+    cor2(LEAVES, 0.5, "printed", "leaves the ball"),
+    cor2(LEAVES, 0.5, "corrected", "leaves the ball"),
+    times(MARGIN, 0.3, "printed", "hinge", (0.5, 0.1)),
     times(SQUARE, 10.0, "printed", "all", (0.5, 0.1, 1e-2, 1e-4, 1e-8)),
     times(FEW, 0.5, "corrected", "some", (0.5, 0.1, 1e-2)),
     times(EQUAL, 2.0, "printed", "ball", (0.5,)),

@@ -9,7 +9,9 @@ import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.judging import judge
+from deqcheck.judging import UsageError, judge
+from deqcheck.losses.smoothed_hinge import SmoothedHinge
+from deqcheck.losses.square import Square
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured
@@ -33,7 +35,7 @@ def test_equality_case_is_undecided_and_a_faster_rate_is_refuted(delm: Builder) 
     p = delm(1, 1, 1, 0.5, train=GradientFlow(horizon=1.0), **SCALAR)
     honest = judge(Corollary1, p)
     assert honest.outcome is Outcome.UNDECIDED
-    tight = [c.curve.rate_tightness for c in honest.conclusions if c.curve]
+    tight = [c.curve.rate_tightness for c in (*honest.conclusions, *honest.remarks) if c.curve]
     assert tight[1:] == pytest.approx([1.0, 1.0], rel=1e-6)
     broken = judge(TooFast, p)
     assert broken.outcome is Outcome.REFUTED
@@ -59,12 +61,61 @@ def test_flow_statements_do_not_apply_to_gradient_descent(delm: Builder, stateme
     assert verdict.hypotheses[0].decision is Decision.VIOLATED
 
 
-def test_a_pl_constant_of_the_case_must_be_proven(delm: Builder) -> None:
+def test_a_pl_constant_of_the_case_is_proven_or_excluded_by_a_point(delm: Builder) -> None:
+    """2 sigma_pos(Phi)^2 is the best one for the square loss: along the flattest direction nothing
+    larger serves."""
     p = delm(train=GradientFlow(horizon=0.1))
     best = p.model.outer.pl.kappa.value
-    for factor, outcome in ((0.5, Outcome.CONFIRMED), (2.0, Outcome.NOT_APPLICABLE)):
+    for factor, outcome in ((0.5, Outcome.CONFIRMED), (1.001, Outcome.NOT_APPLICABLE)):
         fixed = {"kappa": factor * best}
         assert judge(Theorem1, p, constants=fixed).outcome is outcome
+
+
+# L0 = 2 max(0, 1 - w)^2: |grad|^2/(2 L0) = 4 for every w < 1, and 2/|w|^2 = 2 is what is proven.
+TWICE = {"Phi": [[1.0, 1.0]], "Y": [[1.0, 1.0]], "A": [[0.0]], "B": [[0.0]]}
+
+
+@pytest.mark.parametrize(
+    ("kappa", "outcome"),
+    [(1.9, Outcome.CONFIRMED), (3.0, Outcome.UNDECIDED), (4.1, Outcome.NOT_APPLICABLE)],
+)
+def test_a_pl_constant_that_may_be_true_is_left_open(
+    delm: Builder, kappa: float, outcome: Outcome
+) -> None:
+    p = delm(1, 2, 1, 0.5, loss=SmoothedHinge(), train=GradientFlow(horizon=0.05), **TWICE)
+    verdict = judge(Theorem1, p, constants={"kappa": kappa})
+    assert verdict.outcome is outcome
+    polyak = next(h for h in verdict.hypotheses if h.name == "PL inequality of the outer loss")
+    if outcome is not Outcome.CONFIRMED:
+        assert (polyak.right.low, polyak.right.high) == pytest.approx((2, 4), rel=1e-9)
+
+
+@pytest.mark.parametrize("kappa", [0.0, -1.0])
+def test_a_pl_constant_that_is_none_is_refused(delm: Builder, kappa: float) -> None:
+    with pytest.raises(UsageError, match="expected a number > 0"):
+        judge(Theorem1, delm(), constants={"kappa": kappa})
+
+
+def test_no_constant_serves_where_none_exists(delm: Builder) -> None:
+    p = delm(1, 1, 1, 0.5, loss=SmoothedHinge(k=3), train=GradientFlow(horizon=0.1), **SCALAR)
+    assert judge(Theorem1, p, constants={"kappa": 1e-9}).outcome is Outcome.NOT_APPLICABLE
+
+
+def test_the_theorem_is_judged_until_the_ball_is_left(delm: Builder) -> None:
+    """And Corollary 1, which has none, to the end."""
+    p = delm(2, 3, 1, 0.5, loss=Square(R=0.2), train=GradientFlow(horizon=1.0),
+             Phi=[[1.0, 0, 1], [0, 1, 1]], Y=[[1.0, -1, 0.5]],
+             A=np.zeros((2, 2)), B=np.zeros((1, 2)))  # fmt: skip
+    for edition, radius in (("printed", 0.1), ("corrected", 0.2)):
+        verdict = judge(Theorem1, p, edition=edition)
+        assert verdict.outcome is Outcome.CONFIRMED
+        ball = verdict.hypotheses[-1]
+        assert ball.curve is not None and ball.curve.value.high[-1] < radius
+        ends = {c.curve.last_t for c in verdict.conclusions if c.curve}
+        assert ends == {ball.curve.last_t} and ball.curve.last_t < 0.1
+        whole = judge(Corollary1, p, edition=edition)
+        assert whole.outcome is Outcome.CONFIRMED
+        assert {c.curve.last_t for c in whole.conclusions if c.curve} == {1.0}
 
 
 def test_rank_deficient_features_need_the_corrected_edition(delm: Builder) -> None:

@@ -12,11 +12,12 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import Objective, Params, Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021 import thm2
-from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB, stationary
+from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB
+from deqcheck.theorems.kawaguchi2021.chains import settled, stationary
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2
 from deqcheck.theorems.kawaguchi2021.gradient import Gradient
 from deqcheck.theorems.kawaguchi2021.metric import Metric
@@ -37,16 +38,12 @@ SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
         (Proposition1, "rate", "gamma^(l+1)", "gamma^(2*l+2)"),
         (Proposition1, "equality", "gamma^(l+1)", "gamma^(l+2)"),
         (Norms, "inverse", "1/(1-gamma)", "1/(1-gamma^2)"),
-        (Norms, "equal", "1/(1-gamma)", "1/(1-gamma^2)"),
         (Norms, "sums", "1-gamma", "1-gamma^2"),
         (Norms, "resolvent", "2*min_S", "min_S"),
-        (Norms, "below", "1 + gamma", "1"),
-        (Norms, "effective", "/(1-gamma)", "*(1-gamma)"),
+        (Norms, "below", "2*gamma*min_S", "-2*gamma*min_S"),
+        (Norms, "effective", "(1-gamma)*norm1_Z", "4*norm1_Z"),
         (Gradient, "energy", "gradient^2", "gradient^2*1.001"),
-        (Metric, "dense", "== lambda_min_dense", "== lambda_min_dense*1.001"),
         (Metric, "printed_floor", "1/(m*(1+gamma)^2)", "1/(1-gamma)^2"),
-        (Metric, "sharp_floor", "m*(1+gamma^2)", "(1-gamma)^2"),
-        (Metric, "star_floor", ">= star", ">= 10*star"),
         (WholeLossPL, "here", "kappa*lambda_min_D", "100*kappa*lambda_min_D"),
         (WholeLossPL, "drawn", "kappa*lambda_min_D", "100*kappa*lambda_min_D"),
     ],
@@ -58,6 +55,43 @@ def test_a_broken_lemma_is_refuted(
     p = delm(3, 4, 2, 0.6, Phi=Phi)
     assert judge(statement, p).outcome is Outcome.CONFIRMED
     assert judge(broken(statement, name, old, new), p).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "old", "new"),
+    [
+        (Norms, "equal", "1/(1-gamma)", "1/(1-gamma^2)"),
+        (Metric, "dense", "== lambda_min_dense", "== lambda_min_dense*1.001"),
+        (Metric, "sharp_floor", "m*(1+gamma^2)", "(1-gamma)^2"),
+        (Metric, "star_floor", ">= star", ">= 10*star"),
+    ],
+)
+def test_a_broken_remark_fails_and_refutes_nothing(
+    delm: Builder, statement: type, name: str, old: str, new: str
+) -> None:
+    p = delm(3, 4, 2, 0.6)
+    right, wrong = judge(statement, p), judge(broken(statement, name, old, new), p)
+    assert right.outcome is wrong.outcome is Outcome.CONFIRMED
+    assert all(one.decision is Decision.HOLDS for one in right.remarks)
+    assert [one.decision for one in wrong.remarks].count(Decision.VIOLATED) == 1
+
+
+def test_a_wrong_gradient_of_a_wide_model_is_refuted(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = delm(21, 30, 1, 0.5)
+    assert judge(Gradient, p).outcome is Outcome.CONFIRMED
+    right = p.model.objective
+
+    def wrong(theta: Params) -> Objective:
+        found = right(theta)
+        return found._replace(gradient={n: 1.0001 * g for n, g in found.gradient.items()})
+
+    monkeypatch.setattr(p.model, "objective", wrong)
+    p = replace(p, seed=1)
+    judged = judge(Gradient, p).conclusions
+    failing = {one.name for one in judged if one.decision is Decision.VIOLATED}
+    assert failing == {"column by column", "along a direction", "squared norm of the gradient"}
 
 
 def test_a_wrong_gradient_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,8 +107,8 @@ def test_a_wrong_metric_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatc
     p = delm(3, 6, 1)
     from deqcheck.theorems.kawaguchi2021 import metric
 
-    dense = metric.dense_D
-    monkeypatch.setattr(metric, "dense_D", lambda s: dense(s) * 1.001)
+    right = metric.times_D
+    monkeypatch.setattr(metric, "times_D", lambda s, Q: right(s, Q) * 1.001)
     verdict = judge(Metric, p)
     assert verdict.conclusions[0].decision is Decision.VIOLATED
 
@@ -118,6 +152,38 @@ def test_appendix_b_numbers() -> None:
     assert sizes == pytest.approx([10.3, 112], rel=5e-3)
 
 
+def test_a_chain_that_hardly_moves_keeps_its_digits() -> None:
+    """S = [[1 - a, b], [a, 1 - b]] with a = 1e-18: pi = (b, a)/(a + b), and x_0 - x_1 for
+    (I - S^T) x = q, pi . q = 0, is (q_0 - q_1)/(a + b). The diagonal has no digit of a left."""
+    a, b = 1e-18, 3e-18
+    S = np.array([[1 - a, b], [a, 1 - b]])
+    assert stationary(S) == pytest.approx([0.75, 0.25], rel=1e-14)
+    x = settled(S, np.array([1.0, -3.0]), 0)
+    assert x[0] - x[1] == pytest.approx(4 / (a + b), rel=1e-14)
+
+
+@pytest.mark.parametrize("size", [10.0, 40.0, 200.0])
+def test_weights_near_the_identity_change_nothing(delm: Builder, size: float) -> None:
+    p = delm(3, 6, 1, A=size * np.eye(3))
+    for edition in ("printed", "corrected"):
+        assert judge(AppendixB, p, edition=edition).outcome is Outcome.CONFIRMED
+
+
+def test_weights_that_underflow_are_not_checked(delm: Builder) -> None:
+    p = delm(3, 6, 1, A=1000 * np.eye(3))
+    for edition in ("printed", "corrected"):
+        verdict = judge(AppendixB, p, edition=edition)
+        assert verdict.outcome is Outcome.NOT_CHECKED
+        assert "softmax(A) has an entry of 0" in verdict.unchecked[0]
+
+
+def test_nearly_doubly_stochastic_weights_are_left_open(delm: Builder) -> None:
+    """Whether the rows sum to 1 exactly is beyond rounding, unless the entries tell."""
+    A = np.zeros((3, 3))
+    A[0, 1] = 1e-17
+    assert judge(AppendixB, delm(3, 6, 1, A=A), edition="printed").outcome is Outcome.UNDECIDED
+
+
 def test_doubly_stochastic_weights_save_the_printed_decomposition(delm: Builder) -> None:
     p = delm(3, 6, 1, A=np.zeros((3, 3)))
     assert judge(AppendixB, p, edition="printed").outcome is Outcome.CONFIRMED
@@ -142,15 +208,58 @@ def test_corollary_2_and_a_faster_rate(delm: Builder) -> None:
     assert judge(fast, p).outcome is Outcome.REFUTED
 
 
-def test_leaving_the_ball_is_a_failed_hypothesis_with_its_time(delm: Builder) -> None:
+def test_the_corollary_is_judged_until_the_ball_is_left(delm: Builder) -> None:
     p = delm(2, 3, 1, 0.5, loss=Logistic(R=1.0), train=GradientFlow(horizon=1.0),
              Phi=[[1.0, 2, -1], [0, 1, -1]], Y=[[1.0, 1, 0]],
              A=np.zeros((2, 2)), B=np.zeros((1, 2)))  # fmt: skip
     verdict = judge(Corollary2, p, edition="printed")
-    assert verdict.outcome is Outcome.NOT_APPLICABLE
+    assert verdict.outcome is Outcome.CONFIRMED
     left = verdict.hypotheses[-1]
-    assert left.curve is not None and left.curve.first_violation is not None
-    assert left.curve.first_violation.t == pytest.approx(0.282, abs=0.01)
+    assert left.curve is not None
+    assert left.curve.last_t == pytest.approx(0.282, abs=0.01)
+
+
+def test_a_start_outside_the_ball_is_a_failed_hypothesis(delm: Builder) -> None:
+    p = delm(2, 4, 1, 0.5, loss=Logistic(R=1.0), train=GradientFlow(horizon=1.0),
+             A=np.zeros((2, 2)), B=[[2.0, -2.0]], **LOGISTIC)  # fmt: skip
+    for edition in ("printed", "corrected"):
+        assert judge(Corollary2, p, edition=edition).outcome is Outcome.NOT_APPLICABLE
+
+
+def test_without_curvature_the_corollary_says_that_the_loss_does_not_rise(delm: Builder) -> None:
+    p = delm(2, 4, 1, 0.5, loss=Logistic(), train=GradientFlow(horizon=1.0),
+             A=np.zeros((2, 2)), B=[[0.3, -0.2]], **LOGISTIC)  # fmt: skip
+    for edition in ("printed", "corrected"):
+        verdict = judge(Corollary2, p, edition=edition)
+        assert verdict.outcome is Outcome.CONFIRMED
+        assert any("does not fall" in note for note in verdict.notes)
+        assert judge(Times, p, edition=edition).outcome is Outcome.NOT_APPLICABLE
+
+
+def test_a_drawn_point_without_a_gap_is_not_the_worst(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All margins above 1: zero loss, zero gradient, and nothing to compare."""
+    p = delm(1, 1, 1, 0.5, loss=SmoothedHinge(), Phi=[[1.0]], Y=[[1.0]], A=[[0.0]], B=[[0.1]])
+    verdict = judge(WholeLossPL, p)
+    states = [p.model.at({"A": p.theta0["A"], "B": np.array([[b]])}) for b in (0.1, 3.0)]
+    assert states[1].gap.value == 0
+    drawn = next(one for one in verdict.conclusions if one.name.startswith("worst of"))
+    assert drawn.right.value > 0
+
+
+def test_saturated_weights_have_a_norm_of_at_most_1_plus_gamma(delm: Builder) -> None:
+    """S_11 = 0 in floating point: ||U||_1 = 1 + gamma to the last digit."""
+    A = np.array([[0.0, 0.0], [1000.0, 0.0]])
+    verdict = judge(Norms, delm(2, 3, 1, 0.5, A=A))
+    assert verdict.outcome is Outcome.CONFIRMED
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 0.3])
+@pytest.mark.parametrize("m", [1, 2, 37])
+def test_a_row_of_equal_weights_meets_the_norm_of_Z(delm: Builder, m: int, size: float) -> None:
+    verdict = judge(Norms, delm(m, 3, 1, 0.05, A=np.zeros((m, m)), B=np.full((1, m), size)))
+    assert verdict.outcome is Outcome.CONFIRMED
 
 
 def test_an_unproven_constant_is_undecided_with_the_trajectory_constant(delm: Builder) -> None:

@@ -110,7 +110,7 @@ class ExponentialBounds(Statement):
         model = {"m": p.model.m, "gamma": p.model.gamma}
         yield self.floor(lambda_T=infimum[-1], **model)
         gap = self.gap(p, run)
-        if gap[0].exact and gap[0].value == 0:
+        if _rests(gap):
             # 0/0 is no number: the flow starts at the infimum and stays there.
             yield self.at_rest.along(run, gap=gap, gap_0=gap[0])
             return
@@ -121,7 +121,7 @@ class ExponentialBounds(Statement):
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim | Curve]:
         """The proof gives the integral of lambda_min(D_t) before it takes the infimum; the theorem
         does not state it."""
-        if run is None or len(run.k) < 2:
+        if run is None or len(run.k) < 2 or _rests(self.gap(p, run)):
             return
         integral = run.series["lambda_min_D"].integral_until(run.t)
         yield self.integrated.along(run, **self._common(p, run), integral=integral)
@@ -140,3 +140,8 @@ class ExponentialBounds(Statement):
         _, ours, theirs = np.intersect1d(slope.t, run.t, return_indices=True)
         seen = slope.value[ours] ** 2 / (2 * run.gap[theirs])
         return seen[int(np.argmin(seen.value))]
+
+
+def _rests(gap: Measured) -> bool:
+    """Whether the run starts at the infimum, exactly."""
+    return gap[0].exact and float(gap[0].value) == 0

@@ -20,7 +20,7 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 class Norms(Statement):
     """Column sums of softmax(A) are 1, so U is diagonally dominant by 1 - gamma in every column, and
     ||U^-1||_1 = 1/(1 - gamma), ||U||_1 <= 1 + gamma, ||Z||_1 <= ||B||_1/(1 - gamma), whatever A is.
-    The last one is an equality for m = 1, and is judged as one there.
+    The last one is an equality where the columns of B are equal, and is judged as one there.
     """
 
     id = "kawaguchi2021/norms"
@@ -35,8 +35,8 @@ class Norms(Statement):
     resolvent = Check("norm of U", "norm1_U == 1 + gamma*(1 - 2*min_S)", "A.1.7")
     # 1 + gamma - norm1_U, with nothing to cancel: a saturated softmax has min_S = 0.
     below = Check("norm of U at most 1 + gamma", "2*gamma*min_S >= 0", "A.1.7")
-    effective = Check("norm of Z", "norm1_Z <= norm1_B/(1-gamma)", "A.1.7")
-    single = Check("norm of Z for one unit", "norm1_Z == norm1_B/(1-gamma)", "A.1.7")
+    effective = Check("norm of Z", "(1-gamma)*norm1_Z <= norm1_B", "A.1.7")
+    attained = Check("norm of Z, columns of B equal", "(1-gamma)*norm1_Z == norm1_B", "A.1.7")
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         g, m = p.model.gamma, p.model.m
@@ -53,8 +53,9 @@ class Norms(Statement):
         # Each entry of S is known relatively to itself; the exponent rounds once.
         spread = float(np.ptp(state.A, axis=0).max())
         yield self.below(gamma=g, min_S=Measured(share, (16 + m + spread) * EPS * share))
-        effective = self.single if m == 1 else self.effective
-        yield effective(
+        # Then Z = B/(1 - gamma), as 1^T U = (1 - gamma) 1^T.
+        equal = bool((state.B == state.B[:, :1]).all())
+        yield (self.attained if equal else self.effective)(
             norm1_Z=state.measure("norm1.Z"), norm1_B=state.measure("norm1.B"), gamma=g
         )
 

@@ -16,7 +16,7 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 # Iterates are compared while gamma^l is above this: below it rounding hides the difference.
 SMALLEST_FACTOR = 1e-5
 MOST_ITERATES = 200
-# Relative room within which rounding would choose the tightest iterate.
+# Relative room within which rounding would choose the tightest sample.
 TIE = 1e-6
 
 
@@ -40,12 +40,12 @@ class Proposition1(Statement):
     )
 
     rate = Check(
-        "worst iterate, features of both signs",
+        "distance of an iterate, features of both signs",
         "distance <= gamma^(l+1)*norm1_phi/(1-gamma)",
         "Proposition 1",
     )
     equality = Check(
-        "worst iterate, features of one sign",
+        "distance of an iterate, features of one sign",
         "distance == gamma^(l+1)*norm1_phi/(1-gamma)",
         "Proposition 1",
     )
@@ -56,29 +56,35 @@ class Proposition1(Statement):
         Phi = Phi[:, Phi.any(axis=0)]
         one_sign = (Phi >= 0).all(axis=0) | (Phi <= 0).all(axis=0)
         if (~one_sign).any():
-            yield self._worst(self.rate, state, Phi[:, ~one_sign], g)
+            yield from self._iterated(self.rate, state, Phi[:, ~one_sign], g)
         if one_sign.any():
-            yield self._worst(self.equality, state, Phi[:, one_sign], g)
+            yield from self._iterated(self.equality, state, Phi[:, one_sign], g)
 
-    def _worst(self, check: Check, state: DelmState, Phi: np.ndarray, g: float) -> Claim:
-        """The first claim of all iterates and samples that fails; else of those that rounding
-        cannot tell from the tightest one the first."""
+    def _iterated(
+        self, check: Check, state: DelmState, Phi: np.ndarray, g: float
+    ) -> Iterable[Claim]:
+        """The first of all iterates and samples that fails; else the first and the last iterate, of
+        the samples that rounding cannot tell from the tightest one the first."""
         size = np.abs(Phi).sum(axis=0)
         noise = 16 * EPS * len(Phi) * size * (1 + g) / (1 - g) ** 2
         off = _distances(state, Phi, g)
         bound = g ** np.arange(1, len(off) + 1)[:, None] * size / (1 - g)
         excess = off - bound
         wrong = (np.abs(excess) if check is self.equality else excess) - noise
-        room = excess / bound
-        at = int(np.argmax(wrong > 0 if (wrong > 0).any() else room >= room.max() - TIE))
-        count, i = np.unravel_index(at, off.shape)
-        return check(
-            f"l = {count}",
-            distance=Measured(float(off[count, i]), float(noise[i])),
-            gamma=g,
-            l=int(count),
-            norm1_phi=Measured(float(size[i]), 4 * EPS * float(size[i])),
-        )
+        if (wrong > 0).any():
+            chosen = [np.unravel_index(int(np.argmax(wrong > 0)), off.shape)]
+        else:
+            room = excess / bound
+            ends = dict.fromkeys((0, len(off) - 1))
+            chosen = [(l, np.argmax(room[l] >= room[l].max() - TIE)) for l in ends]
+        for count, i in chosen:
+            yield check(
+                f"l = {count}",
+                distance=Measured(float(off[count, i]), float(noise[i])),
+                gamma=g,
+                l=int(count),
+                norm1_phi=Measured(float(size[i]), 4 * EPS * float(size[i])),
+            )
 
 
 def _distances(state: DelmState, Phi: np.ndarray, g: float) -> np.ndarray:
