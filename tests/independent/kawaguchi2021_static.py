@@ -40,7 +40,7 @@ BOTH_SIGNS = drawn(
 
 
 def iterates(last: int) -> Callable[[Delm], Expected]:
-    """A.5 with z_0 = phi: z* - z_l = (gamma S)^(l+1) z*, and at the first iterate and the first with
+    """A.5 with z_0 = phi: z* - z_l = (gamma S)^(l+1) z*; at the first iterate and the first with
     gamma^(l+1) < 1e-5 the sample that is tightest against gamma^(l+1) |phi|_1/(1 - gamma). Where
     S z* has one sign all samples of these instances are as tight as each other."""
 
@@ -48,10 +48,11 @@ def iterates(last: int) -> Callable[[Delm], Expected]:
         S, limit = start(d).S, np.linalg.solve(start(d).U, d.Phi)
         size, z, found = np.abs(d.Phi).sum(axis=0), d.Phi, []
         both = (d.Phi.min(axis=0) < 0).all() and (d.Phi.max(axis=0) > 0).all()
-        for l in range(last + 1):
-            off, bound = np.abs(z - limit).sum(axis=0), d.gamma ** (l + 1) * size / (1 - d.gamma)
+        for count in range(last + 1):
+            off = np.abs(z - limit).sum(axis=0)
+            bound = d.gamma ** (count + 1) * size / (1 - d.gamma)
             at = int(np.argmax(np.round(off / bound, 9)))
-            if l in (0, last):
+            if count in (0, last):
                 found.append(Sides(off[at], "<=" if both else "==", bound[at]))
             z = d.gamma * S @ z + d.Phi
         assert d.gamma ** (last + 1) < 1e-5 <= d.gamma**last

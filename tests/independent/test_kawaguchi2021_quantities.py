@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ import pytest
 import deqcheck as dq
 
 from . import kawaguchi2021_runs as runs
-from . import kawaguchi2021_static as static
 from .kawaguchi2021_model import Delm, descent, drawn, flow, norm1, start
 
 ALREADY_RIGHT = Delm(

@@ -61,7 +61,9 @@ def columns(state: DelmState, Q: np.ndarray) -> Params:
     and grad_B = Q U^-T. For any width: nothing larger than m x m is built."""
     inverse = np.linalg.inv(state.U)
     G, Z = Q @ inverse.T, state.B @ inverse
-    found = [state.gamma * softmax_jacobian(s) @ (Z.T @ g) for s, g in zip(state.S.T, G.T, strict=True)]
+    found = [
+        state.gamma * softmax_jacobian(s) @ (Z.T @ g) for s, g in zip(state.S.T, G.T, strict=True)
+    ]
     return {"A": np.stack(found, axis=1), "B": G}
 
 

@@ -44,7 +44,7 @@ class Split:
     def r_error(self) -> float:
         """Of every entry of r: rounding, amplified by cond_1(U), and the error of q."""
         model, S = self.state.model, self.region.delta * block_scalars(self.state)
-        amplified = 64 * EPS * model.m * self.state.measure("cond1_U").value
+        amplified = 64 * EPS * model.m * float(self.state.measure("cond1_U").value)
         moved = float(S.max()) * self.state.outer.gradient_error / (1 - model.gamma)
         return amplified * float(np.abs(self.r).max()) + math.sqrt(model.m) * moved
 
@@ -89,9 +89,9 @@ class Split:
 
 
 class AppendixB(Statement):
-    """For one output the step of Theorem 2 is V = -r^T U^-1, r = delta S_t U^-1 q. With r and S held
-    fixed, U^-T r is a multiple of 1 that grows like 1/(1 - gamma) and a rest that stays bounded as
-    gamma -> 1.
+    """For one output the step of Theorem 2 is V = -r^T U^-1, r = delta S_t U^-1 q. With r and S
+    held fixed, U^-T r is a multiple of 1 that grows like 1/(1 - gamma) and a rest that stays
+    bounded as gamma -> 1.
 
     Printed, for the square loss: the multiple is the mean of r, and |g_gamma(q)| < c for the rest
     q = (I - P_1) r and all gamma. U^-T q grows like (pi . q)/(1 - gamma), S pi = pi, so this asks
@@ -124,18 +124,12 @@ class AppendixB(Statement):
     square = Check("square loss", "is_square == 1", "Appendix B")
     smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
     step = Check("the step is -r^T U^-1", "deviation <= noise", "(37)")
-    perron = Check(
-        "every other eigenvalue of S is at most 1 - common", "common > 0", "Appendix B"
-    )
-    orthogonal = Check(
-        "the rest stays bounded as gamma -> 1", "growth == 0", "Appendix B, this q"
-    )
+    perron = Check("every other eigenvalue of S is at most 1 - common", "common > 0", "Appendix B")
+    orthogonal = Check("the rest stays bounded as gamma -> 1", "growth == 0", "Appendix B, this q")
     oblique = Check(
         "the rest stays bounded as gamma -> 1", "rest <= 2*limit + noise", "Appendix B, corrected"
     )
-    uniform = Check(
-        "the rest of every r stays bounded", "uneven == 0", "Appendix B, every q"
-    )
+    uniform = Check("the rest of every r stays bounded", "uneven == 0", "Appendix B, every q")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.one_output(my=p.model.my)

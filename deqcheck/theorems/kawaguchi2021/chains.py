@@ -32,8 +32,8 @@ def stationary(S: np.ndarray) -> np.ndarray:
 
 
 def settled(S: np.ndarray, q: np.ndarray, first: int) -> np.ndarray:
-    """x with (I - S^T) x = q and x[first] = 0, the equation of `first` left out (where pi . q = 0 it
-    follows from the others). Entries of q of one sign meet no cancellation."""
+    """x with (I - S^T) x = q and x[first] = 0, the equation of `first` left out (where pi . q = 0
+    it follows from the others). Entries of q of one sign meet no cancellation."""
     order = np.r_[first, np.delete(np.arange(len(S)), first)]
     P, b = S.T[np.ix_(order, order)], q[order].astype(float)
     left = np.ones(len(P))

@@ -17,11 +17,11 @@ SMOOTHNESS = ("norm2.Z", "norm2.U_inverse", "norm.Q")
 
 
 class GradientDescentRate(ExponentialBounds):
-    """The paper has no theorem about gradient descent; its figures draw descent and the flow's bound
-    at t = step * k in one picture. Printed: descent stays below that bound, as in the pictures.
-    Corrected: while step < 2/beta, beta a bound on the curvature of the loss on the segment of that
-    step, gap(k+1) <= gap(k) (1 - 2 step (1 - step beta/2) kappa lambda_min(D_k)). Where the step is
-    so long that U may become singular on the way, beta is infinite.
+    """The paper has no theorem about gradient descent; its figures draw descent and the flow's
+    bound at t = step * k in one picture. Printed: descent stays below that bound, as in the
+    pictures. Corrected: while step < 2/beta, beta a bound on the curvature of the loss on the
+    segment of that step, gap(k+1) <= gap(k) (1 - 2 step (1 - step beta/2) kappa lambda_min(D_k)).
+    Where the step is so long that U may become singular on the way, beta is infinite.
     """
 
     id = "kawaguchi2021/gd"
@@ -32,7 +32,8 @@ class GradientDescentRate(ExponentialBounds):
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Theorem 1 is about the flow, and the paper claims nothing of gradient descent beyond the "
-        "runs that it draws. Descent can exceed the flow's bound although it converges: m = n = my = 1, phi = y = 1, A = B = 0, gamma = 1/2, step 0.1875 gives "
+        "runs that it draws. Descent can exceed the flow's bound although it converges: "
+        "m = n = my = 1, phi = y = 1, A = B = 0, gamma = 1/2, step 0.1875 gives "
         "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
         "lemma and the PL inequality of the whole loss."
     )

@@ -18,9 +18,9 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 
 class Norms(Statement):
-    """Column sums of softmax(A) are 1, so U is diagonally dominant by 1 - gamma in every column, and
-    ||U^-1||_1 = 1/(1 - gamma), ||U||_1 <= 1 + gamma, ||Z||_1 <= ||B||_1/(1 - gamma), whatever A is.
-    The last one is an equality where the columns of B are equal, and is judged as one there.
+    """Column sums of softmax(A) are 1, so U is diagonally dominant by 1 - gamma in every column,
+    and ||U^-1||_1 = 1/(1 - gamma), ||U||_1 <= 1 + gamma, ||Z||_1 <= ||B||_1/(1 - gamma), whatever A
+    is. The last one is an equality where the columns of B are equal, and is judged as one there.
     """
 
     id = "kawaguchi2021/norms"
@@ -54,7 +54,7 @@ class Norms(Statement):
         spread = float(np.ptp(state.A, axis=0).max())
         yield self.below(gamma=g, min_S=Measured(share, (16 + m + spread) * EPS * share))
         # Then Z = B/(1 - gamma), as 1^T U = (1 - gamma) 1^T.
-        equal = bool((state.B == state.B[:, :1]).all())
+        equal = bool((np.ptp(state.B, axis=1) == 0).all())
         yield (self.attained if equal else self.effective)(
             norm1_Z=state.measure("norm1.Z"), norm1_B=state.measure("norm1.B"), gamma=g
         )

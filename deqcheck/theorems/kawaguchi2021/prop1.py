@@ -21,10 +21,10 @@ TIE = 1e-6
 
 
 class Proposition1(Statement):
-    """z_l = gamma softmax(A) z_(l-1) + phi converges to z* for every A. The proof's geometric series
-    tells how fast from z_0 = phi: |z_l - z*|_1 <= gamma^(l+1) |phi|_1/(1 - gamma), an equality when
-    phi has one sign, and judged as one there. The text has z_0 = x in (1) and z_0 = phi(x) in (36);
-    judged is the latter, which the proof uses.
+    """z_l = gamma softmax(A) z_(l-1) + phi converges to z* for every A. The proof's geometric
+    series tells how fast from z_0 = phi: |z_l - z*|_1 <= gamma^(l+1) |phi|_1/(1 - gamma), an
+    equality when phi has one sign, and judged as one there. The text has z_0 = x in (1) and
+    z_0 = phi(x) in (36); judged is the latter, which the proof uses.
     """
 
     id = "kawaguchi2021/prop1"
@@ -71,18 +71,19 @@ class Proposition1(Statement):
         bound = g ** np.arange(1, len(off) + 1)[:, None] * size / (1 - g)
         excess = off - bound
         wrong = (np.abs(excess) if check is self.equality else excess) - noise
+        room = excess / bound
+        chosen = [
+            (at, int(np.argmax(room[at] >= room[at].max() - TIE)))
+            for at in dict.fromkeys((0, len(off) - 1))
+        ]
         if (wrong > 0).any():
-            chosen = [np.unravel_index(int(np.argmax(wrong > 0)), off.shape)]
-        else:
-            room = excess / bound
-            ends = dict.fromkeys((0, len(off) - 1))
-            chosen = [(l, np.argmax(room[l] >= room[l].max() - TIE)) for l in ends]
+            chosen = [divmod(int(np.argmax(wrong > 0)), len(size))]
         for count, i in chosen:
             yield check(
                 f"l = {count}",
                 distance=Measured(float(off[count, i]), float(noise[i])),
                 gamma=g,
-                l=int(count),
+                l=count,
                 norm1_phi=Measured(float(size[i]), 4 * EPS * float(size[i])),
             )
 

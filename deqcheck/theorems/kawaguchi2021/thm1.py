@@ -29,8 +29,8 @@ class Theorem1(ExponentialBounds):
     dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Sound where the flow exists: for that the loss must have a continuous derivative, the text "
-        "asks for a derivative only. The proof uses only ||Z_t||_1 < R, which "
+        "Sound where the flow exists: for that the loss must have a continuous derivative, the "
+        "text asks for a derivative only. The proof uses only ||Z_t||_1 < R, which "
         "||B_t||_1 < (1 - gamma) R implies and which often holds for a far smaller R."
     )
     constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}

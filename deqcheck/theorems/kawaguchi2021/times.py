@@ -32,8 +32,8 @@ class Times(ExponentialBounds):
     dynamics = (FLOW,)
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "Sound; (9) and (12) are stated for any T beyond that time, but rest on the ball of Theorem 1 "
-        "until T."
+        "Sound; (9) and (12) are stated for any T beyond that time, but rest on the ball of "
+        "Theorem 1 until T."
     )
 
     reached = Check(
