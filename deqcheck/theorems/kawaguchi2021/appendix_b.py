@@ -44,9 +44,9 @@ class Split:
     def r_error(self) -> float:
         """Of every entry of r: rounding, amplified by cond_1(U), and the error of q."""
         model, S = self.state.model, self.region.delta * block_scalars(self.state)
-        amplified = 64 * EPS * model.m * float(self.state.measure("cond1_U").value)
+        amplified = 64 * EPS * model.m * self.state.measure("cond1_U").value
         moved = float(S.max()) * self.state.outer.gradient_error / (1 - model.gamma)
-        return amplified * float(np.abs(self.r).max()) + math.sqrt(model.m) * moved
+        return float(amplified * np.abs(self.r).max() + math.sqrt(model.m) * moved)
 
     @cached_property
     def pi(self) -> np.ndarray:
