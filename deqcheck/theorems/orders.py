@@ -1,4 +1,5 @@
-"""Statements of the form `a quantity is O(m^e)` or `Omega(m^e)`, for a start that is drawn.
+"""Statements of the form `a quantity is O(m^e)`, `Omega(m^e)` or `Theta(m^e)`, for a start that is
+drawn.
 
 An order says nothing about one size. The quantity is drawn at several sizes, the exponent is fitted
 with a confidence interval, and the outcome is `consistent` or `inconsistent` over those sizes.
@@ -51,7 +52,8 @@ def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 
 class Order(Frequency[M, S]):
-    """`quantity = O(m^e)` (`upper`) or `Omega(m^e)` for parameters drawn at growing sizes."""
+    """`quantity = O(m^e)` (`upper`), `Omega(m^e)` or, from both sides, `Theta(m^e)` for parameters
+    drawn at growing sizes."""
 
     constants: ClassVar[dict[str, str]] = SEEDS
     # Whether the order bounds from above, O, or from below, Omega.
@@ -63,6 +65,16 @@ class Order(Frequency[M, S]):
     at_least = Check(
         "the fitted exponent allows the order", "exponent_high >= exponent", "over the sizes tried"
     )
+    both = Check(
+        "the fitted exponent is that of the order",
+        "abs(fitted - exponent) <= radius",
+        "over the sizes tried",
+    )
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether this edition bounds from both sides, Theta."""
+        return False
 
     def exponent(self, p: Problem[M, S]) -> float:
         """The claimed one."""
@@ -102,6 +114,8 @@ class Order(Frequency[M, S]):
             "over the sizes included"
         )
         claimed = self.exponent(p)
+        if self.two_sided:
+            return self.both(note, fitted=fit.exponent, exponent=claimed, radius=fit.radius)
         if self.upper:
             return self.at_most(note, exponent_low=low, exponent=claimed)
         return self.at_least(note, exponent_high=high, exponent=claimed)
