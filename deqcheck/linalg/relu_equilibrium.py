@@ -161,6 +161,20 @@ class Equilibrium:
             radius += self._other_side(incoming, total + self.W_size * radius)
         return V, radius
 
+    def on_its_pattern(self, C: np.ndarray) -> np.ndarray:
+        """X with X = J (W X + C) for the slopes J of this equilibrium."""
+        patterns = self.factored or Patterns(self.W, self.mask)
+        if patterns.cost() <= POLISH_BUDGET:
+            return patterns.solve(C)
+        X = np.where(self.mask, C, 0.0)
+        for _ in range(SWEEPS):
+            new = np.where(self.mask, self.W @ X + C, 0.0)
+            moved = length(new - X)
+            X = new
+            if moved <= 4 * EPS * length(X):
+                break
+        return X
+
     def _other_side(self, incoming: np.ndarray, error: float) -> float:
         """With J' for J, V' - V = (I - J' W^T)^-1 (J' - J)(W^T V + a), and (I - J' W^T)^-1 =
         I + (I - J' W^T)^-1 J' W^T. `incoming` is W^T V + a, up to the error and its rounding."""

@@ -154,6 +154,13 @@ def between(low: float, high: float, how: str = "") -> Measured:
     return Measured((low + high) / 2, (high - low) / 2, how)
 
 
+def nonnegative(x: Measured) -> Measured:
+    """A single number that cannot be negative: of its interval what is left of 0 is cut off."""
+    if x.low >= 0 or x.high < 0 or not np.isfinite(x.error):
+        return x
+    return Measured(x.high / 2, x.high / 2, x.how)
+
+
 def _times(a: Any, b: Any) -> Any:
     """Product with 0 * inf = 0: an exact zero factor removes the other side's uncertainty."""
     return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))
@@ -168,8 +175,9 @@ def _outward(value: Any, error: Any, side: int) -> Any:
         return scalar.outward(value, error, side)
     with np.errstate(invalid="ignore"):
         edge = value + side * np.asarray(error)
-    # value +- error is itself rounded: step one double outward unless the value is exact.
-    edge = np.where(np.asarray(error) == 0, value, np.nextafter(edge, side * np.inf))
+    # value +- error is itself rounded: step one double outward unless the value is exact, or 0.
+    kept = (np.asarray(error) == 0) | (edge == 0)
+    edge = np.where(kept, edge, np.nextafter(edge, side * np.inf))
     return edge if edge.ndim else float(edge)
 
 

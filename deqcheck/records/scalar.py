@@ -19,7 +19,9 @@ def settled(value: float, error: float) -> Pair:
 
 
 def outward(value: float, error: float, side: int) -> float:
-    return value if error == 0 else math.nextafter(value + side * error, side * math.inf)
+    edge = value + side * error
+    # A difference that is 0 was not rounded.
+    return edge if error == 0 or edge == 0 else math.nextafter(edge, side * math.inf)
 
 
 def plus(a: float, da: float, b: float, db: float) -> Pair:

@@ -18,7 +18,7 @@ from deqcheck.models.implicit_relu import spectrum
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
-from deqcheck.records.measured import EPS, Measured, between
+from deqcheck.records.measured import EPS, Measured, between, nonnegative
 
 if TYPE_CHECKING:
     from deqcheck.models.implicit_relu.model import ImplicitReluModel
@@ -63,8 +63,15 @@ class ImplicitReluState(ReluState):
         return radius if self.XW.max() >= -radius else 0.0
 
     @cached_property
+    def diagonal_A(self) -> np.ndarray | None:
+        """The diagonal of A, where A has no other entries: then its spectrum is exact."""
+        a = np.diag(self.A)
+        return a if np.count_nonzero(self.A) == np.count_nonzero(a) else None
+
+    @cached_property
     def norm_A(self) -> Measured:
-        return errors.norm2(self.A)
+        a = self.diagonal_A
+        return errors.norm2(self.A) if a is None else Measured(float(np.abs(a).max()))
 
     @cached_property
     def gamma0(self) -> Measured:
@@ -126,17 +133,76 @@ class ImplicitReluState(ReluState):
         return between(sure, sure + int(U.doubtful.sum() + self.on_doubtful.sum()))
 
     @property
-    def kinks_in_the_way(self) -> Measured:
-        """The same without those which nothing can change: the zeros of `kinks`."""
+    def _not_off(self) -> np.ndarray:
+        """The units that are not certainly off (m x N)."""
         U = self.equilibrium
+        return np.asarray(U.mask | U.doubtful | U.exact_zeros)
+
+    @cached_property
+    def _heard(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where a change of a unit's state may change the prediction to first order, and where it
+        certainly does (m x N): by b, or by A through units that are not off. A unit that is not
+        heard has p = 0 whatever its slope, and what it does at its kink is of second order."""
+        links, may = (self.A != 0).astype(float), np.repeat((self.b != 0)[:, None], self.N, axis=1)
+        while True:
+            grown = may | (links @ (may & self._not_off) > 0)
+            if np.array_equal(grown, may):
+                break
+            may = grown
+        U = self.equilibrium
+        incoming = self.b[:, None] + U.W.T @ self.V
+        size = _size(self.b) + U.W_size * (_size(self.V) + self.V_radius)
+        radius = U.W_size * self.V_radius + errors.rounding(1, np.sqrt(self.m) * size)
+        return may, may & (np.abs(incoming) > radius)
+
+    def kinks_in_the_way(self, may: np.ndarray, does: np.ndarray) -> Measured:
+        """How many zeros keep the predictions of some samples from being differentiable, of those
+        samples that may count and those that do (a flag for each). Nothing can change U = gamma z A
+        where z = 0, nor x W where x = 0."""
+        U, (may_hear, hears) = self.equilibrium, self._heard
+        may_hear, hears = may_hear & may, hears & does
         moves = (U.H - U.H_error > 0).any(axis=0)
         may_move = moves | U.doubtful.any(axis=0)
-        XW = ((self.XW == 0) & (self.XW_reach == 0))[self.X.any(axis=1)]
-        doubtful = int(U.doubtful.sum() + self.on_doubtful.sum())
-        return between(
-            int(U.exact_zeros[:, moves].sum() + XW.sum()),
-            int(U.exact_zeros[:, may_move].sum() + XW.sum()) + doubtful,
-        )
+        XW_zero = ((self.XW == 0) & (self.XW_reach == 0) & self.X.any(axis=1)[:, None]).T
+        sure = (U.exact_zeros & moves | XW_zero & (U.mask | U.exact_zeros) & ~U.doubtful) & hears
+        open_ = U.exact_zeros & may_move | U.doubtful | (XW_zero | self.on_doubtful.T) & self._not_off
+        return between(int(sure.sum()), int((sure | open_ & may_hear).sum()))
+
+    def tangent(self, d: Params) -> tuple[np.ndarray, float]:
+        """How fast the predictions move if the parameters move by d, and the radius of that: the
+        linearised equation dZ = D o (gamma dZ A + gamma Z dA + E o (X dW)) on the fixed pattern,
+        solved forwards and certified by its own defect."""
+        U = self.equilibrium
+        source, source_radius = self._source(d)
+        dZ = U.on_its_pattern(source)
+        incoming = U.W @ dZ + source
+        defect = _size(np.where(U.mask, dZ - incoming, 0.0))
+        noise = errors.rounding(1, np.sqrt(self.m) * (U.W_size * _size(dZ) + _size(source)))
+        noise += U.W_radius * _size(dZ) + source_radius
+        # On the other side of its kink a doubtful unit passes on what comes in, or nothing.
+        radius = (defect + noise) * U.certificate.inverse
+        if U.doubtful.any():
+            radius += (_size(incoming[U.doubtful]) + noise) * U.certificate.inverse
+        db = d.get("b", np.zeros_like(self.b))
+        size = _size(dZ) * _size(self.b) + _size(self.Z) * _size(db)
+        radius = _size(self.b) * radius + _size(db) * U.error
+        moved: np.ndarray = dZ.T @ self.b + self.Z.T @ db
+        return moved, radius + errors.rounding(1, np.sqrt(self.m) * size)
+
+    def _source(self, d: Params) -> tuple[np.ndarray, float]:
+        """gamma Z dA + E o (X dW) in canonical form (m x N), and its radius."""
+        source, radius = np.zeros(self.Z.shape), 0.0
+        if "A" in d:
+            source += self.gamma * (d["A"].T @ self.Z)
+            rounded = errors.rounding(1, np.sqrt(self.m) * _size(self.Z))
+            radius += self.gamma * _size(d["A"]) * (self.equilibrium.error + rounded)
+        if "W" in d:
+            XdW = self.X @ d["W"]
+            source += (self.on * XdW).T
+            radius += _size(XdW[self.on_doubtful])
+            size = self.model.X_size * _size(d["W"])
+            radius += errors.rounding(1, np.sqrt(self.model.d) * size)
+        return source, radius
 
     @property
     def P(self) -> np.ndarray:
@@ -185,7 +251,8 @@ class ImplicitReluState(ReluState):
 
     @cached_property
     def lambda_min_H(self) -> Measured:
-        return errors.symmetric_eigenvalues(*self.H_with_radius)[0]
+        """H is a sum of three J J^T."""
+        return nonnegative(errors.symmetric_eigenvalues(*self.H_with_radius)[0])
 
     @cached_property
     def X_fro(self) -> Measured:

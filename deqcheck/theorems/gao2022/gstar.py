@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite
 from deqcheck.theorems.gao2022.setting import Problem, State
-from deqcheck.theorems.gao2022.static import Pointwise
+from deqcheck.theorems.gao2022.static import Pointwise, equality
 
 DRAWS = 50
 # Numbers in Phi up to which the frequency over random W is measured.
@@ -28,7 +29,9 @@ class LimitGram(Pointwise):
 
     It is positive if (and only if) no sample is zero, no two are positively parallel, and the axes
     of the antiparallel pairs are linearly independent: the paper's "no two parallel" is more than
-    needed, and must include antiparallel. It is at most |X|_F^2/(2 N), 1/2 for unit samples.
+    needed, and must include antiparallel. It is at most |X|_F^2/N, which is 1 for unit samples.
+
+    Remark: at most |X|_F^2/(2 N), since tr G = |X|_F^2/2.
     """
 
     id = "gao2022/gstar"
@@ -41,9 +44,11 @@ class LimitGram(Pointwise):
         "the axes of antiparallel pairs are independent", "rank_axes >= pairs", "Section 5.2"
     )
     positive = Check("lambda_* is positive", "lambda_star > 0", "Section 5.2")
-    trace = Check(
-        "lambda_* is below the mean of the trace", "lambda_star <= X_fro^2/(2*N)", "tr G/N"
+    trace = Check("lambda_* is at most 1 for unit samples", "lambda_star <= X_fro^2/N", "tr G/N")
+    half = Check(
+        "lambda_* is at most the mean of the trace", "lambda_star <= X_fro^2/(2*N)", "sharper"
     )
+    half_equal = equality(half)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         samples = Samples(p.model.X)
@@ -68,9 +73,12 @@ class LimitGram(Pointwise):
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield self.positive(lambda_star=state.lambda_star_G)
-        # A single sample makes it an equality.
-        if state.N > 1:
-            yield self.trace(lambda_star=state.lambda_star_G, X_fro=state.X_fro, N=state.N)
+        yield self.trace(lambda_star=state.lambda_star_G, X_fro=state.X_fro, N=state.N)
+
+    def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
+        s = p.start
+        half = self.half if s.N > 1 else self.half_equal
+        yield half(lambda_star=s.lambda_star_G, X_fro=s.X_fro, N=s.N)
 
 
 class Samples:

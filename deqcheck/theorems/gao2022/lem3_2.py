@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -10,24 +10,25 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.implicit_relu import oracle, spectrum
-from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.setting import Problem, State
-from deqcheck.theorems.gao2022.static import BoundedA, OffKinks
+from deqcheck.theorems.gao2022.static import BoundedA, OffKinks, equality
 
 # Up to this width a double root can be told by exact rational arithmetic.
 RATIONAL_WIDTH = 8
 
 
 class Lemma32(BoundedA):
-    """Q = I - gamma D (A^T kron I) is invertible if |A| <= M and gamma0 = gamma M < 1.
+    """Q = I - gamma D (A^T kron I) is invertible if |A| <= M with M > 0, and gamma0 = gamma M < 1.
 
-    Printed: lambda_min(Q) > 1 - gamma0, read as the smallest real part of an eigenvalue; with
-    Q = I - gamma D A^T that says that no eigenvalue of D A^T reaches M.
+    Printed: lambda_min(Q) > 1 - gamma0. Q is not symmetric, so this is read as the smallest real
+    part of an eigenvalue: no eigenvalue of D A^T has a real part as large as M. (The smallest
+    singular value, or the smallest eigenvalue of the symmetric part, would be other readings; a
+    refutation here speaks of the first alone, though at A = M = 1 all of them fail.)
     Corrected: sigma_min(Q), the smallest eigenvalue of the symmetric part, the smallest real part
     and the smallest modulus of an eigenvalue are all at least 1 - gamma |A|, not always more.
     """
@@ -40,12 +41,16 @@ class Lemma32(BoundedA):
     erratum = (
         "The inequality is not strict: N = d = m = 1, X = W = A = M = 1, gamma = 1/2 gives "
         "Q = 1/2 = 1 - gamma0. Nor need the eigenvalues be real: A = [[0, 1], [-1, 0]], X = 1, "
-        "W = (3, 3), gamma = 1/2 gives 1 +- i/2. What is used later, |Q^-1| <= 1/(1 - gamma0), "
-        "is right."
+        "W = (3, 3), gamma = 1/2 gives 1 +- i/2. The proof, (29), bounds |Q| from below, which does "
+        "not make Q invertible: sigma_min(Q) >= 1 - gamma |A| is needed, and true. What is used "
+        "later, |Q^-1| <= 1/(1 - gamma0), is right."
     )
 
+    positive = Check("M is positive", "M > 0", "Lemma 3.2")
     strict = Check(
-        "real parts of the eigenvalues of D A^T below M", "lambda_max_DA < M", "(6) over gamma"
+        "real parts of the eigenvalues of D A^T, over M, below 1",
+        "lambda_max_DA_over_M < 1",
+        "(6) over gamma M",
     )
     singular = Check("smallest singular value of Q", "sigma_min_Q >= 1-gamma*norm_A", "(6)")
     symmetric = Check(
@@ -53,12 +58,27 @@ class Lemma32(BoundedA):
     )
     real_part = Check("smallest real part", "real_part_min >= 1-gamma*norm_A", "(6)")
     modulus = Check("smallest modulus of an eigenvalue", "modulus_min >= 1-gamma*norm_A", "(6)")
-    norm = Check("largest singular value of Q", "norm_Q <= 1+gamma*norm_A", "(6)")
     inverse = Check("the inverse is bounded", "norm_Q_inverse <= 1/(1-gamma*M)", "Lemma 3.2")
+    singular_equal = equality(singular)
+    symmetric_equal = equality(symmetric)
+    real_part_equal = equality(real_part)
+    modulus_equal = equality(modulus)
+    inverse_equal = equality(inverse)
+    norm = Check("largest singular value of Q", "norm_Q <= 1+gamma*norm_A", "(6)")
 
-    def notes(self, p: Problem) -> Iterable[str]:
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if self.printed:
+            note = "" if p.start.A.any() else "A = 0: give a positive M by `constants`"
+            yield self.positive(note, M=self.M(p))
+        yield from super().hypotheses(p)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
         if not spectrum.affordable(p.start):
-            yield "too many activation patterns of too many units: the spectrum was not computed"
+            patterns = spectrum.patterns(p.start).shape[1]
+            yield (
+                f"the spectrum of Q has {patterns} blocks of {p.start.m} rows, one for each "
+                "activation pattern: too many to factorise; fewer units or samples would do"
+            )
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         if not spectrum.affordable(p.start):
@@ -70,35 +90,82 @@ class Lemma32(BoundedA):
         if not spectrum.affordable(state):
             return
         if self.printed:
-            yield self.strict(lambda_max_DA=self._largest_real_part(state), M=self.M(p))
+            if state.A.any() or "M" in self.fixed:
+                yield self.strict(lambda_max_DA_over_M=self._largest_over_M(p, state))
             return
         known = {"gamma": state.gamma, "norm_A": state.norm_A}
-        sigma = [s for block in spectrum.blocks(state) for s in _edges(state, block)]
-        smallest, largest = minimum(*(s[0] for s in sigma)), maximum(*(s[1] for s in sigma))
-        real = 1 - state.gamma * maximum(*map(spectrum.largest_real_part, spectrum.masked(state)))
-        yield self.singular(sigma_min_Q=smallest, **known)
-        yield self.symmetric(lambda_min_sym=minimum(*(s[2] for s in sigma)), **known)
-        yield self.real_part(real_part_min=real, **known)
-        yield self.modulus(modulus_min=minimum(*(s[3] for s in sigma)), **known)
-        yield self.norm(norm_Q=largest, **known)
-        yield self.inverse(norm_Q_inverse=1 / smallest, gamma=state.gamma, M=self.M(p))
+        sigma = _edges(state)
+        real = 1 - state.gamma * _largest_real_part(state)
+        equal = reaches_norm(state)
+        for plain, same, name, value in (
+            (self.singular, self.singular_equal, "sigma_min_Q", sigma["sigma"]),
+            (self.symmetric, self.symmetric_equal, "lambda_min_sym", sigma["symmetric"]),
+            (self.real_part, self.real_part_equal, "real_part_min", real),
+            (self.modulus, self.modulus_equal, "modulus_min", sigma["modulus"]),
+        ):
+            yield (same if equal else plain)(**{name: value}, **known)
+        inverse = self.inverse_equal if equal and self.M_is_norm(p) else self.inverse
+        yield inverse(norm_Q_inverse=1 / sigma["sigma"], gamma=state.gamma, M=self.M(p))
 
-    def _largest_real_part(self, state: State) -> Measured:
-        """Exactly M where M is an eigenvalue in rational arithmetic: |A| <= M allows no larger."""
+    def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
+        if not self.printed and spectrum.affordable(p.start):
+            largest = _edges(p.start)["norm"]
+            yield self.norm(norm_Q=largest, gamma=p.start.gamma, norm_A=p.start.norm_A)
+
+    def _largest_over_M(self, p: Problem, state: State) -> Measured:
+        """Exactly 1 where |A| is an eigenvalue and M, or where M is an eigenvalue in rational
+        arithmetic: |A| <= M allows no larger."""
+        if self.M_is_norm(p) and reaches_norm(state):
+            return Measured(1.0, 0.0, "structure")
         blocks = list(spectrum.masked(state))
-        if "M" in self.fixed and any(_has_eigenvalue(a, self.fixed["M"]) for a in blocks):
-            return Measured(self.fixed["M"], 0.0, "rational arithmetic")
-        return maximum(*map(spectrum.largest_real_part, blocks))
+        known = not state.equilibrium.doubtful.any()
+        if "M" in self.fixed and known and any(_has_eigenvalue(a, self.fixed["M"]) for a in blocks):
+            return Measured(1.0, 0.0, "rational arithmetic")
+        return _largest_real_part(state) / self.M(p)
 
 
-def _edges(state: State, block: np.ndarray) -> Iterator[tuple[Measured, ...]]:
-    """Smallest and largest singular value, smallest eigenvalue of the symmetric part, smallest
-    modulus of an eigenvalue."""
+def reaches_norm(state: State) -> bool:
+    """Whether |A| is an eigenvalue of D A^T for some activation pattern, seen without rounding: A is
+    diagonal, or it is symmetric, its largest eigenvalue is its norm, and all units are active."""
+    U = state.equilibrium
+    sure = U.mask & ~U.doubtful
+    a = state.diagonal_A
+    if a is not None:
+        return bool(state.norm_A.value in a[sure.any(axis=1)]) or not a.any()
+    if not (sure.all(axis=0).any() and np.array_equal(state.A, state.A.T)):
+        return False
+    eigenvalues = errors.symmetric_eigenvalues(state.A)
+    return bool(eigenvalues[-1].low > -eigenvalues[0].low)
+
+
+def _largest_real_part(state: State) -> Measured:
+    """Of all eigenvalues of the blocks D_i A^T: exact where A is diagonal."""
+    if state.equilibrium.doubtful.any():
+        return Measured(0.0, np.inf)
+    a = state.diagonal_A
+    if a is not None:
+        return Measured(float((state.equilibrium.mask * a[:, None]).max()))
+    return maximum(*map(spectrum.largest_real_part, spectrum.masked(state)))
+
+
+def _edges(state: State) -> dict[str, Measured]:
+    """Of all blocks: smallest and largest singular value, smallest eigenvalue of the symmetric part,
+    smallest modulus of an eigenvalue."""
     radius = spectrum.block_radius(state)
-    s = errors.singular_values(block, radius)
-    sym = errors.symmetric_eigenvalues((block + block.T) / 2, 2 * radius)[0]
-    modulus = float(np.abs(np.linalg.eigvals(block)).min())
-    yield s[-1], s[0], sym, Measured(modulus, spectrum.eigenvalue_radius(block, radius))
+    found = []
+    for block in spectrum.blocks(state):
+        s = errors.singular_values(block, radius)
+        sym = errors.symmetric_eigenvalues((block + block.T) / 2, 2 * radius)[0]
+        modulus = float(np.abs(np.linalg.eigvals(block)).min())
+        around = spectrum.eigenvalue_radius(block, radius)
+        found.append((s[-1], s[0], sym, Measured(modulus, around)))
+    smallest, largest, symmetric, moduli = zip(*found, strict=True)
+    return {
+        "sigma": minimum(*smallest),
+        "norm": maximum(*largest),
+        "symmetric": minimum(*symmetric),
+        "modulus": minimum(*moduli),
+    }
 
 
 def _has_eigenvalue(a: np.ndarray, value: float) -> bool:
@@ -123,14 +190,18 @@ def _has_eigenvalue(a: np.ndarray, value: float) -> bool:
 
 
 DIRECTIONS = 5
-# A slope that is small against the gradient has no digits of its own.
-FLAT = 1e-2
 
 
 class Gradients(OffKinks):
-    """The gradients (7)-(9) in Kronecker form, where no entry of U or of X W is zero: compared with
-    central differences of the loss along random directions, and with the fast form
-    dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r.
+    """The gradients (7)-(9) in Kronecker form against the tangent of the predictions: for random
+    directions v, <dL/dtheta, v> is r^T d yhat, with d yhat from the linearised equation on the fixed
+    pattern of active units.
+
+    Asked is that L is differentiable: no entry of U or of X W is zero, apart from those that nothing
+    can change and those that are not heard: at b = 0, or where neither b nor A passes the unit on,
+    its kink is of second order. So the paper's own start A = I, b = 0 is covered, where every dead
+    unit has U = 0. What deqcheck computes with, dW = X^T (E o (r . P)), dA = gamma Z^T (r . P),
+    db = Z^T r, is compared in remarks.
     """
 
     id = "gao2022/gradient"
@@ -144,68 +215,52 @@ class Gradients(OffKinks):
     fast_a = Check("the fast dL/dA is (8)", "distance_A <= noise", "(8)")
     fast_b = Check("the fast dL/db is (9)", "distance_b <= noise", "(9)")
 
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        s = p.start
+        counts = (s.r != 0) | (s.r_radius > 0)
+        yield self.smooth(kinks=s.kinks_in_the_way(counts, np.abs(s.r) > s.r_radius))
+
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        if state.kinks.zeros:
-            return
         dense = oracle.affordable(state)
         explicit = p.model.explicit_gradient(p.theta0) if dense else state.gradient
-        radii = state.gradient_radii()
-        for name, along, fast in (
-            ("W", self.along_w, self.fast_w),
-            ("A", self.along_a, self.fast_a),
-            ("b", self.along_b, self.fast_b),
-        ):
+        radii = _radii(state, dense)
+        for name, along in (("W", self.along_w), ("A", self.along_a), ("b", self.along_b)):
             yield from worst(
                 along(**{f"inner_{name}": inner, f"slope_{name}": slope})
-                for inner, slope in self._slopes(p, name, explicit[name], radii[name])
+                for inner, slope in _slopes(p, name, explicit[name], radii[name])
             )
-            if not dense:
-                continue
-            distance = float(np.linalg.norm(explicit[name] - state.gradient[name]))
-            # The dense inverse loses up to |Q| |Q^-1| <= (1 + gamma0)/(1 - gamma0) more.
-            condition = (1 + state.gamma0.high) / (1 - state.gamma0.high)
-            yield fast(**{f"distance_{name}": distance}, noise=radii[name] * (1 + condition))
 
-    def _slopes(
-        self, p: Problem, name: str, gradient: np.ndarray, radius: float
-    ) -> Iterable[tuple[Measured, Measured]]:
-        """Directions that lean towards the gradient, so that the slope is not small against it."""
-        stream = rng(p.seed, f"gao2022/gradient.{name}")
-        size = float(np.linalg.norm(gradient))
-        for _ in range(DIRECTIONS if size > 0 else 0):
-            noise = stream.standard_normal(gradient.shape)
-            v = gradient / size + noise / np.linalg.norm(noise)
-            if abs(np.vdot(gradient, v)) < FLAT * size:
-                continue
-            inner = Measured(float(np.vdot(gradient, v)), 2 * radius + 8 * EPS * size)
-            yield inner, central_difference(p, {name: v}, lambda s: s.loss)
+    def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
+        s = p.start
+        if not oracle.affordable(s):
+            return
+        explicit, radii = p.model.explicit_gradient(p.theta0), _radii(s, dense=True)
+        for name, fast in (("W", self.fast_w), ("A", self.fast_a), ("b", self.fast_b)):
+            distance = float(np.linalg.norm(explicit[name] - s.gradient[name]))
+            yield fast(**{f"distance_{name}": distance}, noise=radii[name])
 
 
-def central_difference(p: Problem, direction: Params, f: Any) -> Measured:
-    """(f(theta + h v) - f(theta - h v))/2h inside one smooth piece.
-
-    Richardson: D(h) errs by (D(2h) - D(h))/3 to leading order; its size, tripled, is the radius.
-    """
-    pattern, h = p.start.kinks.pattern, _first_step(p, direction)
-    for _ in range(60):
-        ends = {factor: _moved(p, direction, factor * h) for factor in (-2, -1, 1, 2)}
-        if all(np.array_equal(s.kinks.pattern, pattern) for s in ends.values()):
-            break
-        h /= 2
-    near = (f(ends[1]) - f(ends[-1])) / (2 * h)
-    far = (f(ends[2]) - f(ends[-2])) / (4 * h)
-    return Measured(near.value, near.error + abs(far.value - near.value), "central difference")
+def _radii(state: State, dense: bool) -> dict[str, float]:
+    """The dense inverse loses up to |Q| |Q^-1| <= (1 + gamma0)/(1 - gamma0) more."""
+    condition = (1 + float(state.gamma0.high)) / (1 - float(state.gamma0.high))
+    factor = 1 + condition if dense else 1.0
+    return {name: radius * factor for name, radius in state.gradient_radii().items()}
 
 
-def _first_step(p: Problem, direction: Params) -> float:
-    size = max(float(np.abs(a).max(initial=0.0)) for a in p.theta0.values())
-    return (
-        float(EPS ** (1 / 3))
-        * max(size, 1.0)
-        / max(float(np.abs(v).max()) for v in direction.values())
-    )
-
-
-def _moved(p: Problem, direction: Params, h: float) -> Any:
-    theta = {n: a + h * direction[n] if n in direction else a for n, a in p.theta0.items()}
-    return p.model.at(theta)
+def _slopes(
+    p: Problem, name: str, gradient: np.ndarray, radius: float
+) -> Iterable[tuple[Measured, Measured]]:
+    """Directions of length 1 to 2 that lean towards the gradient, so that the slope is not small
+    against it: the random part is turned so that it does not lean away."""
+    stream, s = rng(p.seed, f"gao2022/gradient.{name}"), p.start
+    size = float(np.linalg.norm(gradient))
+    for _ in range(DIRECTIONS):
+        noise = stream.standard_normal(gradient.shape)
+        v = noise / np.linalg.norm(noise)
+        if size > 0:
+            v = gradient / size + (v if np.vdot(v, gradient) >= 0 else -v)
+        moved, away = s.tangent({name: v})
+        rounded = 8 * EPS * (size + float(np.linalg.norm(s.r) * np.linalg.norm(moved)))
+        error = float(np.linalg.norm(s.r)) * away + s.r_radius * float(np.linalg.norm(moved) + away)
+        inner = Measured(float(np.vdot(gradient, v)), 2 * radius + rounded * s.m)
+        yield inner, Measured(float(s.r @ moved), error + rounded * s.N, "tangent")

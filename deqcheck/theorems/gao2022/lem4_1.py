@@ -9,86 +9,108 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.implicit_relu import oracle
-from deqcheck.models.problem import gradient_norm
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, nonnegative
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
-from deqcheck.theorems.gao2022.lem3_2 import central_difference
 from deqcheck.theorems.gao2022.setting import Problem, State
-from deqcheck.theorems.gao2022.static import Dense, OffKinks
+from deqcheck.theorems.gao2022.static import OffKinks, Pointwise, equality, scales_by
 
 PROJECTIONS = 5
 
 
 class Lemma41(OffKinks):
     """Along the gradient flow d yhat/dt = -H r with H = Z Z^T + M M^T + Pi Pi^T, which is positive
-    semi-definite. So dL/dt = -r^T H r = -|grad L|^2 <= -2 lambda_min(H) L: twice the rate of the
-    remark after the lemma.
+    semi-definite; so dL/dt <= -lambda_min(H) L, which is the remark after the lemma. Judged at the
+    start, where |A| <= M and gamma M < 1 for M = |A|: d yhat/dt is the tangent of the predictions
+    along -grad L, from the linearised equation.
+
+    Remarks: dL/dt = -|grad L|^2 = -r^T H r <= -2 lambda_min(H) L, twice the rate that the paper
+    reads off.
     """
 
     id = "gao2022/lem4.1"
     title = "The predictions follow the Gram matrix H"
     cite = cite("Lemma 4.1", "(10)-(13)")
 
+    contracts = Check("well-posed", "gamma*norm_A < 1", "Lemma 4.1")
     moves = Check(
         f"d yhat/dt = -H r, projected (worst of {PROJECTIONS})", "minus_uHr == u_dyhat", "(10)"
     )
-    dense = Check("H by Hadamard products and densely", "distance_H <= noise", "(11)-(13)")
+    dense = Check("H by Hadamard products is that of (11)", "distance_H <= noise", "(11)-(13)")
     semidefinite = Check("H is positive semi-definite", "lambda_min_H >= 0", "Lemma 4.1")
-    speed = Check("the loss falls with r^T H r", "gradient^2 == rHr", "Lemma 4.1")
-    remark = Check("the remark, twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "Lemma 4.1")
+    remark = Check("the loss falls at this rate", "gradient^2 >= lambda_min_H*loss", "Lemma 4.1")
+    speed = Check("the loss falls with r^T H r", "gradient^2 == rHr", "A.4")
+    twice = Check("twice as fast", "gradient^2 >= 2*lambda_min_H*loss", "sharper")
+    twice_equal = equality(twice)
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.contracts(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.smooth(kinks=self._kinks(p))
+
+    def _kinks(self, p: Problem) -> Measured:
+        every = np.ones(p.start.N, dtype=bool)
+        return p.start.kinks_in_the_way(every, every)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         H, radius = state.H_with_radius
-        if not state.kinks.zeros:
+        if not self._kinks(p).low > 0:
             yield from worst(self._projections(p, state, H, radius))
         if oracle.affordable(state):
             distance = float(np.linalg.norm(oracle.dense(state).H - H))
             condition = ((1 + state.gamma0.high) / (1 - state.gamma0.high)) ** 2
             yield self.dense(distance_H=distance, noise=radius * (1 + condition))
         yield self.semidefinite(lambda_min_H=state.lambda_min_H)
-        r = state.r
-        spread = 2 * float(np.linalg.norm(H)) * float(np.linalg.norm(r)) * state.r_radius
-        size = float(np.linalg.norm(r)) ** 2
-        error = spread + size * (radius + 8 * EPS * state.N * float(np.linalg.norm(H)))
-        gradient = state.measure("gradient")
-        yield self.speed(gradient=gradient, rHr=Measured(float(r @ H @ r), error))
-        yield self.remark(gradient=gradient, lambda_min_H=state.lambda_min_H, loss=state.loss)
+        yield self.remark(
+            gradient=state.measure("gradient"), lambda_min_H=state.lambda_min_H, loss=state.loss
+        )
+
+    def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
+        state = p.start
+        H, radius = state.H_with_radius
+        gradient, size = state.measure("gradient"), float(np.linalg.norm(state.r))
+        H_size = float(np.linalg.norm(H))
+        error = 2 * H_size * size * state.r_radius
+        error += size**2 * (radius + 8 * EPS * state.N * H_size)
+        yield self.speed(gradient=gradient, rHr=Measured(float(state.r @ H @ state.r), error))
+        # One sample: H is a number.
+        twice = self.twice_equal if state.N == 1 else self.twice
+        yield twice(gradient=gradient, lambda_min_H=state.lambda_min_H, loss=state.loss)
 
     def _projections(
         self, p: Problem, state: State, H: np.ndarray, radius: float
     ) -> Iterable[Claim]:
         stream = rng(p.seed, "gao2022/lem4.1.projections")
-        Hr = H @ state.r
-        size = float(np.linalg.norm(Hr))
-        if not size or not gradient_norm(state.gradient):
-            return
-        direction = {name: -g for name, g in state.gradient.items()}
+        Hr, H_size = H @ state.r, float(np.linalg.norm(H))
+        size, r_size = float(np.linalg.norm(Hr)), float(np.linalg.norm(state.r))
+        moved, away = state.tangent({name: -g for name, g in state.gradient.items()})
+        # The direction has its own radius: |J| <= sqrt |H|.
+        away += float(np.sqrt(H_size + radius)) * state.gradient_radius
+        error = radius * (r_size + state.r_radius) + H_size * state.r_radius
+        error += 8 * EPS * state.N * H_size * r_size
         for _ in range(PROJECTIONS):
             noise = stream.standard_normal(state.N)
-            u = Hr / size + noise / np.linalg.norm(noise) / 2
-            error = 2 * (radius * float(np.linalg.norm(state.r)) + 8 * EPS * state.N * size)
-            error += 2 * float(np.linalg.norm(H)) * state.r_radius
-
-            def projected(s: Any, u: np.ndarray = u) -> Measured:
-                return Measured(float(u @ s.r), float(np.linalg.norm(u)) * s.r_radius)
-
+            u = (Hr / size if size else 0.0) + noise / np.linalg.norm(noise) / 2
+            length = float(np.linalg.norm(u))
+            total = 8 * EPS * state.N * length * float(np.linalg.norm(moved))
             yield self.moves(
-                minus_uHr=Measured(-float(u @ Hr), error),
-                u_dyhat=central_difference(p, direction, projected),
+                minus_uHr=Measured(-float(u @ Hr), length * error),
+                u_dyhat=Measured(float(u @ moved), length * away + total, "tangent"),
             )
 
 
-class SigmaMin(Dense):
-    """Lower bounds on the N-th singular values of M and Pi of Lemma 4.1.
+class SigmaMin(Pointwise):
+    """Lower bounds on the N-th singular values of M and Pi of Lemma 4.1, at the start, with
+    gamma0 = gamma |A|.
 
     Printed: with the factor 1/(1 - gamma0), as if sigma_min(Q^-1) were its largest singular value.
-    Corrected: with 1/(1 + gamma0); and the sharper Schur form, which does not need every unit to be
-    active: M M^T = gamma^2 (Z Z^T) o (P P^T) and Pi Pi^T = (X X^T) o ((E o P)(E o P)^T).
-    D_min is 1 if every unit is active on every sample and 0 otherwise, DE_min likewise for both
-    layers; gamma0 = gamma |A|.
+    Corrected: with 1/(1 + gamma0). D_min is 1 if every unit is active on every sample and 0
+    otherwise, DE_min likewise for both layers.
+
+    Remarks, the sharper Schur form, which does not need every unit to be active:
+    M M^T = gamma^2 (Z Z^T) o (P P^T) and Pi Pi^T = (X X^T) o ((E o P)(E o P)^T), where row i of P
+    is p_i = (I - gamma D_i A)^-1 D_i b; equalities where all samples have the same pattern.
     """
 
     id = "gao2022/sigma-min"
@@ -101,55 +123,86 @@ class SigmaMin(Dense):
         "X = W = b = 1, A = -1, gamma = 1/2 gives M = 2/9 against 2/3 and Pi = 2/3 against 2."
     )
 
+    contracts = Check("well-posed", "gamma*norm_A < 1", "Lemma 4.1")
     printed_m = Check(
-        "sigma_N(M) as printed", "sigma_M >= gamma*norm_b*D_min*sigma_Z/(1-gamma0)", "Section 4.1"
+        "sigma_N(M) as printed", "sigma_M >= gamma*norm_b/(1-gamma0)*D_min*sigma_Z", "Section 4.1"
     )
     printed_pi = Check(
-        "sigma_N(Pi) as printed", "sigma_Pi >= norm_b*DE_min*sigma_X/(1-gamma0)", "Section 4.1"
+        "sigma_N(Pi) as printed", "sigma_Pi >= norm_b/(1-gamma0)*DE_min*sigma_X", "Section 4.1"
     )
     plain_m = Check(
-        "sigma_N(M)", "sigma_M >= gamma*norm_b*D_min*sigma_Z/(1+gamma0)", "Section 4.1, corrected"
+        "sigma_N(M)", "sigma_M >= gamma*norm_b/(1+gamma0)*D_min*sigma_Z", "Section 4.1, corrected"
     )
     plain_pi = Check(
-        "sigma_N(Pi)", "sigma_Pi >= norm_b*DE_min*sigma_X/(1+gamma0)", "Section 4.1, corrected"
+        "sigma_N(Pi)", "sigma_Pi >= norm_b/(1+gamma0)*DE_min*sigma_X", "Section 4.1, corrected"
     )
+    printed_m_equal = equality(printed_m)
+    printed_pi_equal = equality(printed_pi)
+    plain_m_equal = equality(plain_m)
+    plain_pi_equal = equality(plain_pi)
     schur_m = Check("sigma_N(M), Schur", "sigma_M >= gamma*p_min*sigma_Z", "Schur product")
     schur_p = Check("the shortest p_i", "p_min >= Db_min/(1+gamma0)", "p = D b + gamma D A p")
     schur_pi = Check("sigma_N(Pi), Schur", "sigma_Pi >= Ep_min*sigma_X", "Schur product")
-    schur_m_equal = Check(
-        "sigma_N(M), every unit active", "sigma_M == gamma*p_min*sigma_Z", "Schur product"
-    )
-    schur_pi_equal = Check(
-        "sigma_N(Pi), every unit active", "sigma_Pi == Ep_min*sigma_X", "Schur product"
-    )
+    schur_m_equal = equality(schur_m)
+    schur_pi_equal = equality(schur_pi)
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.contracts(gamma=p.model.gamma, norm_A=p.start.norm_A)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if not oracle.affordable(p.start):
+            yield (
+                f"M has N m^2 = {p.start.N * p.start.m**2} entries; its singular values are "
+                f"computed up to N m = {oracle.LARGEST}: a smaller instance would do"
+            )
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if not oracle.affordable(state):
             return
-        active = state.equilibrium.mask.T
-        known = {
+        known = self._known(state)
+        # Where every unit is active M = gamma Z times |p|, p = (I - gamma A)^-1 b, and Pi likewise.
+        at = -1.0 if not self.printed else 1.0
+        b_scales = scales_by(state, at * float(state.norm_A.value), state.b[:, None])
+        m, pi = (self.printed_m, self.printed_pi) if self.printed else (self.plain_m, self.plain_pi)
+        if b_scales and known["D_min"].low == 1:
+            m = self.printed_m_equal if self.printed else self.plain_m_equal
+        if b_scales and known["DE_min"].low == 1:
+            pi = self.printed_pi_equal if self.printed else self.plain_pi_equal
+        yield m(**known)
+        yield pi(**known)
+
+    def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
+        state = p.start
+        if self.printed or not oracle.affordable(state):
+            return
+        known = self._known(state)
+        known |= {
+            "p_min": _shortest(state.P, state.V_radius),
+            "Ep_min": _shortest(state.on * state.P, state.EP_radius),
+            "Db_min": _shortest(state.equilibrium.mask.T * state.b, 0.0),
+        }
+        # Where all samples have one pattern, all p_i are the same.
+        mask, on = state.equilibrium.mask.T, state.on
+        same_m = bool((mask == mask[0]).all())
+        same_pi = same_m and bool(((on & mask) == (on & mask)[0]).all())
+        yield (self.schur_m_equal if same_m else self.schur_m)(**known)
+        yield self.schur_p(**known)
+        yield (self.schur_pi_equal if same_pi else self.schur_pi)(**known)
+
+    def _known(self, state: State) -> dict[str, Any]:
+        U = state.equilibrium
+        both = U.mask.T & state.on
+        open_ = U.doubtful.T, U.doubtful.T | state.on_doubtful
+        return {
             **self._sigmas(state),
             "gamma": state.gamma,
             "gamma0": state.gamma0,
             "norm_b": errors.frobenius(state.b),
-            "D_min": float(active.all()),
-            "DE_min": float((active & state.on).all()),
+            "D_min": _all(U.mask.T, open_[0]),
+            "DE_min": _all(both, open_[1]),
             "sigma_Z": state.sigma_min_Z,
             "sigma_X": errors.nth_singular_value(state.X, state.N),
-            "p_min": _shortest(state.P, state.V_radius),
-            "Ep_min": _shortest(state.on * state.P, state.EP_radius),
-            "Db_min": _shortest(active * state.b, 0.0),
         }
-        for check in self._asked(bool(known["D_min"]), bool(known["DE_min"])):
-            yield check(**known)
-
-    def _asked(self, all_active: bool, both_active: bool) -> tuple[Check, ...]:
-        """Where every unit is active, all p_i are the same, and Schur's bounds are equalities."""
-        if self.printed:
-            return self.printed_m, self.printed_pi
-        schur_m = self.schur_m_equal if all_active else self.schur_m
-        schur_pi = self.schur_pi_equal if both_active else self.schur_pi
-        return self.plain_m, self.plain_pi, schur_m, self.schur_p, schur_pi
 
     def _sigmas(self, state: State) -> dict[str, Measured]:
         """M and Pi are exact linear images of P, Z and X, in the order of Khatri-Rao products."""
@@ -161,9 +214,16 @@ class SigmaMin(Dense):
         dM = state.gamma * (longest_Z * dP + longest_P * dZ + dP * dZ) + 4 * EPS * _size(M)
         dPi = longest_X * state.EP_radius + 4 * EPS * _size(Pi)
         return {
-            "sigma_M": errors.nth_singular_value(M, N, dM),
-            "sigma_Pi": errors.nth_singular_value(Pi, N, dPi),
+            "sigma_M": nonnegative(errors.nth_singular_value(M, N, dM)),
+            "sigma_Pi": nonnegative(errors.nth_singular_value(Pi, N, dPi)),
         }
+
+
+def _all(flags: np.ndarray, doubtful: np.ndarray) -> Measured:
+    """1 if all are true and 0 if not, where that is known."""
+    if not (flags | doubtful).all():
+        return Measured(0.0)
+    return Measured(0.5, 0.5) if doubtful.any() else Measured(1.0)
 
 
 def _size(a: np.ndarray) -> float:

@@ -12,14 +12,14 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.setting import Problem, State
-from deqcheck.theorems.gao2022.static import Pointwise
+from deqcheck.theorems.gao2022.static import Pointwise, equality
 
 PROJECTIONS = 10
 
 
 class Lemma51(Pointwise):
-    """If no entry of A is negative and gamma |A| < 1, then Z = Phi (I - gamma A)^-1 and
-    alpha0 >= sigma_N(Phi)/(1 + gamma |A|).
+    """If no entry of A is negative and gamma |A| < 1, then Z = Phi (I - gamma A)^-1 and, as the
+    paper concludes after the lemma, alpha0 >= sigma_N(Phi)/(1 + gamma |A|).
     """
 
     id = "gao2022/lem5.1"
@@ -32,6 +32,7 @@ class Lemma51(Pointwise):
         f"Z = Phi (I - gamma A)^-1, projected (worst of {PROJECTIONS})", "uZv == uLv", "Lemma 5.1"
     )
     regular = Check("alpha0 from Phi", "alpha0 >= sigma_N_Phi/(1+gamma*norm_A)", "Lemma 5.1")
+    regular_equal = equality(regular)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.nonnegative(smallest_A=float(p.start.A.min()))
@@ -39,7 +40,8 @@ class Lemma51(Pointwise):
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield from worst(self._projections(p, state))
-        yield self.regular(
+        # At A = 0 the equilibrium is Phi.
+        yield (self.regular if state.A.any() else self.regular_equal)(
             alpha0=state.sigma_min_Z,
             sigma_N_Phi=state.sigma_min_Phi,
             gamma=state.gamma,

@@ -16,14 +16,20 @@ class Theorem42(StaysClose):
 
     lambda1 = |W(0)| + C1, lambda2 = |A(0)| + C2, lambda3 = |b(0)| + C3 with free C1, C2, C3;
     gamma0 = gamma lambda2; alpha0 is the N-th singular value of Z(0); r0 = |yhat(0) - y|.
-    The printed induction is closed but never strict; the factor 1 - exp(-alpha0^2 t/4) < 1 of a
-    finite time repairs it.
+    Along the ReLU's kinks the flow is read with a slope from [0, 1]; every bound of the proof holds
+    for each such slope.
     """
 
     id = "gao2022/thm4.2"
     title = "Linear rate of the gradient flow"
     cite = cite("Theorem 4.2", "(14), (15)")
     dynamics = (FLOW,)
+    erratum = (
+        "Slips of the proof, A.4: the induction is closed but never strict, which the factor "
+        "1 - exp(-alpha0^2 t/4) < 1 of a finite time repairs; dL/dt is +(yhat - y)^T d yhat/dt, not "
+        "minus; the bound on Z(t) - Z(0) needs |X|_F^2, not |X|^2. And A(0) = I, b(0) = 0, the "
+        "start of Section 7, puts every dead unit on its kink, where the flow is not defined."
+    )
 
     first = Check(
         "alpha0 against the residual", f"alpha0^2 >= 4*{LAMBDA0}*X_fro*r0/(1-gamma0)", "(14)"

@@ -70,6 +70,13 @@ class Theorem44(DescentConditions, StaysClose):
     title = "Linear rate of gradient descent"
     cite = cite("Theorem 4.4", "(17)-(20)")
     dynamics = (DESCENT,)
+    erratum = (
+        "Slips of the proof, A.6: (38), |relu(X W)| <= lambda1 |X| in the operator norm, is false: "
+        "X = I, W = [[1, 1], [1, -1]] gives 1.618 against 1.414; with |X|_F it is true, and that is "
+        "used. The brace that names Q2 leaves out |X|_F^2, which the next lines need, and the brace "
+        "of Q1 its factor; |X| stands for |X|_F in the drifts of A and Z; W(k) - W(0) for "
+        "W(k+1) - W(0)."
+    )
 
     small_step = SMALL_STEP
     some_step = Check(
