@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -303,7 +303,7 @@ def eta_claim(net: Network, C: Constants) -> Expected:
         "F2": Sides(at.eta2, "<=", 4 / a**2 / (8 * N)),
         "F3_balance": above(at.lambda1, 4 * (c * N) ** 0.5 * at.lambda3),
         "F3_rate": below(at.eta2 * a**2 / 4, 1 / (32 * N**2)),
-        "F4": below(at.eta2, (1 - g0) / (256 * c**0.5 * N ** (5 / 2) * X * net.r0)),
+        "F4": below(at.eta2 * 256 * c**0.5 * N ** (5 / 2) * X * net.r0, 1 - g0),
     }
 
 
@@ -311,7 +311,10 @@ def eta_printed(net: Network, C: Constants, decision: str) -> Expected:
     """Section 7: the step 1/N; of the largest one only the two ends are known."""
     at = Paper(net, C)
     middle = (at.eta2 + max(step_ceiling(net), at.eta2)) / 2
+    length = max((norm(x) for x in net.X), key=lambda each: abs(each - 1))
+    unit = "holds" if abs(length - 1) < 1e-15 else "violated"
     return {
+        "unit": Sides(length, "==", 1.0, decision=unit),
         **descent_conditions(at),
         "one_over_n": Sides(1 / net.N, "<", middle, decision=decision),
     }
@@ -325,6 +328,20 @@ def bold() -> Network:
     return replace(net, W=0.01 * net.W, y=1e-10 * net.y)
 
 
+@cache
+def unit_samples() -> Network:
+    """Rows that are unit vectors in binary, and a W that meets (17)-(19)."""
+    return Network(
+        X=np.array([[1.0, 0.0], [0.0, -1.0]]),
+        y=np.array([1.0, -0.5]),
+        W=np.array([[40.0, 20.0], [-20.0, -40.0]]),
+        A=np.full((2, 2), 0.5),
+        b=np.zeros(2),
+        gamma=0.01,
+    )
+
+
+UNIT_CONSTANTS = {"C1": 0.2, "C2": 0.25, "C3": 2.9}
 BOLD = {"C1": 1e-4, "C2": 0.1, "C3": 2e-4}
 
 
@@ -343,24 +360,50 @@ def nonnegative(beta: float, y: float) -> Network:
     )
 
 
-def sec5_1(net: Network) -> Expected:
-    """(24)-(26) with beta = 1 already in the parameters, and (17)-(19) with C = 1."""
-    at = Paper(net, {"C1": 1.0, "C2": 1.0, "C3": 1.0})
+def smallest_beta(net: Network) -> float:
+    """The smallest beta with (24)-(26), each solved for it."""
+    X, labels, W, a1 = fro(net.X), fro(net.y), norm(net.W), nth(net.Phi, net.N)
+    conditions: Sequence[Callable[[float], float]] = (
+        lambda s: (2 / 3 * s * a1) ** 2 - 16 * (s * W + 1) * X * labels,
+        lambda s: (2 / 3 * s * a1) ** 3 - 128 * X**2 * labels,
+        lambda s: (2 / 3 * s * a1) ** 2 - 128 * X**2,
+    )
+    return max(brentq(f, 1e-9, 1e9, xtol=1e-14, rtol=1e-14) for f in conditions)
+
+
+def scaled(net: Network, beta: float) -> Paper:
+    """beta theta(0) with gamma0 = 1/2, and C1 = C2 = C3 = 1."""
+    gamma = 1 / (2 * (beta * norm(net.W) + 1))
+    there = replace(net, W=beta * net.W, A=beta * net.A, b=beta * net.b, gamma=gamma)
+    return Paper(there, {"C1": 1.0, "C2": 1.0, "C3": 1.0})
+
+
+def sec5_1(net: Network, features: str = "holds") -> Expected:
+    """(24)-(26) and (17)-(19) at the hardest of three scales beyond the smallest beta."""
     X, y, W, a1 = fro(net.X), fro(net.y), norm(net.W), nth(net.Phi, net.N)
-    conditions = descent_conditions(at)
-    return {
+    found: dict[str, Sides] = {
         "b_zero": Sides(norm(net.b), "==", 0.0),
         "nonnegative": above(net.A.min(), 0.0),
         "same_norm": Sides(norm(net.A), "==", W),
-        "gamma_rule": Sides(net.gamma, "==", 1 / (2 * (W + 1))),
         "features": Sides(a1, ">", 0.0),
-        "scale_24": above((2 / 3 * a1) ** 2, 16 * (W + 1) * X * y),
-        "scale_25": above((2 / 3 * a1) ** 3, 128 * X**2 * y),
-        "scale_26": above((2 / 3 * a1) ** 2, 128 * X**2),
-        "well_posed": Sides(at.gamma0, "<", 1.0),
-        "regular": above(net.alpha0, 2 / 3 * a1),
-        **{name: conditions[name] for name in ("first", "second", "third")},
     }
+    sides: dict[str, list[tuple[float, float]]] = {}
+    for beyond in (1.001, 10, 1000):
+        beta = beyond * smallest_beta(net)
+        at = scaled(net, beta)
+        conditions = descent_conditions(at)
+        for name, left, right in (
+            ("scale_24", (2 / 3 * beta * a1) ** 2, 16 * (beta * W + 1) * X * y),
+            ("scale_25", (2 / 3 * beta * a1) ** 3, 128 * X**2 * y),
+            ("scale_26", (2 / 3 * beta * a1) ** 2, 128 * X**2),
+            ("regular", at.net.alpha0, 2 / 3 * beta * a1),
+            *((name, conditions[name].left, conditions[name].right)
+              for name in ("first", "second", "third")),
+        ):  # fmt: skip
+            sides.setdefault(name, []).append((left, right))
+    hardest = {name: min(pairs, key=lambda pair: pair[0] / pair[1]) for name, pairs in sides.items()}
+    found |= {name: above(*pair) for name, pair in hardest.items()}
+    return {**found, "well_posed": Sides(0.5, "<", 1.0)}
 
 
 TRAINED = [
@@ -474,7 +517,23 @@ TRAINED = [
         lambda: eta_printed(feasible(), CONSTANTS[1], "violated"),
         edition="printed",
         constants=CONSTANTS[1],
+        outcome="not applicable",
+        label="other lengths",
+    ),
+    Instance(
+        "gao2022/eta-claim",
+        lambda: problem(unit_samples()),
+        lambda: eta_printed(unit_samples(), UNIT_CONSTANTS, "violated"),
+        edition="printed",
+        constants=UNIT_CONSTANTS,
         outcome="refuted",
+    ),
+    Instance(
+        "gao2022/eta-claim",
+        lambda: problem(settled()),
+        lambda: eta_claim(settled(), CONSTANTS[0]),
+        constants=CONSTANTS[0],
+        label="optimal",
     ),
     Instance(
         "gao2022/eta-claim",
@@ -491,9 +550,8 @@ TRAINED = [
     ),
     Instance(
         "gao2022/sec5.1",
-        lambda: problem(nonnegative(1, 1.7)),
+        lambda: problem(replace(nonnegative(1, 1.7), gamma=0.05)),
         lambda: sec5_1(nonnegative(1, 1.7)),
-        outcome="not applicable",
-        label="small",
+        label="small, another gamma",
     ),
 ]

@@ -281,7 +281,7 @@ def test_lemmas_hold_at_many_points(implicit: Builder) -> None:
             judge = statement()
             if any(h.judge().decision is not Decision.HOLDS for h in judge.hypotheses(p)):
                 continue
-            for claim in judge.claims(p, p.start):
+            for claim in (*judge.claims(p, p.start), *judge.remarks(p, None)):
                 judged = claim.judge()
                 assert judged.decision is not Decision.VIOLATED, (seed, statement.id, judged)
 
@@ -289,7 +289,7 @@ def test_lemmas_hold_at_many_points(implicit: Builder) -> None:
 def test_the_sweep_count_never_exceeds_its_bound(implicit: Builder) -> None:
     for seed in range(10):
         p = implicit(3, 4, 6, q=0.7, seed=seed)
-        names = {c.name: c.judge().decision for c in Lemma31().claims(p, p.start)}
+        names = {c.name: c.judge().decision for c in Lemma31().remarks(p, None)}
         assert names.get(Lemma31.forward.name) is Decision.HOLDS
 
 

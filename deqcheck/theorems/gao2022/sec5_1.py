@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from deqcheck.linalg import errors
+from deqcheck.models.implicit_relu.model import ImplicitReluModel
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, maximum, sqrt
+from deqcheck.records.measured import Measured, maximum, measured, sqrt
 from deqcheck.theorems.base import STATIC, Check
-from deqcheck.theorems.gao2022.bounds import cite
+from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
 
+# The scales at which the claim is judged, over the smallest one that (24)-(26) allow.
+BEYOND = (1.001, 10.0, 1000.0)
+
 
 class ScaledStart(DescentConditions):
-    """With b = 0, a nonnegative A, |A| = |W|, gamma = 1/(2 (|W| + 1)) and C1 = C2 = C3 = 1, the
-    conditions (24)-(26) on a1 = sigma_N(Phi) imply those of Theorem 4.4. They hold after W and A
-    have been multiplied by a large enough beta, if gamma follows; with gamma fixed they need not,
-    since gamma (beta |A| + 1) < 1 must stay true.
+    """With b = 0, a nonnegative A, |A| = |W|, a1 = sigma_N(Phi) > 0 and C1 = C2 = C3 = 1, all
+    conditions of Theorem 4.4 hold at beta theta(0) for every large enough beta: (24)-(26), which
+    hold from some beta on, imply them. Judged at three scales beyond this smallest beta.
+
+    gamma is chosen with gamma0 = 1/2, so it follows beta: gamma = 1/(2 (beta |W| + 1)), whatever
+    that of the case. With gamma fixed, as Section 7 multiplies theta(0), the conditions need not
+    hold for any beta, since gamma (beta |A| + 1) < 1 must stay true.
     """
 
     id = "gao2022/sec5.1"
     title = "The scaled initialisation meets Theorem 4.4"
-    cite = cite("Section 5.1", "(24)-(26)")
+    cite = cite("Section 5.1", "(21)-(26)")
     dynamics = (STATIC,)
     constants = {}
     searches = ()
@@ -32,52 +42,82 @@ class ScaledStart(DescentConditions):
     b_zero = Check("b = 0", "norm_b == 0", "Section 5.1")
     nonnegative = Check("no entry of A is negative", "smallest_A >= 0", "Section 5.1")
     same_norm = Check("|A| = |W|", "norm_A == norm_W", "Section 5.1")
-    gamma_rule = Check("gamma = 1/(2 lambda2)", "gamma == 1/(2*(norm_W+1))", "Section 5.1")
     features = Check("Phi has full row rank", "a1 > 0", "Section 5.1")
-    scale_24 = Check("beta against the labels", "4/9*a1^2 >= 16*(norm_W+1)*X_fro*norm_y", "(24)")
-    scale_25 = Check("beta against the drift", "(2*a1/3)^3 >= 128*X_fro^2*norm_y", "(25)")
-    scale_26 = Check("beta against one step", "(2*a1/3)^2 >= 128*X_fro^2", "(26)")
-    regular = Check("alpha0 from Phi", "alpha0 >= 2*a1/3", "Lemma 5.1")
+    scale_24 = Check(
+        "beta against the labels",
+        "(2*beta*a1/3)^2 >= 16*(beta*norm_W+1)*X_fro*norm_y",
+        "(24)",
+    )
+    scale_25 = Check("beta against the drift", "(2*beta*a1/3)^3 >= 128*X_fro^2*norm_y", "(25)")
+    scale_26 = Check("beta against one step", "(2*beta*a1/3)^2 >= 128*X_fro^2", "(26)")
+    regular = Check("alpha0 from Phi", "alpha0 >= 2*beta*a1/3", "Lemma 5.1")
 
     def choose(self, p: Problem, program: Program) -> Chosen:
         C = dict.fromkeys(NAMES, 1.0)
         return Chosen(C, max(program.log_ratios(self.conditions(), C)))
 
-    def values(self, p: Problem) -> dict[str, Any]:
+    def constants_used(self, p: Problem) -> dict[str, float]:
+        return dict.fromkeys(NAMES, 1.0)
+
+    def _start(self, p: Problem) -> dict[str, Any]:
+        """What needs no equilibrium: that of the case is not asked for."""
         s = p.start
         return {
-            **super().values(p),
+            "norm_W": s.measure("norm2.W"),
+            "norm_A": s.norm_A,
+            "norm_b": errors.frobenius(s.b),
+            "X_fro": s.X_fro,
             "a1": s.sigma_min_Phi,
             "norm_y": errors.frobenius(p.model.y),
             "smallest_A": float(s.A.min()),
         }
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        values = self.values(p)
-        for check in (self.b_zero, self.nonnegative, self.same_norm, self.gamma_rule):
+        values = self._start(p)
+        for check in (self.b_zero, self.nonnegative, self.same_norm, self.features):
             yield check(**values)
-        yield self.features(**values)
-        note = f"W and A times {self.smallest_scale(p).value:.6g} would do, if gamma follows"
-        yield self.scale_24(note, **values)
-        yield self.scale_25(**values)
-        yield self.scale_26(**values)
 
     def smallest_scale(self, p: Problem) -> Measured:
         """The smallest factor on W and A for (24)-(26): (24) is a quadratic in it."""
-        v = self.values(p)
+        v = self._start(p)
         a, K, w = 2 * v["a1"] / 3, 16 * v["X_fro"] * v["norm_y"], v["norm_W"]
         quadratic = (K * w + sqrt((K * w) ** 2 + 4 * a**2 * K)) / (2 * a**2)
         cubic = (128 * v["X_fro"] ** 2 * v["norm_y"]) ** (1 / 3) / a
+        if v["norm_y"].high == 0:
+            cubic = measured(0.0)
         return maximum(quadratic, cubic, sqrt(128) * v["X_fro"] / a)
 
+    def scaled(self, p: Problem, beyond: float) -> tuple[float, Problem]:
+        """beta, and the network at beta theta(0) with gamma = 1/(2 (beta |W| + 1))."""
+        beta = beyond * float(self.smallest_scale(p).high)
+        size = beta * float(p.start.measure("norm2.W").value)
+        model = ImplicitReluModel(1 / (2 * (size + 1)), p.model.X, p.model.y)
+        theta = {name: beta * a for name, a in p.theta0.items()}
+        return beta, replace(p, model=model, theta0=theta, train=None, origin=None)
+
     def quantities(self, p: Problem) -> dict[str, Measured]:
+        smallest = self.smallest_scale(p)
+        if not np.isfinite(smallest.high):
+            return {}
+        _, there = self.scaled(p, BEYOND[0])
         return {
-            **super().quantities(p),
-            "smallest_scale": self.smallest_scale(p),
-            "largest_step": self.largest_step(p),
+            "smallest_scale": smallest,
+            "gamma_there": measured(there.model.gamma),
+            "largest_step_there": self.largest_step(there),
         }
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        values = self.values(p)
-        for check in (self.well_posed, self.regular, self.first, self.second, self.third):
-            yield check(**values)
+        if not np.isfinite(self.smallest_scale(p).high):
+            return
+        checks = (
+            self.scale_24, self.scale_25, self.scale_26,
+            self.well_posed, self.regular, self.first, self.second, self.third,
+        )  # fmt: skip
+        values = []
+        for beyond in BEYOND:
+            beta, there = self.scaled(p, beyond)
+            values.append({**self._start(p), **self.values(there), "beta": beta})
+            # The names of the unscaled start, which (24)-(26) speak of.
+            values[-1]["norm_W"] = self._start(p)["norm_W"]
+        for check in checks:
+            yield from worst(check(f"beta = {v['beta']:.4g}", **v) for v in values)
