@@ -272,8 +272,8 @@ def sigma_min_corrected(net: Network) -> Expected:
     v, u = sigma_min(net), 1 / (1 + net.q)
     M, Pi = v["p"] * v["Z"], v["Ep"] * v["X"]
     equal_m, equal_pi = Sides(v["M"], "==", M), Sides(v["Pi"], "==", Pi)
-    one_pattern = (net.S == net.S[0]).all()
-    one_feature = one_pattern and (net.S * net.E == (net.S * net.E)[0]).all()
+    one_pattern = len(np.unique(net.S, axis=0)) == 1
+    one_feature = one_pattern and len(np.unique(net.S * net.E, axis=0)) == 1
     return {
         "contracts": Sides(net.q, "<", 1.0),
         "plain_m": above(v["M"], u * v["b"] * v["D"] * v["Z"]),
@@ -286,7 +286,9 @@ def sigma_min_corrected(net: Network) -> Expected:
 
 def made_equal(found: Expected, *names: str) -> Expected:
     """Checks that structure makes equalities."""
-    sides = {f"{name}_equal": replace(found[name], relation="==", decision="holds") for name in names}
+    sides = {
+        f"{name}_equal": replace(found[name], relation="==", decision="holds") for name in names
+    }
     return {**{name: each for name, each in found.items() if name not in names}, **sides}
 
 
@@ -571,10 +573,10 @@ LEMMAS = [
     Instance(
         "gao2022/sigma-min",
         lambda: problem(sigma_min_at_a_multiple(-0.75)),
-        lambda: made_equal(
-            sigma_min_corrected(sigma_min_at_a_multiple(-0.75)), "plain_m", "plain_pi"
-        )
-        | {"schur_p": sigma_min_undecided(sigma_min_at_a_multiple(-0.75))},
+        lambda: (
+            made_equal(sigma_min_corrected(sigma_min_at_a_multiple(-0.75)), "plain_m", "plain_pi")
+            | {"schur_p": sigma_min_undecided(sigma_min_at_a_multiple(-0.75))}
+        ),
         label="A = -a I",
     ),
     Instance(

@@ -116,10 +116,11 @@ def below(left: float, right: float) -> Sides:
 
 
 def common(at: Paper) -> Expected:
+    certifiable = {"certifiable": Sides(at.net.alpha0, ">", 0.0)} if at.net.r0 else {}
     return {
         "starts_well": Sides(at.net.q, "<", 1.0),
         "well_posed": Sides(at.gamma0, "<", 1.0),
-        "certifiable": Sides(at.net.alpha0, ">", 0.0),
+        **certifiable,
     }
 
 
@@ -401,7 +402,9 @@ def sec5_1(net: Network, features: str = "holds") -> Expected:
               for name in ("first", "second", "third")),
         ):  # fmt: skip
             sides.setdefault(name, []).append((left, right))
-    hardest = {name: min(pairs, key=lambda pair: pair[0] / pair[1]) for name, pairs in sides.items()}
+    hardest = {
+        name: min(pairs, key=lambda pair: pair[0] / pair[1]) for name, pairs in sides.items()
+    }
     found |= {name: above(*pair) for name, pair in hardest.items()}
     return {**found, "well_posed": Sides(0.5, "<", 1.0)}
 

@@ -35,7 +35,7 @@ IDENTITY = {"X": np.eye(3) + 0.5, "y": [1, 2, 3], "A": np.eye(3), "W": np.eye(3)
 IDENTITY["b"] = [1, 1, 1]
 # As near to equalities, but no diagonal shows it.
 NEARLY = {**SCALAR, "W": [[1, 1]], "A": [[1, 1e-9], [0, 1]], "b": [1, 1]}
-NEARLY_NEGATIVE = {**NEARLY, "A": [[-1, 1e-9], [0, -1]]}
+DAMPED = {**NEARLY, "A": [[-1, 1e-9], [0, -1]]}
 # Each sample has a unit of its own.
 SPLIT = {"X": np.eye(2), "y": [0, 0], "W": [[1, -1], [-1, 1]], "A": -np.eye(2), "b": [1, 1]}
 SPLIT["gamma"] = 0.5
@@ -99,8 +99,8 @@ BROKEN = [
     (Lemma41, "speed", "gradient^2 == 1.00001*rHr", {}, {}),
     (Lemma41, "twice", "gradient^2 >= 2.01*lambda_min_H*loss", SPLIT | {"y": [0, 0.1]}, {}),
     (Lemma41, "twice_equal", "gradient^2 == 2.001*lambda_min_H*loss", ONE_SAMPLE, {}),
-    (SigmaMin, "plain_m", "sigma_M >= gamma*norm_b/(1+gamma0/2)*D_min*sigma_Z", NEARLY_NEGATIVE, {}),
-    (SigmaMin, "plain_pi", "sigma_Pi >= norm_b/(1+gamma0/2)*DE_min*sigma_X", NEARLY_NEGATIVE, {}),
+    (SigmaMin, "plain_m", "sigma_M >= gamma*norm_b/(1+gamma0/2)*D_min*sigma_Z", DAMPED, {}),
+    (SigmaMin, "plain_pi", "sigma_Pi >= norm_b/(1+gamma0/2)*DE_min*sigma_X", DAMPED, {}),
     (SigmaMin, "plain_m_equal", "sigma_M == 1.001*gamma*norm_b/(1+gamma0)*sigma_Z", NEGATIVE, {}),
     (SigmaMin, "plain_pi_equal", "sigma_Pi == 1.001*norm_b/(1+gamma0)*sigma_X", NEGATIVE, {}),
     (SigmaMin, "schur_m", "sigma_M >= 1.001*gamma*p_min*sigma_Z", SPLIT, {}),
@@ -188,7 +188,10 @@ def test_a_wrong_kronecker_form_is_caught(
 def test_printed_equalities_are_told_from_others(implicit: Builder) -> None:
     """At A = a I with every unit active the printed bounds are equalities."""
     p = implicit(1, 1, 1, **SCALAR)
-    for name, text in (("m", "sigma_M == 1.001*gamma*sigma_Z"), ("pi", "sigma_Pi == 1.001*sigma_X")):
+    for name, text in (
+        ("m", "sigma_M == 1.001*gamma*sigma_Z"),
+        ("pi", "sigma_Pi == 1.001*sigma_X"),
+    ):
         text += "*norm_b/(1-gamma0)"
         how = {"edition": "printed"}
         assert decided(SigmaMin, f"printed_{name}_equal", text, p, **how) is Decision.VIOLATED

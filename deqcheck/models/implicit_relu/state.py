@@ -163,9 +163,12 @@ class ImplicitReluState(ReluState):
         may_hear, hears = may_hear & may, hears & does
         moves = (U.H - U.H_error > 0).any(axis=0)
         may_move = moves | U.doubtful.any(axis=0)
-        XW_zero = ((self.XW == 0) & (self.XW_reach == 0) & self.X.any(axis=1)[:, None]).T
+        given = np.asarray(self.X != 0).any(axis=1, keepdims=True)
+        XW_zero = ((self.XW == 0) & (self.XW_reach == 0) & given).T
         sure = (U.exact_zeros & moves | XW_zero & (U.mask | U.exact_zeros) & ~U.doubtful) & hears
-        open_ = U.exact_zeros & may_move | U.doubtful | (XW_zero | self.on_doubtful.T) & self._not_off
+        open_ = (
+            U.exact_zeros & may_move | U.doubtful | (XW_zero | self.on_doubtful.T) & self._not_off
+        )
         return between(int(sure.sum()), int((sure | open_ & may_hear).sum()))
 
     def tangent(self, d: Params) -> tuple[np.ndarray, float]:

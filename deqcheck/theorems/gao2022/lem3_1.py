@@ -188,4 +188,3 @@ class Iterates:
                 return sweep if moved.high <= TOLERANCE else None
             last, radius_last = Z, radius
         return None
-

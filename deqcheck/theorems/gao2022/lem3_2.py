@@ -41,9 +41,9 @@ class Lemma32(BoundedA):
     erratum = (
         "The inequality is not strict: N = d = m = 1, X = W = A = M = 1, gamma = 1/2 gives "
         "Q = 1/2 = 1 - gamma0. Nor need the eigenvalues be real: A = [[0, 1], [-1, 0]], X = 1, "
-        "W = (3, 3), gamma = 1/2 gives 1 +- i/2. The proof, (29), bounds |Q| from below, which does "
-        "not make Q invertible: sigma_min(Q) >= 1 - gamma |A| is needed, and true. What is used "
-        "later, |Q^-1| <= 1/(1 - gamma0), is right."
+        "W = (3, 3), gamma = 1/2 gives 1 +- i/2. The proof, (29), bounds |Q| from below, which "
+        "does not make Q invertible: sigma_min(Q) >= 1 - gamma |A| is needed, and true. What is "
+        "used later, |Q^-1| <= 1/(1 - gamma0), is right."
     )
 
     positive = Check("M is positive", "M > 0", "Lemma 3.2")
@@ -125,8 +125,9 @@ class Lemma32(BoundedA):
 
 
 def reaches_norm(state: State) -> bool:
-    """Whether |A| is an eigenvalue of D A^T for some activation pattern, seen without rounding: A is
-    diagonal, or it is symmetric, its largest eigenvalue is its norm, and all units are active."""
+    """Whether |A| is an eigenvalue of D A^T for some activation pattern, seen without rounding: A
+    is diagonal, or it is symmetric, its largest eigenvalue is its norm, and all units are active.
+    """
     U = state.equilibrium
     sure = U.mask & ~U.doubtful
     a = state.diagonal_A
@@ -149,8 +150,8 @@ def _largest_real_part(state: State) -> Measured:
 
 
 def _edges(state: State) -> dict[str, Measured]:
-    """Of all blocks: smallest and largest singular value, smallest eigenvalue of the symmetric part,
-    smallest modulus of an eigenvalue."""
+    """Of all blocks: smallest and largest singular value, smallest eigenvalue of the symmetric
+    part, smallest modulus of an eigenvalue."""
     radius = spectrum.block_radius(state)
     found = []
     for block in spectrum.blocks(state):
@@ -194,14 +195,16 @@ DIRECTIONS = 5
 
 class Gradients(OffKinks):
     """The gradients (7)-(9) in Kronecker form against the tangent of the predictions: for random
-    directions v, <dL/dtheta, v> is r^T d yhat, with d yhat from the linearised equation on the fixed
-    pattern of active units.
+    directions v, <dL/dtheta, v> is r^T d yhat, with d yhat from the linearised equation on the
+    fixed pattern of active units.
 
-    Asked is that L is differentiable: no entry of U or of X W is zero, apart from those that nothing
-    can change and those that are not heard: at b = 0, or where neither b nor A passes the unit on,
-    its kink is of second order. So the paper's own start A = I, b = 0 is covered, where every dead
-    unit has U = 0. What deqcheck computes with, dW = X^T (E o (r . P)), dA = gamma Z^T (r . P),
-    db = Z^T r, is compared in remarks.
+    Asked is that L is differentiable: no entry of U or of X W is zero, apart from those that
+    nothing can change and those that are not heard: at b = 0, or where neither b nor A passes the
+    unit on, its kink is of second order. So the paper's own start A = I, b = 0 is covered, where
+    every dead unit has U = 0.
+
+    Remarks: what deqcheck computes with, dW = X^T (E o (r . P)), dA = gamma Z^T (r . P),
+    db = Z^T r, is the same.
     """
 
     id = "gao2022/gradient"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+
 import numpy as np
 
 from deqcheck.linalg import errors
@@ -69,7 +70,8 @@ class Lemma43(Pointwise):
 def _linear(state: State) -> bool:
     """One unit, one feature and no sign that cuts off: Z = X W/(1 - gamma A), and (16) with A fixed
     is an equality."""
-    on = (state.XW > state.XW_reach) | ((state.XW == 0) & (state.XW_reach == 0))
+    sure = state.XW - state.XW_reach > 0
+    on = sure | ((state.XW == 0) & (state.XW_reach == 0))
     return state.m == state.model.d == 1 and bool(state.A[0, 0] >= 0) and bool(on.all())
 
 

@@ -72,9 +72,9 @@ class Theorem44(DescentConditions, StaysClose):
     dynamics = (DESCENT,)
     erratum = (
         "Slips of the proof, A.6: (38), |relu(X W)| <= lambda1 |X| in the operator norm, is false: "
-        "X = I, W = [[1, 1], [1, -1]] gives 1.618 against 1.414; with |X|_F it is true, and that is "
-        "used. The brace that names Q2 leaves out |X|_F^2, which the next lines need, and the brace "
-        "of Q1 its factor; |X| stands for |X|_F in the drifts of A and Z; W(k) - W(0) for "
+        "X = I, W = [[1, 1], [1, -1]] gives 1.618 against 1.414; with |X|_F it is true, and that "
+        "is used. The brace that names Q2 leaves out |X|_F^2, which the next lines need, and the "
+        "brace of Q1 its factor; |X| stands for |X|_F in the drifts of A and Z; W(k) - W(0) for "
         "W(k+1) - W(0)."
     )
 
