@@ -113,8 +113,8 @@ class ImplicitReluState(ReluState):
 
     @property
     def EP_radius(self) -> float:
-        """Of E o P."""
-        return float(np.inf) if self.on_doubtful.any() else self.V_radius
+        """Of E o P: on the other side of a doubtful kink the entry of P is there or not."""
+        return self.V_radius + _size(self.P[self.on_doubtful])
 
     @cached_property
     def kinks(self) -> Kinks:
@@ -226,7 +226,7 @@ class ImplicitReluState(ReluState):
         dZ, dE = self.equilibrium.error, self.E_radius
         sums = errors.product(self.N, 1.0)
         return {
-            "W": np.inf if self.on_doubtful.any() else X * (dE + sums * E),
+            "W": X * (dE + sums * E + _size(self.E.T[self.on_doubtful])),
             "A": self.gamma * (dZ * (E + dE) + Z * (dE + sums * E)),
             "b": dZ * (r + self.r_radius) + Z * (self.r_radius + sums * r),
         }
