@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import Question
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Outcome
@@ -26,6 +28,7 @@ from deqcheck.theorems.gao2022.constants import NAMES, Program
 from deqcheck.theorems.gao2022.eta_claim import StepClaim
 from deqcheck.theorems.gao2022.lem3_1 import Lemma31
 from deqcheck.theorems.gao2022.sec5_1 import ScaledStart
+from deqcheck.theorems.gao2022.sec5_2 import RandomStart
 from deqcheck.theorems.gao2022.thm4_2 import Theorem42
 from deqcheck.theorems.gao2022.thm4_4 import Theorem44
 
@@ -291,6 +294,95 @@ def test_the_sweep_count_never_exceeds_its_bound(implicit: Builder) -> None:
         p = implicit(3, 4, 6, q=0.7, seed=seed)
         names = {c.name: c.judge().decision for c in Lemma31().remarks(p, None)}
         assert names.get(Lemma31.forward.name) is Decision.HOLDS
+
+
+def test_m_must_be_positive(implicit: Builder) -> None:
+    for statement in ("gao2022/lem3.1", "gao2022/lem3.2"):
+        with pytest.raises(judging.UsageError, match="M = 0 is not positive"):
+            judging.judge(statement, implicit(), constants={"M": 0.0})
+
+
+def judged(statement: Any, p: Problem, edition: str = "corrected", **more: Any) -> Outcome | None:
+    return judging.judge(statement, p, edition=edition, **more).outcome
+
+
+# W ~ 1: the second unit is dead, and U = 0 there exactly, since A does not reach it.
+DEAD = {"X": [[1.0]], "y": [1.0], "W": [[1.0, -1.0]], "A": np.eye(2), "gamma": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("b", "A", "y", "gradient", "lemma"),
+    [
+        # The read-out hears it, or nothing does, or only a unit that is not heard itself.
+        ([0, 1], np.eye(2), [1], Outcome.NOT_APPLICABLE, Outcome.NOT_APPLICABLE),
+        ([0, 0], np.eye(2), [1], Outcome.CONFIRMED, Outcome.CONFIRMED),
+        ([1, 0], np.eye(2), [1], Outcome.CONFIRMED, Outcome.CONFIRMED),
+        # The first unit passes the second on.
+        ([1, 0], [[1, 0], [0.5, 1]], [1], Outcome.NOT_APPLICABLE, Outcome.NOT_APPLICABLE),
+        # r = 0 up to rounding: the loss may have a derivative there, the predictions have none.
+        ([0, 1], np.eye(2), [0], Outcome.UNDECIDED, Outcome.NOT_APPLICABLE),
+    ],
+)
+def test_a_kink_counts_where_it_is_heard(
+    implicit: Builder, b: Any, A: Any, y: Any, gradient: Outcome, lemma: Outcome
+) -> None:
+    p = implicit(1, 1, 2, **{**DEAD, "b": b, "A": A, "y": y})
+    assert judged("gao2022/gradient", p) is gradient
+    assert judged("gao2022/lem4.1", p) is lemma
+
+
+def test_a_dead_kink_is_of_second_order(implicit: Builder) -> None:
+    """At b = (1, 0) the one-sided slopes of the loss agree, at b = (0, 1) they do not."""
+
+    def jump(b: list[float]) -> float:
+        def loss(h: float) -> float:
+            A = np.eye(2) + h * np.array([[0.3, 1.0], [-0.4, 0.2]])
+            return float(implicit(1, 1, 2, **{**DEAD, "b": b, "A": A}).start.loss.value)
+
+        h = 1e-7
+        return abs((loss(h) - loss(0)) / h - (loss(0) - loss(-h)) / h)
+
+    assert jump([1, 0]) < 1e-5 and jump([0, 1]) > 0.1
+
+
+def test_the_tangent_is_the_derivative_of_the_predictions(implicit: Builder) -> None:
+    r = np.random.default_rng(5)
+    for seed in range(5):
+        p = implicit(3, 4, 6, q=0.8, seed=seed)
+        d = {name: r.normal(size=a.shape) for name, a in p.theta0.items()}
+
+        def yhat(h: float, p: Problem = p, d: Any = d) -> np.ndarray:
+            return p.model.at({n: a + h * d[n] for n, a in p.theta0.items()}).r
+
+        h = 1e-6
+        found, radius = p.start.tangent(d)
+        assert found == pytest.approx((yhat(h) - yhat(-h)) / (2 * h), rel=1e-6, abs=1e-7)
+        assert radius < 1e-11 * np.linalg.norm(found)
+        parts = [p.start.tangent({name: v})[0] for name, v in d.items()]
+        assert found == pytest.approx(sum(parts), rel=1e-11)
+
+
+def drawn(implicit: Builder) -> Problem:
+    return replace(implicit(1, 1, 1, A=[[0.7]]), laws={"A": Law("half-normal", 1.0)})
+
+
+@pytest.mark.parametrize(
+    ("edition", "exponent", "outcome"),
+    [
+        ("printed", 0.5, Outcome.INCONSISTENT),
+        ("printed", 1.0, Outcome.CONSISTENT),
+        ("printed", 1.5, Outcome.CONSISTENT),
+        ("corrected", 1.0, Outcome.CONSISTENT),
+        ("corrected", 0.9, Outcome.INCONSISTENT),
+        ("corrected", 1.1, Outcome.INCONSISTENT),
+    ],
+)
+def test_the_order_of_a_half_normal_norm(
+    implicit: Builder, edition: str, exponent: float, outcome: Outcome
+) -> None:
+    """O(m^e) from above alone, or of order m^e from both sides."""
+    claimed = type("Claimed", (RandomStart,), {"exponent": lambda self, p: exponent})
+    assert judged(claimed, drawn(implicit), edition, constants={"seeds": 24}) is outcome
 
 
 def test_the_worst_of_several_claims_is_never_one_that_holds_by_chance() -> None:

@@ -177,6 +177,9 @@ class ImplicitReluState(ReluState):
         solved forwards and certified by its own defect."""
         U = self.equilibrium
         source, source_radius = self._source(d)
+        if not (U.mask | U.doubtful).any():
+            # No unit passes anything on.
+            source, source_radius = np.zeros(self.Z.shape), 0.0
         dZ = U.on_its_pattern(source)
         incoming = U.W @ dZ + source
         defect = _size(np.where(U.mask, dZ - incoming, 0.0))
@@ -202,7 +205,7 @@ class ImplicitReluState(ReluState):
         if "W" in d:
             XdW = self.X @ d["W"]
             source += (self.on * XdW).T
-            radius += _size(XdW[self.on_doubtful])
+            radius += _size(XdW[self.on_doubtful & self._not_off.T])
             size = self.model.X_size * _size(d["W"])
             radius += errors.rounding(1, np.sqrt(self.model.d) * size)
         return source, radius
