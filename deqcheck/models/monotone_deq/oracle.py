@@ -45,15 +45,56 @@ def Q(state: MonotoneDeqState) -> scipy.sparse.csc_matrix:
     )
 
 
+def map_rows(state: MonotoneDeqState) -> dict[str, scipy.sparse.csc_matrix]:
+    """D (Z^T kron I_n) and D (X^T kron I_n): minus d vec(g)/d vec(W) and d vec(g)/d vec(U)."""
+    identity = scipy.sparse.identity(state.n)
+    return {
+        "W": scipy.sparse.csc_matrix(D(state) @ scipy.sparse.kron(state.Z.T, identity)),
+        "U": scipy.sparse.csc_matrix(D(state) @ scipy.sparse.kron(state.X.T, identity)),
+    }
+
+
+def weight_jacobian(state: MonotoneDeqState, name: str) -> scipy.sparse.csc_matrix:
+    """d vec(W)/d vec(P) for P = A, B and W itself."""
+    if name == "A":
+        return P_A(state.A)
+    n = state.n
+    return P_B(n) if name == "B" else scipy.sparse.csc_matrix(scipy.sparse.identity(n * n))
+
+
+def map_slope(state: MonotoneDeqState, name: str, way: np.ndarray) -> np.ndarray:
+    """Lemma 3.2.1 times a vector: d vec(g) along a change of Z, W, A, B or U."""
+    if name == "Z":
+        moved: np.ndarray = Q(state) @ way
+        return moved
+    rows = map_rows(state)
+    if name == "U":
+        return np.asarray(-(rows["U"] @ way))
+    return np.asarray(-(rows["W"] @ (weight_jacobian(state, name) @ way)))
+
+
+def state_slope(state: MonotoneDeqState, name: str, way: np.ndarray) -> np.ndarray:
+    """Lemma 3.2.2 times a vector: d vec(Z) = -Q^-1 d vec(g) along a change of W, A, B or U."""
+    return np.asarray(scipy.sparse.linalg.splu(Q(state)).solve(-map_slope(state, name, way)))
+
+
+def kernel_product(state: MonotoneDeqState, r: np.ndarray, printed: bool = False) -> np.ndarray:
+    """Proposition 4: K r, the sum of J (J^T r), without any J."""
+    outer, rows, factored = read_out(state, printed), map_rows(state), scipy.sparse.linalg.splu
+    solve, back = factored(Q(state)).solve, factored(scipy.sparse.csc_matrix(Q(state).T)).solve
+    adjoint = back(np.asarray(outer.T @ r))
+    through = rows["U"] @ (rows["U"].T @ adjoint)
+    for name in ("A", "B"):
+        inner = weight_jacobian(state, name)
+        through = through + rows["W"] @ (inner @ (inner.T @ (rows["W"].T @ adjoint)))
+    return np.asarray(outer @ solve(np.asarray(through)) + state.Z.T @ (state.Z @ r))
+
+
 def map_jacobians(state: MonotoneDeqState) -> dict[str, np.ndarray]:
     """Lemma 3.2.1: d vec(g)/d vec(A), vec(B), vec(U) at fixed Z (nN rows)."""
-    rows = D(state) @ scipy.sparse.kron(state.Z.T, scipy.sparse.identity(state.n))
-    inputs = D(state) @ scipy.sparse.kron(state.X.T, scipy.sparse.identity(state.n))
-    return {
-        "A": -(rows @ P_A(state.A)).toarray(),
-        "B": -(rows @ P_B(state.n)).toarray(),
-        "U": -inputs.toarray(),
-    }
+    rows = map_rows(state)
+    inner = {name: -(rows["W"] @ weight_jacobian(state, name)).toarray() for name in ("A", "B")}
+    return {**inner, "U": -rows["U"].toarray()}
 
 
 def state_jacobians(state: MonotoneDeqState) -> dict[str, np.ndarray]:

@@ -1,90 +1,131 @@
-"""Lemmas 3.2.1 to 3.2.3 and Proposition 4: derivatives with Kronecker and commutation matrices."""
+"""Lemmas 3.2.1 to 3.2.3 and Proposition 4: derivatives with Kronecker and commutation matrices.
+
+Each is compared with the derivative along a direction that one linear system for each sample
+gives: the formulas are linear in the direction, and nothing is differenced.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg import errors
 from deqcheck.linalg.kron import vec
-from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq import oracle
 from deqcheck.models.problem import Params
-from deqcheck.records.claim import Claim, Decision
-from deqcheck.records.measured import EPS
+from deqcheck.records.claim import Claim
+from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, cite
-from deqcheck.theorems.hieu2022.draws import direction, only, same, slope
+from deqcheck.theorems.hieu2022.draws import direction, only, same
 from deqcheck.theorems.hieu2022.setting import Problem, State
+from deqcheck.theorems.hieu2022.tangents import (
+    Slope,
+    conditioning,
+    of_map,
+    of_weight,
+    size,
+    solved,
+)
+
+# Entries of the largest sparse Kronecker factor.
+LARGEST = 4_000_000
+
+
+def entries(state: State) -> int:
+    """Of Z^T kron I_n, of I_n kron A^T and of X^T kron I_n, the most."""
+    n, N = state.n, state.N
+    return n * max(n * n, n * N, N * len(state.X))
 
 
 class Derivative(MonotoneStatement):
-    """Explicit derivatives against central differences, away from kinks."""
+    """Explicit derivatives, away from kinks."""
 
     dynamics = (STATIC,)
 
     smooth = Check("away from kinks", "kink_margin > 0", "setting")
-    small = Check("small enough for dense Jacobians", "entries <= 4000000", "setting")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        s = p.start
-        yield self.smooth(kink_margin=s.equilibrium.kink_margin)
-        yield self.fits(s)
+        yield self.smooth(kink_margin=p.start.equilibrium.kink_margin)
 
-    def fits(self, state: State) -> Claim:
-        return self.small(entries=state.n * state.N * state.n * max(state.n, len(state.X)))
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        found = entries(p.start)
+        if found > LARGEST:
+            yield (
+                f"the Kronecker products have {found} entries, the limit is {LARGEST}: "
+                "a smaller width, or fewer samples"
+            )
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        if self.fits(state).judge().decision is Decision.HOLDS:
-            yield from self.dense_claims(p, state)
+        if entries(state) <= LARGEST:
+            yield from self.compared(p, state)
 
-    def dense_claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        way = direction(p, f"{self.id}.way")
-        for name in ("A", "B", "U"):
-            yield self.compared(p, state, name, only(way, name))
-
-    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
+    def compared(self, p: Problem, state: State) -> Iterable[Claim]:
         raise NotImplementedError
+
+    def ways(self, p: Problem) -> dict[str, Params]:
+        """A drawn direction in each of A, B, U and u alone."""
+        drawn = direction(p, f"{self.id}.way")
+        return {name: only(drawn, name) for name in drawn}
+
+    def drawn(self, p: Problem, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """A unit direction that is not one of a parameter."""
+        found = rng(p.seed, f"{self.id}.{name}").standard_normal(shape)
+        return found / float(np.linalg.norm(found))
+
+    def agree(self, p: Problem, name: str, tangent: Slope, explicit: np.ndarray) -> Claim:
+        check: Check = getattr(self, f"for_{WORDS.get(name, name)}")
+        noise = tangent.noise
+        return same(p, check, (vec(tangent.value), noise), (explicit, noise), tangent.unsure)
+
+
+def forced(state: State, way: Params) -> Slope:
+    """-dg along a direction of the parameters."""
+    return of_map(state, of_weight(state, way), way["U"])
 
 
 class MapDerivative(Derivative):
-    """g = Z - relu(W Z + U X) at fixed Z has d vec g/d vec A = -D (Z^T kron I_n) P_A and
-    d vec g/d vec B = -D (Z^T kron I_n) P_B with P_A = -(I + K)(I_n kron A^T), P_B = I - K and the
-    commutation matrix K. In U it is -D (X^T kron I_n).
+    """g = Z - relu(W Z + U X) has d vec g/d vec Z = I - D (I_N kron W), and at fixed Z
+    d vec g/d vec A = -D (Z^T kron I_n) P_A and d vec g/d vec B = -D (Z^T kron I_n) P_B with
+    P_A = -(I + K)(I_n kron A^T), P_B = I - K and the commutation matrix K. In U it is
+    -D (X^T kron I_n).
     """
 
     id = "hieu2022/lem3.2.1"
-    title = "Derivative of the equilibrium equation in A, B and U"
+    title = "Derivative of the equilibrium equation in Z, A, B and U"
     cite = cite("Lemma 3.2.1", "(C.0.1)")
     soundness = "typo"
-    erratum = "The identity in P_A and P_B is I_{n^2}, not I_n."
+    erratum = (
+        "The identity in P_A and P_B is I_{n^2}, not I_n. The second expressions for the "
+        "derivatives in A and B in (C.0.1) agree with the first."
+    )
 
+    for_states = Check("derivative in Z", "left == right", "Lemma 3.2.1")
     for_symmetric = Check("derivative in A", "left == right", "Lemma 3.2.1")
     for_skew = Check("derivative in B", "left == right", "Lemma 3.2.1")
     for_inputs = Check("derivative in U", "left == right", "Lemma 3.2.1")
 
-    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
-        Z = state.Z
-
-        def g(other: Any) -> tuple[np.ndarray, float]:
-            H = other.W @ Z + other.C
-            size = np.linalg.norm(other.W) * np.linalg.norm(Z) + np.linalg.norm(other.C)
-            noise = other.W_radius * np.linalg.norm(Z) + other.C_radius + 4 * EPS * size
-            return vec(Z - relu(H)), float(noise)
-
-        exact = oracle.map_jacobians(state)[name] @ vec(way[name])
-        noise = 16 * EPS * state.n * _size(state, way[name]) + state.equilibrium.error
-        return same(p, getattr(self, f"for_{WORDS[name]}"), slope(p, way, g), (exact, noise))
+    def compared(self, p: Problem, state: State) -> Iterable[Claim]:
+        dZ = self.drawn(p, "Z", state.Z.shape)
+        moved = dZ - state.equilibrium.mask * (state.W @ dZ)
+        noise = errors.rounding(state.n, 1 + size(state.W))
+        tangent = Slope(moved, noise, state.W_radius)
+        yield self.agree(p, "states", tangent, oracle.map_slope(state, "Z", vec(dZ)))
+        for name, way in self.ways(p).items():
+            if name != "u":
+                found = forced(state, way)
+                down = Slope(-found.value, found.noise, found.unsure)
+                yield self.agree(p, name, down, oracle.map_slope(state, name, vec(way[name])))
 
 
 class StateDerivative(Derivative):
     """The equilibrium has d vec Z/d vec P = -Q^-1 d vec g/d vec P with Q = I - D (I_N kron W):
-    Q^-1 D (Z^T kron I_n) P_A in A, Q^-1 D (Z^T kron I_n) P_B in B, Q^-1 D (X^T kron I_n) in U.
+    Q^-1 D (Z^T kron I_n) in W, times P_A in A and times P_B in B, and Q^-1 D (X^T kron I_n) in U.
     """
 
     id = "hieu2022/lem3.2.2"
-    title = "Derivative of the equilibrium in A, B and U"
+    title = "Derivative of the equilibrium in W, A, B and U"
     cite = cite("Lemma 3.2.2", "(C.0.2)")
     soundness = "typo"
     erratum = (
@@ -92,16 +133,20 @@ class StateDerivative(Derivative):
         "columns, has every sign reversed."
     )
 
+    for_weights = Check("derivative in W", "left == right", "Lemma 3.2.2")
     for_symmetric = Check("derivative in A", "left == right", "Lemma 3.2.2")
     for_skew = Check("derivative in B", "left == right", "Lemma 3.2.2")
     for_inputs = Check("derivative in U", "left == right", "Lemma 3.2.2")
 
-    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
-        measured = slope(p, way, lambda s: (vec(s.Z), s.equilibrium.error))
-        exact = oracle.state_jacobians(state)[name] @ vec(way[name])
-        return same(
-            p, getattr(self, f"for_{WORDS[name]}"), measured, (exact, _noise(state, way[name]))
-        )
+    def compared(self, p: Problem, state: State) -> Iterable[Claim]:
+        dW = self.drawn(p, "W", state.W.shape)
+        tangent = solved(state, of_map(state, Slope(dW, 0.0, 0.0), np.zeros_like(state.U)))
+        yield self.agree(p, "weights", tangent, oracle.state_slope(state, "W", vec(dW)))
+        for name, way in self.ways(p).items():
+            if name != "u":
+                tangent = solved(state, forced(state, way))
+                explicit = oracle.state_slope(state, name, vec(way[name]))
+                yield self.agree(p, name, tangent, explicit)
 
 
 class LossDerivative(Derivative):
@@ -111,12 +156,13 @@ class LossDerivative(Derivative):
 
     id = "hieu2022/lem3.2.3"
     title = "Gradient of the loss in explicit form"
-    cite = cite("Lemma 3.2.3", "(C.0.3)")
+    cite = cite("Lemma 3.2.3")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "yhat = (I_N kron u^T) vec Z; the printed u^T kron I_N is the same matrix only if n = 1 "
-        "or N = 1, and elsewhere the gradient is wrong by 0.17 to 1.8 of its size."
+        "or N = 1. Elsewhere the gradient is wrong, on random instances by 0.17 of its size and "
+        "up to 12 times that."
     )
 
     for_symmetric = Check("gradient in A", "left == right", "Lemma 3.2.3")
@@ -124,25 +170,29 @@ class LossDerivative(Derivative):
     for_inputs = Check("gradient in U", "left == right", "Lemma 3.2.3")
     for_outputs = Check("gradient in u", "left == right", "Lemma 3.2.3")
 
-    def dense_claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        yield from super().dense_claims(p, state)
-        yield self.compared(p, state, "u", only(direction(p, f"{self.id}.way"), "u"))
+    def compared(self, p: Problem, state: State) -> Iterable[Claim]:
+        outer, r = oracle.read_out(state, self.printed), state.r
+        for name, way in self.ways(p).items():
+            if name == "u":
+                yield self.agree(p, name, *_in_outputs(state, way["u"]))
+                continue
+            dZ = solved(state, forced(state, way))
+            # <r, dZ^T u>: the factors of the sum over samples and units.
+            scale, moved = size(r) * size(state.u), size(dZ.value)
+            noise = scale * dZ.noise + errors.rounding(state.n + state.N, scale * moved)
+            unsure = scale * dZ.unsure + state.r_radius * size(state.u) * moved
+            tangent = Slope(np.array([r @ (dZ.value.T @ state.u)]), noise, unsure)
+            explicit = r @ (outer @ oracle.state_slope(state, name, vec(way[name])))
+            yield self.agree(p, name, tangent, np.array([explicit]))
 
-    def compared(self, p: Problem, state: State, name: str, way: Params) -> Claim:
-        measured = slope(p, way, lambda s: (np.array([s.loss.value]), s.loss.error))
-        if name == "u":
-            exact = np.array([float(state.Z @ state.r @ way["u"])])
-        else:
-            jacobian = oracle.jacobians(state, self.printed)[name]
-            exact = np.array([float(state.r @ (jacobian @ vec(way[name])))])
-        u, r = float(np.linalg.norm(state.u)), float(np.linalg.norm(state.r))
-        z = float(np.linalg.norm(state.Z)) * float(np.linalg.norm(way[name]))
-        if name == "u":
-            off = 2 * (r * state.equilibrium.error + z * state.r_radius)
-        else:
-            off = state.r_radius * u * _size(state, way[name]) / state.m
-        off += r * u * _noise(state, way[name]) + 16 * EPS * state.n * r * z
-        return same(p, getattr(self, f"for_{WORDS[name]}"), measured, (exact, off))
+
+def _in_outputs(state: State, du: np.ndarray) -> tuple[Slope, np.ndarray]:
+    """<r, Z^T du>, and the same as <Z r, du>."""
+    Z, r = size(state.Z), size(state.r)
+    noise = errors.rounding(state.n + state.N, Z * r * size(du))
+    unsure = (Z * state.r_radius + r * state.equilibrium.error) * size(du)
+    left, right = state.r @ (state.Z.T @ du), (state.Z @ state.r) @ du
+    return Slope(np.array([left]), noise, unsure), np.array([right])
 
 
 class KernelDynamics(Derivative):
@@ -153,7 +203,7 @@ class KernelDynamics(Derivative):
 
     id = "hieu2022/prop4"
     title = "Dynamics of the predictions and the tangent kernel"
-    cite = cite("Proposition 4")
+    cite = cite("Proposition 4", "(3.7)")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -162,33 +212,19 @@ class KernelDynamics(Derivative):
         "1.17 of its size on a random instance."
     )
 
-    dynamics_of_yhat = Check("predictions follow the kernel", "left == right", "Proposition 4")
-    by_products = Check("kernel by Hadamard products", "left == right", "Proposition 4")
+    dynamics_of_yhat = Check("predictions follow the kernel", "left == right", "(3.7)")
 
-    def dense_claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        parts = oracle.kernel_parts(state, self.printed)
-        K = np.sum(list(parts.values()), axis=0)
+    def compared(self, p: Problem, state: State) -> Iterable[Claim]:
         down = {name: -g for name, g in state.gradient.items()}
-        measured = slope(p, down, lambda s: (s.r, s.r_radius))
-        jacobian = np.sqrt(max(float(np.trace(state.kernel.K)), 0.0))
-        off = sum(state.kernel.radii.values()) * float(np.linalg.norm(state.r))
-        off += jacobian * (jacobian * state.r_radius + sum(state.gradient_radii().values()))
-        yield same(p, self.dynamics_of_yhat, measured, (-K @ state.r, 2 * off))
-        if not self.printed:
-            radius = sum(state.kernel.radii.values())
-            yield same(p, self.by_products, (K, radius), (state.kernel.K, radius))
-
-
-def _size(state: State, way: np.ndarray) -> float:
-    parts = float(np.linalg.norm(state.A)) * 2 + 2
-    data = float(np.linalg.norm(state.Z) + np.linalg.norm(state.X))
-    return parts * data * float(np.linalg.norm(way))
-
-
-def _noise(state: State, way: np.ndarray) -> float:
-    """Radius of an explicit derivative of Z: |Q^-1 D| <= 1/m, rounded and at a state in error."""
-    size = _size(state, way)
-    lipschitz = float(state.lipschitz.value)
-    relative = 16 * EPS * state.n * (1 + lipschitz) / state.m
-    moved = state.equilibrium.error * (2 * float(np.linalg.norm(state.A)) + 2)
-    return (size * relative + moved * float(np.linalg.norm(way))) / state.m
+        dZ = solved(state, forced(state, down))
+        tangent = dZ.value.T @ state.u + state.Z.T @ down["u"]
+        explicit = -oracle.kernel_product(state, state.r, self.printed)
+        # |J|^2 |r| bounds the size of K r, and each of its solves loses n eps |Q| |Q^-1|.
+        K, r = float(np.trace(state.kernel.K)), size(state.r)
+        noise = 8 * conditioning(state) * errors.rounding(state.n + state.N, K * r)
+        noise += size(state.u) * dZ.noise
+        unsure = sum(state.kernel.radii.values()) * r + size(state.u) * dZ.unsure
+        unsure += np.sqrt(K) * (np.sqrt(K) * state.r_radius + state.gradient_radius)
+        yield same(
+            p, self.dynamics_of_yhat, (tangent, noise), (explicit, noise), 2 * float(unsure)
+        )
