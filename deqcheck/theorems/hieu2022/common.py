@@ -75,9 +75,9 @@ class Training(Independent):
         return check.along(run, gap=run.gap, gap_0=run.gap[0], **values)
 
 
-def with_resolution(claim: Claim) -> Claim:
-    """Sides whose ratio is within RESOLUTION of 1 are not told apart."""
-    return replace(claim, left=claim.left.widened(RESOLUTION * np.abs(claim.left.value)))
+def with_resolution(claim: Claim, resolution: float = RESOLUTION) -> Claim:
+    """Sides whose ratio is so near to 1 are not told apart."""
+    return replace(claim, left=claim.left.widened(resolution * np.abs(claim.left.value)))
 
 
 def consecutive(p: Problem, run: Trajectory) -> dict[str, Measured]:

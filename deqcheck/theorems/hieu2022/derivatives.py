@@ -96,10 +96,7 @@ class MapDerivative(Derivative):
     title = "Derivative of the equilibrium equation in Z, A, B and U"
     cite = cite("Lemma 3.2.1", "(C.0.1)")
     soundness = "typo"
-    erratum = (
-        "The identity in P_A and P_B is I_{n^2}, not I_n. The second expressions for the "
-        "derivatives in A and B in (C.0.1) agree with the first."
-    )
+    erratum = "The identity in P_A and P_B is I_{n^2}, not I_n."
 
     for_states = Check("derivative in Z", "left == right", "Lemma 3.2.1")
     for_symmetric = Check("derivative in A", "left == right", "Lemma 3.2.1")

@@ -1,4 +1,4 @@
-"""Norms of the gradients, of P_A and P_B, and the speed of the equilibrium; Lemma 3.3.7."""
+"""Norms of the gradients, of P_A and P_B, and the speed of the equilibrium."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.monotone_deq import oracle
-from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured
-from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import DESCENT, STATIC, Check
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.hieu2022.common import (
     WORDS,
     MonotoneStatement,
@@ -19,9 +18,8 @@ from deqcheck.theorems.hieu2022.common import (
     cite,
 )
 from deqcheck.theorems.hieu2022.setting import Problem, State
-from deqcheck.theorems.hieu2022.thm335 import DescentCondition
 
-# n of the largest dense P_A (n^2 x n^2).
+# n of the largest P_A (n^2 x n^2) whose norm is computed.
 LARGEST = 24
 
 
@@ -39,7 +37,8 @@ class GradientNorms(MonotoneStatement):
     soundness = "typo"
     erratum = (
         "P_A P_A^T and P_B P_B^T are printed without transposes; |I - K| = 2 needs n >= 2; the "
-        "printed dZ/dt has lost a minus sign and transposes."
+        "printed dZ/dt has lost a minus sign and transposes. The equalities of Lemma 3.3.7 have "
+        "lost a factor of the step."
     )
 
     of_symmetric = Check(
@@ -55,6 +54,14 @@ class GradientNorms(MonotoneStatement):
     )
     norm_of_symmetric = Check("norm of P_A", "norm^2 == 4*norm_A^2", "proof of Theorem 3.3.1")
     norm_of_skew = Check("norm of P_B", "norm == 2", "proof of Theorem 3.3.1")
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if p.start.n > LARGEST:
+            rows = p.start.n**2
+            yield (
+                f"the norms of P_A and P_B: they have {rows} rows, the limit is {LARGEST**2}: "
+                f"at most {LARGEST} units"
+            )
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         at = at_start(p)
@@ -83,37 +90,3 @@ def speed(state: State) -> Measured:
     off += errors.rounding(state.n, size) * (1 + float(state.lipschitz.high))
     off += state.W_radius * float(np.linalg.norm(moved))
     return errors.frobenius(moved, off / state.m)
-
-
-class ParametersStay(DescentCondition):
-    """Under Condition 2 (repaired) and its step size, gradient descent keeps every parameter
-    within its radius, and |W(k) - W(0)| <= 32 |X| r0 lU lu (lA^2 + 1)/(m^2 lambda0^2).
-    """
-
-    id = "hieu2022/lem3.3.7"
-    title = "Gradient descent keeps the parameters within their radii"
-    cite = cite("Lemma 3.3.7", "(3.16)-(3.18)")
-    dynamics = (DESCENT,)
-    soundness = "typo"
-    searches = ()
-    erratum = (
-        "The equalities have lost a factor of the step; the lemma needs (3.16) and the third "
-        "hypothesis besides the first."
-    )
-
-    weights = Check(
-        "W stays near its start (last step)",
-        "dW <= 32*X*r0*lU*lu*(lA^2+1)/(m^2*lambda0^2)",
-        "Lemma 3.3.7",
-    )
-
-    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        yield from self.within(p, run)
-        end = p.model.at(run.final)
-        moved = end.W - p.start.W
-        # dW = -(dA^T A + A^T dA) + dB - dB^T, and each distance carries the error of the run.
-        gathered = {name: float(run.distance[name].value.error[-1]) for name in ("A", "B")}
-        off = p.start.W_radius + end.W_radius + EPS * float(np.linalg.norm(end.W))
-        off += 2 * (float(np.linalg.norm(run.final["A"])) + gathered["A"]) * gathered["A"]
-        off += 2 * gathered["B"]
-        yield self.weights(**{**self.values(p), "dW": errors.norm2(moved, off)})

@@ -46,12 +46,17 @@ class Sensitivities(MonotoneStatement):
     bound = Check("largest sensitivity", "v_max <= norm_u/m", "Lemma 3.3.2, corrected")
     norm = Check("norm with D", "norm == v_max", "Lemma 3.3.2, corrected")
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        rows = p.start.n * p.start.N
+        if rows > LARGEST and self.printed:
+            yield f"Q has {rows} rows, the limit is {LARGEST}: a smaller width, or fewer samples"
+
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         u = errors.norm2(state.u)
         dense = state.n * state.N <= LARGEST
         if self.printed:
-            value = _operator_norm(state, True) if dense else Measured(np.nan)
-            yield self.printed_norm(norm=value, norm_u=u, m=state.m)
+            if dense:
+                yield self.printed_norm(norm=_operator_norm(state, True), norm_u=u, m=state.m)
             return
         yield self.bound(v_max=state.sensitivity_max, norm_u=u, m=state.m)
         if dense:

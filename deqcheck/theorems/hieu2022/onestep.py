@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, maximum, measured
+from deqcheck.records.claim import Claim, Curve, compare
+from deqcheck.records.measured import EPS, Measured, stack
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
-from deqcheck.theorems.hieu2022.setting import Problem, State
+from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS, cite
+from deqcheck.theorems.hieu2022.induction import Induction, Point, largest_so_far, replay
+from deqcheck.theorems.hieu2022.setting import Problem
+
+C11 = "(X^2*(lu^2 + 4*lU^2*lu^2 + 4*lU^2*lu^2*lA^2 + lU^2))"
+C12 = "(X^2*lU^2*lu^2*lA^2/4)"
+# With the powers of m: C' of the two terms that come from Z, and the whole C.
+FROM_Z = "X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)"
+WHOLE = "X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2)"
 
 
-class OneStep(MonotoneStatement):
-    """L(k+1) - L(k) = I1 + I2 + I3 with I1 = |yhat+ - yhat|^2/2, I2 = <r, (Z+ - Z)^T u+> and
-    I3 = <r, Z^T (u+ - u)>. With lA, lU, lu the larger norms of the two ends,
-    C' = |X|^2 (lu^2/m^2 + 4 lu^2 lU^2 (1 + lA^2)/m^4) and C = C' + |X|^2 lU^2/m^2:
-    I1 <= (step C)^2 L, I2 <= 2 step C' L and -I3 >= step sigma_min(Z)^2 L/2.
-    Judged on the first step of the case. As printed, C and C' have no m.
+class OneStep(Induction):
+    """L(k+1) - L(k) = I1 + I2 + I3 with I1 = |yhat(k+1) - yhat(k)|^2/2,
+    I2 = <r, (Z(k+1) - Z(k))^T u(k+1)> and I3 = <r, Z(k)^T (u(k+1) - u(k))>, r = yhat(k) - y. If
+    every parameter is within its ball (Hypothesis 1) and the loss has fallen at its rate
+    (Hypothesis 3) for k' = 1, ..., k, then, as printed,
+    I1 <= L(k) (step^2 C11^2 + 2 step^3 lambda0^2 C11 C12 + step^4 lambda0 C12^2),
+    I2 <= 2 L(k) (step (C11 - lU^2 |X|^2) + step^2 lambda0^2 C12), and, if n >= N and
+    sigma_min(Z(k')) >= lambda0/2 as well (Hypothesis 2), I3 <= -step lambda0^2 L(k)/2, with
+    C11 = |X|^2 (lu^2 + 4 lU^2 lu^2 + 4 lU^2 lu^2 lA^2 + lU^2), C12 = |X|^2 lU^2 lu^2 lA^2/4,
+    lA = |A(0)| + R_A, lU = |U(0)| + R_U, lu = |u(0)| + R_u.
+
+    Which radii? The text fixes none. Read word for word Hypothesis 1 for k' <= k allows balls that
+    step k + 1 leaves (for k = 0 any), and the bounds are false even where powers of m play no
+    part. Here the balls hold the steps 0, ..., k + 1, as the proofs use them, in the Frobenius
+    norm, and unless the case gives radii they are the smallest such: the bounds grow with the
+    radii, so this is the weakest reading, and what refutes it refutes the others. The lemmas stand
+    in a proof under Condition 2, which they do not name and which is not asked. Corrected, without
+    C12: I1 <= (step C)^2 L(k) and I2 <= 2 step C' L(k) with
+    C' = |X|^2 (lu^2/m^2 + 4 lu^2 lU^2 (1 + lA^2)/m^4) and C = C' + |X|^2 lU^2/m^2.
+    Judged on the first 20 steps, as far as the hypotheses are known to hold.
     """
 
     id = "hieu2022/lem3.3.8-3.3.10"
@@ -29,91 +51,160 @@ class OneStep(MonotoneStatement):
     dynamics = (DESCENT,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
+    constants: ClassVar[Mapping[str, str]] = {
+        f"R_{name}": f"radius of the ball around {name}(0); default: the smallest that will do"
+        for name in PARAMETERS
+    }
     erratum = (
         "C_11 and C_12 have lost their powers of m, so that 3.3.8 and 3.3.9 fail for m < 1: "
-        "n = N = d = 1, m = 0.1, A = B = 0, U = x = 1, u = 0.005, r = 1, step 0.001 gives "
-        "I2 = 2.5e-6 where 1.25e-7 is claimed. Z Z^T in 3.3.10 must be Z^T Z."
+        "n = N = d = 1, m = 0.1, A = B = 0, U = x = 1, u = 0, y = 0.05, radii 0.1, step 0.03, which "
+        "satisfy all of Condition 2, give I1 = 0.01125 where 1.8e-6 is claimed. eta^4 lambda_0 in "
+        "3.3.8 must be eta^4 lambda_0^4; a line of the proof of 3.3.9 lacks squares; Z Z^T in "
+        "3.3.10 must be Z^T Z, and the proof sketch counts I_3 twice."
     )
 
-    total = Check("the three parts add up", "I1 + I2 + I3 == change", "proof of Theorem 3.3.5")
     first_printed = Check(
         "I1 as printed",
-        "I1 <= (step*X^2*(lu^2 + 4*lu^2*lU^2*(1+lA^2) + lU^2))^2*L",
+        f"I1 <= (step^2*{C11}^2 + 2*step^3*lambda0^2*{C11}*{C12} + step^4*lambda0*{C12}^2)*L",
         "Lemma 3.3.8",
     )
-    first = Check(
-        "I1",
-        "I1 <= (step*X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2))^2*L",
-        "Lemma 3.3.8",
-    )
+    first = Check("I1", f"I1 <= (step*{WHOLE})^2*L", "Lemma 3.3.8")
     second_printed = Check(
         "I2 as printed",
-        "I2 <= 2*step*X^2*(lu^2 + 4*lu^2*lU^2*(1+lA^2))*L",
+        f"I2 <= 2*(step*({C11} - lU^2*X^2) + step^2*lambda0^2*{C12})*L",
         "Lemma 3.3.9",
     )
-    second = Check("I2", "I2 <= 2*step*X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)*L", "Lemma 3.3.9")
-    third = Check("I3", "-I3 >= step*sigma^2*L/2", "Lemma 3.3.10")
+    second = Check("I2", f"I2 <= 2*step*{FROM_Z}*L", "Lemma 3.3.9")
+    third = Check("I3", "-I3 >= step*lambda0^2/2*L", "Lemma 3.3.10")
+    within_symmetric = Check("Hypothesis 1, A in its ball", "distance <= R", "Hypothesis 1")
+    within_skew = Check("Hypothesis 1, B in its ball", "distance <= R", "Hypothesis 1")
+    within_inputs = Check("Hypothesis 1, U in its ball", "distance <= R", "Hypothesis 1")
+    within_outputs = Check("Hypothesis 1, u in its ball", "distance <= R", "Hypothesis 1")
 
-    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        if not p.step:
+    def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
+        super().__init__(edition, fixed)
+        self._seen: tuple[Trajectory, list[Point]] | None = None
+
+    def faults(self) -> Iterable[str]:
+        return self.not_positive()
+
+    def lambda0(self, p: Problem) -> Measured:
+        """For n < N the last of the n singular values: the weaker claim."""
+        s = p.start
+        if s.n >= s.N:
+            return s.sigma_min_Z
+        return errors.nth_singular_value(s.Z, s.n, s.equilibrium.error)
+
+    def points(self, p: Problem, run: Trajectory) -> list[Point]:
+        """The first steps, as far as Hypothesis 3 holds before the last of them."""
+        if self._seen is None or self._seen[0] is not run:
+            found = replay(p, run, self.reach(p, run))
+            # Without gaps: the end of the run is no neighbour of the first steps.
+            self._seen = run, [point for i, point in enumerate(found) if point.k == i]
+        return self._seen[1]
+
+    def inside(self, p: Problem, run: Trajectory) -> int:
+        """How many of the points are in the balls that the case gives."""
+        points, known = self.points(p, run), len(self.points(p, run))
+        for name in PARAMETERS:
+            if f"R_{name}" in self.fixed:
+                moved = stack([point.moved(name, p.theta0) for point in points])
+                holds = compare(moved, "<=", Measured(self.fixed[f"R_{name}"]))[0]
+                known = min(known, len(holds) if holds.all() else int(np.argmin(holds)))
+        return known
+
+    def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        yield from self.hypothesis_3(p, run)
+        # A ball that the first step leaves is shown with that step.
+        part = self.points(p, run)[: max(self.inside(p, run), 2)]
+        for name in PARAMETERS:
+            if f"R_{name}" in self.fixed:
+                check: Check = getattr(self, f"within_{WORDS[name]}")
+                moved = stack([point.moved(name, p.theta0) for point in part])
+                k, t = _clocks(p, part)
+                yield check.sampled(k, t, distance=moved, R=self.fixed[f"R_{name}"])
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        points = self.points(p, run)[: self.inside(p, run)]
+        if len(points) < 2:
             return
-        parts = first_step(p)
-        values = {
-            **parts,
-            "step": p.step,
-            "X": errors.frobenius(state.X),
-            "L": state.loss,
-            "m": state.m,
-            "sigma": state.sigma_min_Z,
-        }
+        values, note = self.along(p, points), _counted(len(points) - 1)
+        k, t = _clocks(p, points[:-1])
         printed = (self.first_printed, self.second_printed)
-        for check in (*(printed if self.printed else (self.first, self.second)), self.third):
-            yield check(**values)
-        if not self.printed:
-            yield self.total(**parts)
+        for check in printed if self.printed else (self.first, self.second):
+            yield check.sampled(k, t, note, **values)
+        kept = self.kept(p, points[:-1])
+        if p.start.n >= p.start.N:
+            short = {name: _cut(value, kept) for name, value in values.items()}
+            yield self.third.sampled(k[:kept], t[:kept], _counted(kept), **short)
+
+    def kept(self, p: Problem, points: list[Point]) -> int:
+        """How many of the points come before the first that is not known to keep Hypothesis 2; the
+        start keeps it."""
+        for point in points[1:]:
+            slip = point.slip_of_Z() - point.state.equilibrium.error
+            sigma = point.state.sigma_min_Z.widened(slip)
+            if not compare(sigma, ">=", self.lambda0(p) / 2)[0]:
+                return point.k
+        return len(points)
+
+    def along(self, p: Problem, points: list[Point]) -> dict[str, Any]:
+        """The parts and what bounds them, for every step between the points."""
+        steps = [parts(a, b) for a, b in zip(points[:-1], points[1:], strict=True)]
+        reached = {f"l{name}": self.reached(p, points, name) for name in ("A", "U", "u")}
+        return {
+            **{name: stack([each[name] for each in steps]) for name in steps[0]},
+            **reached,
+            "X": errors.frobenius(p.start.X),
+            "m": p.start.m,
+            "step": p.step,
+            "lambda0": self.lambda0(p),
+        }
+
+    def reached(self, p: Problem, points: list[Point], name: str) -> Measured:
+        """|P(0)| + R for each step: the radius of the case, or else how far P came until then."""
+        size = errors.norm2(p.theta0[name])
+        if f"R_{name}" in self.fixed:
+            return size + self.fixed[f"R_{name}"]
+        return size + largest_so_far([point.moved(name, p.theta0) for point in points])[1:]
 
 
-def first_step(p: Problem) -> dict[str, Measured]:
-    """I1, I2, I3 and the norms that cover both ends of the first step."""
-    s = p.start
-    g, radii = s.gradient, s.gradient_radii()
-    after = p.model.at({name: s.theta[name] - p.step * g[name] for name in s.theta})
-    # The computed step differs from the true one by its rounding and the gradient's radius.
-    slip = {n: p.step * radii[n] + 2 * EPS * float(np.linalg.norm(a)) for n, a in s.theta.items()}
-    dZ = after.Z - s.Z
-    Z_off = s.equilibrium.error + after.equilibrium.error + _slip_of_Z(after, slip)
-    u, du = after.u, after.u - s.u
-    Z, r = float(np.linalg.norm(s.Z)), s.r
-    moved, pushed = dZ.T @ u, s.Z.T @ du
-    moved_off = float(np.linalg.norm(u)) * Z_off + float(np.linalg.norm(dZ)) * slip["u"]
-    moved_off += 4 * EPS * float(np.linalg.norm(moved))
-    pushed_off = Z * slip["u"] + s.equilibrium.error * float(np.linalg.norm(du))
-    pushed_off += errors.rounding(s.n, Z * float(np.linalg.norm(du)))
-    size = float(np.linalg.norm(r))
+def _clocks(p: Problem, points: list[Point]) -> tuple[np.ndarray, np.ndarray]:
+    k = np.array([point.k for point in points])
+    return k, k * p.step
+
+
+def _cut(value: Any, count: int) -> Any:
+    return value[:count] if isinstance(value, Measured) and np.ndim(value.value) else value
+
+
+def _counted(steps: int) -> str:
+    return f"the first {steps} steps" if steps > 1 else "the first step"
+
+
+def parts(before: Point, after: Point) -> dict[str, Measured]:
+    """I1, I2, I3 and L of one step."""
+    s, e = before.state, after.state
+    dZ, du = e.Z - s.Z, e.u - s.u
+    Z_off, slip = before.slip_of_Z(), after.slip["u"]
+    dZ_off, du_off = Z_off + after.slip_of_Z(), before.slip["u"] + slip
+    u, Z, r = errors.length(e.u), errors.length(s.Z), errors.length(s.r)
+    moved, pushed = dZ.T @ e.u, s.Z.T @ du
+    moved_off = (u + slip) * dZ_off + errors.length(dZ) * slip
+    moved_off += errors.rounding(s.n, u * errors.length(dZ)) + 4 * EPS * u * Z
+    pushed_off = (Z + Z_off) * du_off + Z_off * errors.length(du)
+    pushed_off += errors.rounding(s.n, Z * errors.length(du))
+    gathered = Z_off - s.equilibrium.error
+    r_off = s.r_radius + (errors.length(s.u) + before.slip["u"]) * gathered
+    r_off += Z * before.slip["u"]
 
     def along(v: np.ndarray, off: float) -> Measured:
-        noise = errors.rounding(s.N, size * float(np.linalg.norm(v)))
-        return Measured(
-            float(r @ v), size * off + s.r_radius * (float(np.linalg.norm(v)) + off) + noise
-        )
+        noise = errors.rounding(s.N, r * errors.length(v))
+        return Measured(float(s.r @ v), r * off + r_off * (errors.length(v) + off) + noise)
 
-    ends = {
-        f"l{n}": maximum(errors.norm2(s.theta[n]), errors.norm2(after.theta[n], slip[n]))
-        for n in ("A", "U", "u")
-    }
-    slope = float(np.linalg.norm(after.r)) * (float(np.linalg.norm(u)) * Z_off + Z * slip["u"])
     return {
-        **ends,
         "I1": errors.sum_of_squares(moved + pushed, moved_off + pushed_off) / 2,
         "I2": along(moved, moved_off),
         "I3": along(pushed, pushed_off),
-        "change": (after.loss - s.loss).widened(slope),
+        "L": errors.sum_of_squares(s.r, r_off) / 2,
     }
-
-
-def _slip_of_Z(after: Any, slip: dict[str, float]) -> float:
-    """Lemma 3.3.4 for the parameters' own uncertainty."""
-    X, U, A = (float(np.linalg.norm(a)) for a in (after.X, after.U, after.A))
-    dW = 2 * (A + slip["A"]) * slip["A"] + 2 * slip["B"]
-    bound = measured(X) * (slip["U"] / after.m + dW * U / after.m**2)
-    return float(bound.high)

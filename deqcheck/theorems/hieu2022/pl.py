@@ -41,7 +41,10 @@ class PolyakLojasiewicz(MonotoneStatement):
     erratum = (
         "Theorem 2.5.4 needs 1 - mu/(2 Lsm) for Definition 2.5.3: f = x^2/2 with smoothness 4, "
         "mu = 2 and step 1/4 has f(1)/f(0) = 0.5625 > 1 - mu/4 = 0.5. Theorem 2.6.3 is informal: "
-        "it is read with step <= 1/Lsm. For the path of descent the printed 2 is unproved."
+        "it is read with step <= 1/Lsm. For the path of descent the printed 2 is unproved. In 2.6 "
+        "the update of w has lost 1/N and the flow a minus sign. In Definition 2.5.2 the third item "
+        "has its inequality reversed (and needs convexity), the fourth bounds one side only; "
+        "Theorem 2.5.1 prints theta* for the optimal value."
     )
     constants: ClassVar[Mapping[str, str]] = {
         "Lsm": "smoothness of the linearised loss; default lambda_max(K)",
@@ -54,8 +57,10 @@ class PolyakLojasiewicz(MonotoneStatement):
     smooth = Check("smoothness of the linearised loss", "lambda_max_K <= Lsm", "Theorem 2.5.4")
     allowed = Check("PL constant of the linearised loss", "mu <= 2*lambda_min_K", "Theorem 2.6.4")
     gradient = Check("PL inequality of the loss", "gradient^2 >= 2*lambda_min_K*L", "Theorem 2.6.4")
-    one_printed = Check("one step, worst residual", "ratio <= 1 - mu/Lsm", "Theorem 2.5.4")
-    one = Check("one step, worst residual", "ratio <= 1 - mu/(2*Lsm)", "Theorem 2.5.4, corrected")
+    one_printed = Check("share lost in one step, worst residual", "fall >= mu/Lsm", "Theorem 2.5.4")
+    one = Check(
+        "share lost in one step, worst residual", "fall >= mu/(2*Lsm)", "Theorem 2.5.4, corrected"
+    )
     many = Check(
         "2000 steps of half the size, the residual of the case",
         "log_ratio <= 2000*log(1 - step*mu/2)",
@@ -72,10 +77,12 @@ class PolyakLojasiewicz(MonotoneStatement):
     flow_path = Check("path of the flow", "length <= 2*sqrt(gap_0/mu)", "Section 2.6")
 
     def mu(self, p: Problem) -> Measured:
-        """2 lambda_min(K), rounded down: any smaller number is a PL constant as well."""
+        """2 lambda_min(K), rounded down: any smaller number is a PL constant as well. Where it is
+        not known to be positive, all that is known."""
         if "mu" in self.fixed:
             return measured(self.fixed["mu"])
-        return measured(2 * max(float(p.start.kernel.eigenvalues[0].low), 0.0))
+        lowest = 2 * smallest(p.start)
+        return measured(lowest.low) if lowest.low > 0 else lowest
 
     def Lsm(self, p: Problem) -> Measured:
         """lambda_max(K), rounded up: any larger number is a smoothness constant as well."""
@@ -83,29 +90,35 @@ class PolyakLojasiewicz(MonotoneStatement):
             return measured(self.fixed["Lsm"])
         return measured(p.start.kernel.eigenvalues[-1].high)
 
+    def faults(self) -> Iterable[str]:
+        return self.not_positive()
+
     def constants_used(self, p: Problem) -> Mapping[str, float]:
         return {"mu": self.mu(p).value, "Lsm": self.Lsm(p).value}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         eigenvalues = p.start.kernel.eigenvalues
-        yield self.positive(p.start.why_sigma_is_zero, mu=self.mu(p))
+        dead = np.flatnonzero(p.start.dead)
+        why = f"sample {dead[0]} activates no unit: K has a zero row" if dead.size else ""
+        yield self.positive(why, mu=self.mu(p))
         if "Lsm" in self.fixed:
             yield self.smooth(lambda_max_K=eigenvalues[-1], Lsm=self.Lsm(p))
         if "mu" in self.fixed:
-            yield self.allowed(mu=self.mu(p), lambda_min_K=eigenvalues[0])
+            yield self.allowed(mu=self.mu(p), lambda_min_K=smallest(p.start))
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        mu, Lsm, lowest = self.mu(p), self.Lsm(p), state.kernel.eigenvalues[0]
+        mu, Lsm, lowest = self.mu(p), self.Lsm(p), smallest(state)
         if not (mu.low > 0 and Lsm.low >= state.kernel.eigenvalues[-1].value):
             return
         norm = errors.together(state.gradient_norms.values())
         yield self.gradient(gradient=norm, lambda_min_K=lowest, L=state.loss)
-        # (1 - x)^2 on [lambda_min/Lsm, lambda_max/Lsm], a part of [0, 1], is largest at the left.
-        ratio = (1 - lowest / Lsm) ** 2
+        # (1 - x)^2 on [lambda_min/Lsm, lambda_max/Lsm], a part of [0, 1], is largest at the left;
+        # 1 - (1 - x)^2 is written so that a small x keeps its digits.
+        fall = lowest / Lsm * (2 - lowest / Lsm)
         if self.printed:
-            yield self.one_printed(ratio=ratio, mu=mu, Lsm=Lsm)
+            yield self.one_printed(fall=fall, mu=mu, Lsm=Lsm)
             return
-        yield self.one(ratio=ratio, mu=mu, Lsm=Lsm)
+        yield self.one(fall=fall, mu=mu, Lsm=Lsm)
         if state.loss.low > 0:
             step = 1 / Lsm
             log_ratio, _ = _linear_descent(state, float(step.value) / 2)
@@ -120,6 +133,18 @@ class PolyakLojasiewicz(MonotoneStatement):
         mu = 2 * run.series["lambda_min_K"].infimum_until(run.t)
         yield self.rate.along(run, gap=run.gap, gap_0=run.gap[0], mu=mu)
         yield self.flow_path.along(run, length=path_length(run), gap_0=run.gap[0], mu=mu)
+
+
+def smallest(state: State) -> Measured:
+    """lambda_min(K): 0 if a sample activates no unit, since K has a zero row then. K is at least
+    Z^T Z, whose smallest eigenvalue may be known to more digits."""
+    if state.dead.any():
+        return measured(0.0)
+    lowest = state.kernel.eigenvalues[0]
+    low = max(float(lowest.low), max(float(state.sigma_min_Z.low), 0.0) ** 2 * (1 - 4 * EPS))
+    if low <= lowest.low:
+        return lowest
+    return Measured((low + lowest.high) / 2, (lowest.high - low) / 2 * (1 + 8 * EPS))
 
 
 def _linear_descent(state: State, step: float) -> tuple[Measured, Measured]:

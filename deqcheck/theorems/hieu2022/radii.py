@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
-from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.claim import Claim, Curve, Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check, Search
@@ -28,9 +28,13 @@ from deqcheck.theorems.hieu2022.common import (
 from deqcheck.theorems.hieu2022.setting import Problem
 
 RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
-BOX = (-35.0, 35.0)
+# The search looks so far around a start of the right size, in logarithms; R_B may be larger.
+BOX, LARGEST_LOG = (-35.0, 35.0), 600.0
+# No row counts as failing for every radii by less than what the search may miss.
+SEARCHED = 2e-6
 # Stands for log 0 where a right side vanishes.
 NOTHING = -700.0
+SMALLEST = 1e-290
 # The radii are chosen among all whose worst ratio is so near to the smallest (as a logarithm).
 ROOM = 1e-4
 
@@ -82,7 +86,14 @@ class WithRadii(Independent):
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
         for check in (*self.rows(), self.room_for_skew):
-            yield with_resolution(check(**values))
+            yield self.row_claim(check, values)
+
+    def row_claim(self, check: Check, values: Mapping[str, Any]) -> Claim:
+        """With radii of the search a row that fails by little may hold for others."""
+        claim = with_resolution(check(**values))
+        if RADII.keys() <= self.fixed.keys() or claim.judge().decision is not Decision.VIOLATED:
+            return claim
+        return with_resolution(claim, SEARCHED)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
@@ -115,7 +126,7 @@ class WithRadii(Independent):
         if "R_B" not in given:
             # R_B costs nothing: its row is as far from failing as the worst of the others.
             need = float(_log_ratios(base, radii, (self.room_for_skew,))[0])
-            radii["R_B"] = float(np.exp(np.clip(need - found.value, *BOX)))
+            radii["R_B"] = float(np.exp(np.clip(need - found.value, BOX[0], LARGEST_LOG)))
         return {n: radii[n] for n in RADII}
 
     def extras(self) -> dict[str, float]:
@@ -128,19 +139,22 @@ class WithRadii(Independent):
     def _optimum(self, p: Problem, given: Mapping[str, float], rows: Sequence[Check]) -> Optimum:
         rows = (*rows, self.room_for_skew) if "R_B" in given else rows
         base = self._base(p)
+        start = _start(base, _free(given))
 
         def ratios(x: np.ndarray) -> np.ndarray:
-            return _log_ratios(base, _filled(given, x), rows)
+            return _log_ratios(base, _filled(given, start + x), rows)
 
-        start = _start(base, _free(given))
-        here = float(ratios(start).max())
+        centre = np.zeros_like(start)
+        here = float(ratios(centre).max())
         if not len(start) or here <= NOTHING:
             return Optimum(start, here)
-        best = minimise_largest(ratios, start, BOX)
+        best = minimise_largest(ratios, centre, BOX)
         # Far below |U(0)| and the like a radius changes nothing, and where A(0) = 0 that of A
-        # cancels in its own row: many radii are as good as the best. What holds goes on holding.
-        room = ROOM if best.value > 0 else min(ROOM, -best.value / 2)
-        return nearest(ratios, best, start, BOX, room)
+        # cancels in its own row: many radii are as good as the best. What holds goes on holding,
+        # and what fails by less than the search may miss goes on failing by little.
+        room = ROOM if best.value > SEARCHED else min(ROOM, abs(best.value) / 2)
+        found = nearest(ratios, best, centre, BOX, room)
+        return Optimum(start + found.x, found.value)
 
 
 class Within(WithRadii):
@@ -175,10 +189,14 @@ def _log_ratios(
 
 
 def _start(base: Mapping[str, float], free: Sequence[str]) -> np.ndarray:
-    """R_A = max(|A|, 1), R_U = |U| and the R_u that makes its own row an equality."""
-    need = 8 * base["X"] * base["r0"] * base["norm_U"] / (base["m"] * base["lambda0"] ** 2)
-    first = {"R_A": max(base["norm_A"], 1.0), "R_U": base["norm_U"], "R_u": need}
-    return np.clip(np.log([max(first[n], 1e-15) for n in free]), -30.0, 30.0)
+    """Logarithms of R_A = max(|A|, 1), R_U = |U| and the R_u that makes its own row an equality;
+    where the residual is 0, one for which (3.18) nearly is."""
+    lambda0, X, m = base["lambda0"], base["X"], base["m"]
+    R_A, R_U = max(base["norm_A"], 1.0), base["norm_U"]
+    need = 8 * X * base["r0"] * R_U / (m * lambda0**2)
+    small = lambda0 * m / (X * (1 + 4 * R_U * R_A / m))
+    first = {"R_A": R_A, "R_U": R_U, "R_u": need or small}
+    return np.log([max(first[n], SMALLEST) for n in free])
 
 
 def with_radii(values: Mapping[str, Any], radii: Mapping[str, float]) -> dict[str, Any]:

@@ -46,7 +46,9 @@ class Theorem331(Condition1, Within, Training):
     dynamics = (FLOW,)
     soundness = "typo"
     erratum = (
-        "In the proof exp(-(lambda0/4) s) must be exp(-lambda0^2 s/4), and (3.13) has lu for lU. "
+        "In the proof exp(-(lambda0/4) s) must be exp(-lambda0^2 s/4), and (3.13) has lu for lU; "
+        "the bound exp(-2 lambda_min(K(t)) t) with the kernel at t itself is false (the infimum "
+        "until t is meant), and the line before it equates -lambda_min |r|^2 with twice that. "
         "'Width O(N)' means n >= N: with n < N and the last of the min(n, N) singular values it "
         "is false (n = 1, N = 2, m = 1, A = B = 0, U = 50, u = 0, X = (1, 1), y = (1, -1): every "
         "row holds with sigma = 70.7, yet the loss stays 1)."

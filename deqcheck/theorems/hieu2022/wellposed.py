@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -13,6 +12,7 @@ from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq.state import weight
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, maximum, measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
@@ -20,8 +20,7 @@ from deqcheck.theorems.hieu2022.draws import same
 from deqcheck.theorems.hieu2022.setting import Problem, State
 
 PAIRS = 200
-SWEEPS = 60
-# Steps of forward-backward splitting that are tried, as shares of 2 m/Lip^2; 1/2 is the best one.
+# Steps of forward-backward splitting that are tried, as shares of 2 m/Lip^2; 1/2 is best.
 SHARES = (0.1, 0.5, 0.9)
 
 
@@ -32,7 +31,10 @@ class MonotoneWeights(MonotoneStatement):
     title = "The weights of the model are exactly the monotone ones"
     cite = cite("Proposition 1")
     dynamics = (STATIC,)
-    erratum = "Lemma 2.3.2, used beside it, omits a factor: W + W^T >= m I means modulus m/2."
+    erratum = (
+        "Lemma 2.3.2, used beside it, omits a factor: W + W^T >= m I means modulus m/2. Printed as "
+        "I - W >= m I, the condition means the symmetric part of I - W."
+    )
 
     modulus = Check("modulus of I - W", "modulus == m + sigma_min_A^2", "Proposition 1")
     converse = Check("A and B from any monotone W", "left == right", "Proposition 1, converse")
@@ -61,22 +63,26 @@ def monotone_parts(m: float, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Splitting(MonotoneStatement):
-    """Forward-backward splitting Z <- relu(Z - alpha ((I - W) Z - U X)) contracts by
-    q = sqrt(1 - 2 alpha m + alpha^2 Lip^2) < 1 for 0 < alpha < 2 m/Lip^2, Lip = |I - W|; the best
-    is alpha = m/Lip^2. Peaceman-Rachford splitting contracts for every alpha > 0, at 1/Lip by
-    sqrt((Lip - m)/(Lip + m)). As printed, forward-backward converges at alpha = 2 m/Lip^2 as well.
+    """The operator T_alpha = I - alpha (I - W) of forward-backward splitting,
+    Z <- relu(T_alpha Z + alpha U X), has |T_alpha| <= sqrt(1 - 2 alpha m + alpha^2 Lip^2) with
+    Lip = |I - W| for every alpha > 0 (Proposition 3), so that it contracts, |T_alpha| < 1, for
+    0 < alpha < 2 m/Lip^2. The sentence before the proposition prints the interval closed: T_alpha
+    contracts at alpha = 2 m/Lip^2 as well. Contraction is read as |T_alpha| < 1, as the text has it
+    after the proposition; with |T_alpha| <= 1 the closed interval would be right, and the
+    iteration need not converge.
     """
 
     id = "hieu2022/prop3"
-    title = "Splittings converge linearly to the equilibrium"
-    cite = cite("Proposition 3", "(3.1), (4.2)")
+    title = "Forward-backward splitting contracts"
+    cite = cite("Proposition 3", "(3.5)")
     dynamics = (STATIC,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "The text also prints the closed interval: n = 1, m = 0.5, A = B = 0, U x = 1, alpha = 4 "
-        "gives 4, 0, 4, 0, ... around the fixed point 2. The plain iteration (3.1) need not "
-        "converge at all: n = 1, m = 3, U x = 1 gives 1, 0, 1, 0, ..."
+        "The interval is open at 2 m/Lip^2: for A = 0, where I - W is normal, |T_alpha| = 1 there, "
+        "and n = 1, m = 0.5, A = B = 0, U x = 1, alpha = 4 gives 4, 0, 4, 0, ... around the fixed "
+        "point 2. The plain iteration (3.1) need not converge at all: n = 1, m = 3, U x = 1 gives "
+        "1, 0, 1, 0, ..."
     )
 
     forward = Check(
@@ -84,58 +90,46 @@ class Splitting(MonotoneStatement):
         "norm <= sqrt(max(0, 1 - 2*alpha*m + alpha^2*Lip^2))",
         "Proposition 3",
     )
-    iterates = Check(
-        "forward-backward error, worst sweep",
-        "error_next <= sqrt(max(0, 1 - 2*alpha*m + alpha^2*Lip^2))*error",
-        "Proposition 3",
-    )
+    contracts = Check("it contracts", "norm < 1", "Proposition 3")
+    closed = Check("it contracts at the closed end", "norm < 1", "Section 3.2.2")
     reflected = Check(
         "Peaceman-Rachford operator, worst of 200 drawn pairs",
         "ratio <= sqrt((1 + alpha^2*Lip^2 - 2*alpha*m)/(1 + alpha^2*Lip^2 + 2*alpha*m))",
-        "not proved in the thesis",
-    )
-    closed = Check(
-        "forward-backward comes to rest at the closed end", "swing <= 0", "Proposition 3"
+        "not in the thesis",
     )
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        if self.printed:
-            yield self.closed(swing=swing(state))
-            return
-        m, lip = state.m, state.lipschitz
+        limit = state.forward_backward_limit
         for share in SHARES:
-            alpha = share * state.forward_backward_limit.value
-            note = f"alpha = {share} of 2 m/Lip^2"
-            norm = _forward_norm(state, alpha)
-            yield self.forward(note, norm=norm, alpha=alpha, m=m, Lip=lip)
-            error, after = _worst_sweep(state, alpha)
-            yield self.iterates(note, error_next=after, error=error, alpha=alpha, m=m, Lip=lip)
-        alpha = 1 / lip.value
-        yield self.reflected(ratio=_reflected(p, state, alpha), alpha=alpha, m=m, Lip=lip)
+            alpha, note = share * limit.value, f"alpha = {share} of 2 m/Lip^2"
+            norm = forward_norm(state, alpha)
+            yield self.forward(note, norm=norm, alpha=alpha, m=state.m, Lip=state.lipschitz)
+            yield self.contracts(note, norm=norm)
+        if self.printed:
+            yield self.closed("alpha = 2 m/Lip^2", norm=_closed_norm(state))
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
+        """The thesis says that Peaceman-Rachford splitting converges for every alpha, and not how
+        fast."""
+        s = p.start
+        alpha = 1 / s.lipschitz.value
+        yield self.reflected(ratio=_reflected(p, s, alpha), alpha=alpha, m=s.m, Lip=s.lipschitz)
 
 
-def _forward_norm(state: State, alpha: float) -> Measured:
-    radius = alpha * state.W_radius + 4 * EPS * (1 + alpha * np.linalg.norm(state.F))
+def forward_norm(state: State, alpha: float, slip: float = 0.0) -> Measured:
+    """|I - alpha F| for any alpha within `slip` of the given one."""
+    size = errors.length(state.F)
+    radius = alpha * state.W_radius + 4 * EPS * (1 + alpha * size) + slip * size
     return errors.norm2(np.eye(state.n) - alpha * state.F, float(radius))
 
 
-def _sweeps(state: State, alpha: float) -> Iterable[np.ndarray]:
-    Z = np.zeros_like(state.C)
-    step = (1 - alpha) * np.eye(state.n) + alpha * state.W
-    for _ in range(SWEEPS):
-        yield Z
-        Z = relu(step @ Z + alpha * state.C)
-
-
-def _worst_sweep(state: State, alpha: float) -> tuple[Measured, Measured]:
-    """Error before and after the sweep that contracts least, as far as the errors have digits."""
-    noise = state.equilibrium.error * 4
-    distances = [float(np.linalg.norm(Z - state.Z)) for Z in _sweeps(state, alpha)]
-    pairs = [(a, b) for a, b in pairwise(distances) if a > 1e4 * noise]
-    if not pairs:
-        return measured(np.nan), measured(np.nan)
-    before, after = max(pairs, key=lambda pair: pair[1] / pair[0])
-    return Measured(before, noise), Measured(after, noise)
+def _closed_norm(state: State) -> Measured:
+    """At alpha = 2 m/Lip^2. For A = 0 it is 1: I - W = m I - S with S skew, so that
+    |T v|^2 = (1 - 2 alpha m) |v|^2 + alpha^2 |(I - W) v|^2 for every v."""
+    if not state.A.any():
+        return Measured(1.0)
+    limit = state.forward_backward_limit
+    return forward_norm(state, float(limit.value), float(limit.error))
 
 
 def _reflected(p: Problem, state: State, alpha: float) -> Measured:
@@ -158,14 +152,3 @@ def _reflected(p: Problem, state: State, alpha: float) -> Measured:
         ratio = Measured(float(np.linalg.norm(T(first) - T(second))), noise) / apart
         worst = maximum(worst, ratio)
     return worst
-
-
-def swing(state: State) -> Measured:
-    """How far the iterates at alpha = 2 m/Lip^2 swing for ever: 0 where the sweep certainly
-    contracts, known where the iterates repeat exactly, and undecided otherwise."""
-    alpha = state.forward_backward_limit.value
-    if _forward_norm(state, alpha).high < 1:
-        return measured(0.0)
-    *_, before, last, new = _sweeps(state, alpha)
-    moved = float(np.linalg.norm(new - last))
-    return measured(moved if moved > 0 and np.array_equal(before, new) else np.nan)
