@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from . import hieu2022_conditions, hieu2022_static, hieu2022_training
+from . import hieu2022_conditions, hieu2022_induction, hieu2022_static, hieu2022_training
 
 INSTANCES = [
     *hieu2022_static.INSTANCES,
     *hieu2022_conditions.INSTANCES,
     *hieu2022_training.INSTANCES,
+    *hieu2022_induction.INSTANCES,
 ]
-EXEMPT: dict[str, dict[str, str]] = {**hieu2022_conditions.EXEMPT, **hieu2022_training.EXEMPT}
+EXEMPT: dict[str, dict[str, str]] = {
+    **hieu2022_static.EXEMPT,
+    **hieu2022_conditions.EXEMPT,
+}

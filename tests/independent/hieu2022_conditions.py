@@ -1,11 +1,11 @@
-"""Hieu 2022: Conditions 1 and 2 with their radii, and when they can be met."""
+"""Hieu 2022: Conditions 1 and 2 with their radii."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from .harness import Expected, Instance, Sides
-from .hieu2022_model import Arrays, arrays, at_start, equilibrium, fro, problem, single, told
+from .harness import Instance, Sides
+from .hieu2022_model import Arrays, arrays, at_start, equilibrium, gentle, problem, single, told
 
 Radii = dict[str, float]
 At = dict[str, float]
@@ -94,114 +94,73 @@ def independence(v: Arrays) -> dict[str, Sides]:
     return {"wide": told(n, ">=", N), "independent": told(at_start(v)["lambda0"], ">", 0.0)}
 
 
-def rows_of(a: At, factor: float) -> dict[str, float]:
-    return condition1(a) if factor == 4 else condition2(a, 10)
+def given(v: Arrays, R: Radii, rows: Callable[[At], dict[str, float]]) -> dict[str, Sides]:
+    """Every row, with the radii of the case."""
+    a = reached(v, R)
+    return row_sides(a, rows(a))
 
 
-def recipe(v: Arrays, factor: float, scale: float) -> At:
-    """For labels s y and u(0) = 0: R_A = max(|A|, 1), R_B = 1, R_U = |U|, and the R_u that makes
-    its own row hold by a factor of two."""
-    at = at_start(v)
-    r0 = scale * at["r0"]
-    R_u = 2 * factor * at["X"] * r0 * 2 * at["U"] / (at["m"] * at["lambda0"] ** 2)
-    R = {"R_A": max(at["A"], 1.0), "R_B": 1.0, "R_U": at["U"], "R_u": R_u}
-    return {**reached(v, R), "r0": r0}
+GENTLE = gentle(1, labels=1e-3, outputs=1e-3)
+GENERIC = arrays(16, n=5, d=2, N=3, m=1.4)
+NARROW = arrays(6, n=2, d=3, N=4, m=0.9)
+# Every printed row holds.
+SMALL_M = single(m=0.1, A=0.05, U=1.1, u=0.003, x=0.9, y=0.05)
+RADII = {"R_A": 0.003, "R_B": 0.005, "R_U": 4e-4, "R_u": 0.034}
+WIDE_RADII = {"R_A": 0.9, "R_B": 0.2, "R_U": 1.7, "R_u": 0.6}
+NEAR = {"R_A": 0.1, "R_B": 0.12, "R_U": 0.09, "R_u": 0.08}
 
 
-def label_scale(v: Arrays, factor: float) -> float:
-    """All rows but that of R_u fall like s^2; the worst of them is to be 0.49."""
-    a = recipe(v, factor, 1.0)
-    found = ratios(a, rows_of(a, factor))
-    worst = max(ratio for name, ratio in found.items() if name != "room_for_outputs")
-    return min(1.0, (0.49 / worst) ** 0.5)
-
-
-def feasible(v: Arrays, factor: float) -> Expected:
-    """Condition 1 (factor 4) or Condition 2 (factor 8) at small labels."""
-    a = recipe(v, factor, label_scale(v, factor))
-    found = {
-        **independence(v),
-        "no_read_out": Sides(0.0, "==", 0.0),
-        **row_sides(a, rows_of(a, factor)),
-    }
-    if factor == 8:
-        Z = equilibrium(v)
-        found["mean"] = told(a["lambda0"] ** 2, "<=", fro(Z) ** 2 / Z.shape[1])
-        found["energy"] = told(fro(Z), "<=", a["X"] * a["U"] / a["m"])
-    return found
-
-
-def necessary(v: Arrays) -> Expected:
-    """(3.18) at its smallest: every radius 0."""
-    at = at_start(v)
-    return {
-        **independence(v),
-        "no_read_out": Sides(0.0, "==", 0.0),
-        "necessary": told(at["lambda0"] ** 2, ">=", 20 * at["X"] ** 2 * at["U"] ** 2),
-    }
-
-
-def with_read_out(v: Arrays, factor: float) -> Expected:
-    """u(0) is not 0: nothing is said about the rows."""
-    found = {**independence(v), "no_read_out": Sides(fro(v["u"]), "==", 0.0, decision="violated")}
-    full = feasible(v, factor)
-    return {**found, **{name: full[name] for name in ("mean", "energy") if name in full}}
-
-
-SMALL_A = arrays(3, n=4, d=3, N=2, m=0.7, outputs=0.0, weights=0.2)
-LARGE_A = arrays(4, n=3, d=5, N=2, m=1.3, outputs=0.0, weights=0.9)
-SMALL_LABELS = arrays(3, n=4, d=3, N=2, m=0.7, outputs=0.0, weights=0.2, labels=1e-6)
-# The row of A is the worst one.
-STEEP = {
-    "A": np.array([[0.4, 0.1], [-0.2, 0.3]]),
-    "B": np.array([[0.1, 0.7], [-0.3, 0.2]]),
-    "U": np.array([[4000.0, 400.0], [200.0, 4400.0]]),
-    "u": np.zeros(2),
-    "X": np.array([[1.0, 0.1], [0.05, 0.9]]),
-    "y": np.array([2.5, -1.4]),
-    "m": 3000.0,
-}
-SMALL_M = single(m=0.11, A=0.3, U=1.3, u=0.0, x=0.7, y=0.4)
-READ_OUT = arrays(3, n=4, d=3, N=2, m=0.7, weights=0.2)
-
-FEASIBLE = {"small A": SMALL_A, "large A": LARGE_A, "small labels": SMALL_LABELS, "steep": STEEP}
-
-
-def instances(id: str, factor: float) -> list[Instance]:
-    found = [
-        Instance(id, lambda v=v: problem(v), lambda v=v: feasible(v, factor), label=label)
-        for label, v in FEASIBLE.items()
-    ]
-    other = Instance(
-        id,
-        lambda: problem(READ_OUT),
-        lambda: with_read_out(READ_OUT, factor),
-        outcome="not applicable",
-        label="a read-out",
-    )
-    return [*found, other]
-
-
-def printed(v: Arrays, label: str, outcome: str) -> Instance:
-    id = "hieu2022/condition2"
+def first(v: Arrays, R: Radii, outcome: str, label: str) -> Instance:
     return Instance(
-        id, lambda: problem(v), lambda: necessary(v), "printed", None, {}, outcome, label
+        "hieu2022/condition1",
+        lambda: problem(v),
+        lambda: given(v, R, condition1),
+        constants=R,
+        outcome=outcome,
+        label=label,
     )
 
 
+def second(v: Arrays, R: Radii, outcome: str, label: str, kappa: float = 10.0) -> Instance:
+    return Instance(
+        "hieu2022/condition2",
+        lambda: problem(v),
+        lambda: {
+            **given(v, R, lambda a: condition2(a, kappa)),
+            "proven": told(kappa, ">=", 10.0),
+        },
+        constants={**R, "kappa": kappa},
+        outcome=outcome,
+        label=label,
+    )
+
+
+def second_printed(v: Arrays, R: Radii, outcome: str, label: str) -> Instance:
+    return Instance(
+        "hieu2022/condition2",
+        lambda: problem(v),
+        lambda: given(v, R, condition2_printed),
+        "printed",
+        constants=R,
+        outcome=outcome,
+        label=label,
+    )
+
+
+MET, NOT_MET = "met", "not met"
 INSTANCES = [
-    *instances("hieu2022/condition1", 4),
-    *instances("hieu2022/condition2", 8),
-    printed(SMALL_A, "small A", "refuted"),
-    printed(SMALL_M, "small m", "confirmed"),
+    first(GENTLE, RADII, MET, "gentle"),
+    first(GENERIC, WIDE_RADII, NOT_MET, "generic"),
+    first(NARROW, WIDE_RADII, NOT_MET, "narrow"),
+    second(GENTLE, RADII, MET, "gentle"),
+    second(GENTLE, RADII, MET, "margin", 19.5),
+    second(GENTLE, RADII, NOT_MET, "unproven", 7.0),
+    second(GENERIC, WIDE_RADII, NOT_MET, "generic"),
+    second_printed(SMALL_M, NEAR, MET, "small m"),
+    second_printed(GENERIC, WIDE_RADII, NOT_MET, "generic"),
 ]
-NEVER = "The class inherits it and never judges it: "
-EXEMPT = {
-    "hieu2022/condition1": {"positive": f"{NEVER}the radii are those of the recipe."},
-    "hieu2022/condition2": {
-        "positive": f"{NEVER}the radii are those of the recipe.",
-        "proven": f"{NEVER}kappa is the 10 of repair B.",
-        "room_for_features_printed": f"{NEVER}the printed edition judges what (3.18) needs.",
-        "room_for_rest_printed": f"{NEVER}the printed edition judges what (3.18) needs.",
-    },
+ROWS = {
+    name: "The class inherits it and never judges it: a condition is its rows."
+    for name in ("wide", "independent", "positive")
 }
+EXEMPT = {"hieu2022/condition1": ROWS, "hieu2022/condition2": ROWS}

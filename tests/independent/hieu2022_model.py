@@ -199,9 +199,14 @@ def kernel(v: Arrays, printed: bool = False) -> np.ndarray:
 
 def state_slope(v: Arrays, way: Arrays) -> np.ndarray:
     """dZ along a direction of the parameters, by one linear system for each sample."""
-    Z, W, A = equilibrium(v), weight(v), v["A"]
+    Z, A = equilibrium(v), v["A"]
     dW = -(way["A"].T @ A + A.T @ way["A"]) + way["B"] - way["B"].T
-    forcing = dW @ Z + way["U"] @ v["X"]
+    return forced(v, dW @ Z + way["U"] @ v["X"])
+
+
+def forced(v: Arrays, forcing: np.ndarray) -> np.ndarray:
+    """dZ = relu'(H) (W dZ + forcing)."""
+    Z, W = equilibrium(v), weight(v)
     eye = np.eye(len(Z))
     columns = [
         np.linalg.solve(eye - on[:, None] * W, on * f)

@@ -11,6 +11,12 @@ import numpy as np
 
 from .harness import Along, Expected, Instance, Sides
 from .hieu2022_conditions import (
+    GENERIC,
+    GENTLE,
+    NARROW,
+    NEAR,
+    RADII,
+    WIDE_RADII,
     At,
     Radii,
     c_11,
@@ -22,6 +28,7 @@ from .hieu2022_conditions import (
     reached,
     row_sides,
 )
+from .hieu2022_conditions import SMALL_M as GROWING
 from .hieu2022_model import (
     Arrays,
     arrays,
@@ -43,12 +50,7 @@ from .hieu2022_model import (
     weight,
 )
 
-GENTLE = gentle(1, labels=1e-3, outputs=1e-3)
-RADII = {"R_A": 0.003, "R_B": 0.005, "R_U": 4e-4, "R_u": 0.034}
-WIDE_RADII = {"R_A": 0.9, "R_B": 0.2, "R_U": 1.7, "R_u": 0.6}
-GENERIC = arrays(16, n=5, d=2, N=3, m=1.4)
 MEDIUM = gentle(1, labels=0.1, outputs=0.1)
-NARROW = arrays(6, n=2, d=3, N=4, m=0.9)
 HORIZON = 0.15
 WITHIN = {"A": "within_symmetric", "B": "within_skew", "U": "within_inputs", "u": "within_outputs"}
 
@@ -193,15 +195,15 @@ def pl_claims(v: Arrays, mu: float, Lsm: float, printed: bool) -> Expected:
         "positive": told(mu, ">", 0.0),
         "gradient": told(square, ">=", 2 * smallest * L0),
     }
-    worst = (1 - smallest / Lsm) ** 2
+    fall = 1 - (1 - smallest / Lsm) ** 2
     if printed:
-        return {**found, "one_printed": told(worst, "<=", 1 - mu / Lsm)}
+        return {**found, "one_printed": told(fall, ">=", mu / Lsm)}
     log_ratio, _ = linear_descent(v, 1 / (2 * Lsm))
     _, length = linear_descent(v, 1 / Lsm)
     c = 1 / (2 * Lsm)
     return {
         **found,
-        "one": told(worst, "<=", 1 - mu / (2 * Lsm)),
+        "one": told(fall, ">=", mu / (2 * Lsm)),
         "many": told(log_ratio, "<=", 2000 * np.log(1 - mu / (4 * Lsm))),
         "descent_path": told(length, "<=", 2 * (1 + np.sqrt(1 - c * mu)) * np.sqrt(L0 / mu)),
     }
@@ -313,86 +315,10 @@ def thm335_printed(v: Arrays, R: Radii, step: float, steps: int, active: int) ->
     return {**printed_rows(v, R, step), **conclusions(v, R, step, steps)}
 
 
-def lem337(v: Arrays, R: Radii, kappa: float, step: float, steps: int) -> Expected:
-    """|W(k) - W(0)| <= 32 |X| r0 lU lu (lA^2 + 1)/(m^2 lambda_0^2) at the last step."""
-    a, run = reached(v, R), descent(v, step, steps)
-    size = 32 * a["X"] * a["r0"] * a["lU"] * a["lu"] * (a["lA"] ** 2 + 1)
-    bound = size / (a["m"] ** 2 * a["lambda0"] ** 2)
-    return {
-        **descent_rows(v, R, kappa, step),
-        **stays_within(v, R, run),
-        "weights": told(norm2(weight(run[-1]) - weight(v)), "<=", bound),
-    }
-
-
-def one_step(v: Arrays, step: float) -> tuple[At, dict[str, float]]:
-    """The larger norms of the two ends, and I_1, I_2, I_3 with g = Z(0)^T u(1)."""
-    w = moved(v, gradient(v), -step)
-    Z, e = equilibrium(v), residual(v, equilibrium(v))
-    before, after, g = Z.T @ v["u"], equilibrium(w).T @ w["u"], Z.T @ w["u"]
-    start, end = at_start(v), at_start(w)
-    a = {**start, **{f"l{name}": max(start[name], end[name]) for name in ("A", "U", "u")}}
-    parts = {
-        "I1": float((after - before) @ (after - before)) / 2,
-        "I2": float((after - g) @ e),
-        "I3": float((g - before) @ e),
-        "change": loss(w) - loss(v),
-    }
-    return a, parts
-
-
-def lem338(v: Arrays, step: float, printed: bool) -> Expected:
-    """Lemmas 3.3.8 to 3.3.10 at k = 0, without the terms in C_12."""
-    a, parts = one_step(v, step)
-    L = loss(v)
-    found = {
-        "gradient descent": told(step, ">", 0.0),
-        "third": told(-parts["I3"], ">=", step * a["lambda0"] ** 2 / 2 * L),
-    }
-    if printed:
-        C = c_11(a)
-        rest = C - a["lU"] ** 2 * a["X"] ** 2
-        return {
-            **found,
-            "first_printed": told(parts["I1"], "<=", L * step**2 * C**2),
-            "second_printed": told(parts["I2"], "<=", 2 * L * step * rest),
-        }
-    rest = c_prime(a)
-    C = rest + a["X"] ** 2 * a["lU"] ** 2 / a["m"] ** 2
-    return {
-        **found,
-        "first": told(parts["I1"], "<=", L * step**2 * C**2),
-        "second": told(parts["I2"], "<=", 2 * L * step * rest),
-        "total": Sides(parts["I1"] + parts["I2"] + parts["I3"], "==", parts["change"]),
-    }
-
-
-def lem338_literal(v: Arrays, step: float) -> Expected:
-    """At k = 0 no radius is needed, and for A = 0 C_12 is 0: word for word what is printed."""
-    a = at_start(v)
-    a = {**a, **{f"l{name}": a[name] for name in ("A", "U", "u")}}
-    _, parts = one_step(v, step)
-    L, lambda0, C_12 = loss(v), a["lambda0"], a["X"] ** 2 * (a["U"] * a["u"] * a["A"]) ** 2 / 4
-    C = c_11(a)
-    first = step**2 * C**2 + 2 * step**3 * lambda0**2 * C * C_12 + step**4 * lambda0 * C_12**2
-    second = step * (C - a["U"] ** 2 * a["X"] ** 2) + step**2 * lambda0**2 * C_12
-    return {
-        "gradient descent": told(step, ">", 0.0),
-        "first_printed": told(parts["I1"], "<=", L * first),
-        "second_printed": told(parts["I2"], "<=", 2 * L * second),
-        "third": told(-parts["I3"], ">=", step * lambda0**2 / 2 * L),
-    }
-
-
-# Every printed condition holds, and the loss grows.
-GROWING = single(m=0.1, A=0.05, U=1.1, u=0.003, x=0.9, y=0.05)
 # The third entry of the printed minimum is never the smallest; here it is within 1.6 of it.
 BALANCED = single(m=0.45, A=0.3, U=2.1, u=0.01, x=0.9, y=0.4)
-NEAR = {"R_A": 0.1, "R_B": 0.12, "R_U": 0.09, "R_u": 0.08}
 FAR = {"R_A": 2.5, "R_B": 0.12, "R_U": 0.09, "R_u": 0.38}
 TALL = {"R_A": 3.6, "R_B": 0.3, "R_U": 0.08, "R_u": 0.045}
-# A = 0, and the step takes U and u towards 0.
-SHRINKING = {**arrays(8, n=4, d=3, N=2, m=0.6), "A": np.zeros((4, 4)), "y": np.array([0.1, -0.2])}
 NOT = "not applicable"
 
 
@@ -422,7 +348,6 @@ def descends(
 
 
 def repaired(
-    id: str,
     v: Arrays,
     R: Radii,
     kappa: float | None,
@@ -430,11 +355,10 @@ def repaired(
     label: str,
     outcome: str = "confirmed",
 ) -> Instance:
-    what = thm335 if id == "hieu2022/thm3.3.5" else lem337
     return descends(
-        id,
+        "hieu2022/thm3.3.5",
         v,
-        lambda: what(v, R, 10.0 if kappa is None else kappa, step, 5),
+        lambda: thm335(v, R, 10.0 if kappa is None else kappa, step, 5),
         step,
         5,
         constants=R if kappa is None else {**R, "kappa": kappa},
@@ -454,20 +378,6 @@ def as_printed(
         3,
         constants=R,
         edition="printed",
-        label=label,
-        outcome=outcome,
-    )
-
-
-def one(v: Arrays, step: float, edition: str, label: str, outcome: str) -> Instance:
-    id, is_printed = "hieu2022/lem3.3.8-3.3.10", edition == "printed"
-    return descends(
-        id,
-        v,
-        lambda: lem338(v, step, is_printed),
-        step,
-        1,
-        edition=edition,
         label=label,
         outcome=outcome,
     )
@@ -552,17 +462,11 @@ INSTANCES = [
         edition="printed",
         outcome="refuted",
     ),
-    *(
-        instance
-        for id in ("hieu2022/thm3.3.5", "hieu2022/lem3.3.7")
-        for instance in (
-            repaired(id, GENTLE, RADII, None, 0.009, "repair B"),
-            repaired(id, GENTLE, RADII, 19.5, 0.009, "margin"),
-            repaired(id, GENTLE, RADII, 20.0, 2.7e-4, "repair A"),
-            repaired(id, GENTLE, RADII, 7.0, 0.009, "unproven", NOT),
-            repaired(id, GENERIC, WIDE_RADII, 31.0, 0.013, "generic", NOT),
-        )
-    ),
+    repaired(GENTLE, RADII, None, 0.009, "repair B"),
+    repaired(GENTLE, RADII, 19.5, 0.009, "margin"),
+    repaired(GENTLE, RADII, 20.0, 2.7e-4, "repair A"),
+    repaired(GENTLE, RADII, 7.0, 0.009, "unproven", NOT),
+    repaired(GENERIC, WIDE_RADII, 31.0, 0.013, "generic", NOT),
     descends(
         "hieu2022/thm3.3.5",
         STILL,
@@ -572,29 +476,9 @@ INSTANCES = [
         constants=RADII,
         label="zero loss",
     ),
+    # Every printed condition holds, and the loss grows.
     as_printed(GROWING, NEAR, 0.03, 0, "growing", "refuted"),
     as_printed(GENERIC, WIDE_RADII, 0.013, 1, "generic"),
     as_printed(GROWING, FAR, 0.001, 3, "far"),
     as_printed(BALANCED, TALL, 0.02, 1, "balanced"),
-    one(MEDIUM, 0.004, "corrected", "m < 1", "confirmed"),
-    one(GENERIC, 0.03, "corrected", "m > 1", "confirmed"),
-    one(MEDIUM, 0.004, "printed", "m < 1", "confirmed"),
-    one(GENERIC, 0.03, "printed", "m > 1", "confirmed"),
-    descends(
-        "hieu2022/lem3.3.8-3.3.10",
-        SHRINKING,
-        lambda: lem338_literal(SHRINKING, 0.01),
-        0.01,
-        1,
-        edition="printed",
-        label="word for word",
-    ),
 ]
-UNPRINTED = "The class inherits it and never judges it: the lemma has no printed edition."
-EXEMPT = {
-    "hieu2022/lem3.3.7": {
-        "step_printed": UNPRINTED,
-        "room_for_features_printed": UNPRINTED,
-        "room_for_rest_printed": UNPRINTED,
-    },
-}

@@ -141,6 +141,8 @@ class OneStep(Induction):
     def kept(self, p: Problem, points: list[Point]) -> int:
         """How many of the points come before the first that is not known to keep Hypothesis 2; the
         start keeps it."""
+        if self.lambda0(p).high <= 0:
+            return len(points)
         for point in points[1:]:
             slip = point.slip_of_Z() - point.state.equilibrium.error
             sigma = point.state.sigma_min_Z.widened(slip)
