@@ -159,8 +159,6 @@ INSTANCES = [
     second_printed(SMALL_M, NEAR, MET, "small m"),
     second_printed(GENERIC, WIDE_RADII, NOT_MET, "generic"),
 ]
-ROWS = {
-    name: "The class inherits it and never judges it: a condition is its rows."
-    for name in ("wide", "independent", "positive")
-}
+NEVER = "The class inherits it and never judges it: a condition is its rows."
+ROWS = dict.fromkeys(("wide", "independent", "positive"), NEVER)
 EXEMPT = {"hieu2022/condition1": ROWS, "hieu2022/condition2": ROWS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def lem338(
     for name in NAMES if given else ():
         far = np.array([fro(w[name] - v[name]) for w in run])
         found[WITHIN[name]] = judged(far, "<=", given[f"R_{name}"])
-    I1, I2, I3 = np.array([one_step(*pair) for pair in zip(run[:-1], run[1:], strict=True)]).T
+    I1, I2, I3 = np.array([one_step(*pair) for pair in pairwise(run)]).T
     L, lambda0 = np.array([loss(w) for w in run[:-1]]), smallest(v)
     a: At = {**at_start(v), **{f"l{name}": balls(run, name, given) for name in ("A", "U", "u")}}
     if printed:

@@ -31,7 +31,6 @@ from .hieu2022_conditions import (
 from .hieu2022_conditions import SMALL_M as GROWING
 from .hieu2022_model import (
     Arrays,
-    arrays,
     at_start,
     descent,
     equilibrium,
@@ -41,13 +40,10 @@ from .hieu2022_model import (
     gradient,
     kernel,
     loss,
-    moved,
-    norm2,
     problem,
     residual,
     single,
     told,
-    weight,
 )
 
 MEDIUM = gentle(1, labels=0.1, outputs=0.1)

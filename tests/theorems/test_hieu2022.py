@@ -22,8 +22,8 @@ from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.search import search
 from deqcheck.theorems.base import Check, Statement
 from deqcheck.theorems.hieu2022 import derivatives, gradients, lemmas33, radii
-from deqcheck.theorems.hieu2022.conditions import ConditionOne, ConditionTwo
 from deqcheck.theorems.hieu2022.common import WORDS
+from deqcheck.theorems.hieu2022.conditions import ConditionOne, ConditionTwo
 from deqcheck.theorems.hieu2022.derivatives import (
     KernelDynamics,
     LossDerivative,
@@ -109,13 +109,13 @@ DESCENT_BREAKS = [
     (Theorem335, "contraction", "gap_next/gap <= 1 - 2.5*step*lambda0^2"),
     (Theorem335, "kept", "sigma >= lambda0*(1 + 1e-6)"),
     (ParametersStay, "within_symmetric", "distance <= 1e-5*R"),
-    (ParametersStay, "within_skew", "distance <= 1e-4*R"),
-    (ParametersStay, "within_inputs", "distance <= 1e-3*R"),
+    (ParametersStay, "within_skew", "distance <= 1e-5*R"),
+    (ParametersStay, "within_inputs", "distance <= 1e-4*R"),
     (ParametersStay, "within_outputs", "distance <= 1e-2*R"),
     (OneStep, "first", "I1 <= (step*X^2*lU^2/m^2)^2*L/1000"),
     (OneStep, "second", "I2 <= -2*step*X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)*L"),
     (OneStep, "third", "-I3 >= step*lambda0^2*L*20"),
-    (ParametersStay, "weights", "dW <= 1e-4*X*r0*lU*lu*(3*lA^2+2)/(m^2*lambda0^2)"),
+    (ParametersStay, "weights", "dW <= 1e-4*X*r0*(3*lA^2 + 2)*lU*lu/(lambda0^2*m^2)"),
 ]
 POINT_BREAKS = [
     (MonotoneWeights, "modulus", "modulus == m + 2*sigma_min_A^2"),

@@ -35,8 +35,8 @@ LARGEST = 4_000_000
 
 def entries(state: State) -> int:
     """Of Z^T kron I_n, of I_n kron A^T and of X^T kron I_n, the most."""
-    n, N = state.n, state.N
-    return n * max(n * n, n * N, N * len(state.X))
+    n, N, d = state.n, state.N, len(state.X)
+    return int(n * max(n * n, n * N, N * d))
 
 
 class Derivative(MonotoneStatement):
@@ -222,6 +222,4 @@ class KernelDynamics(Derivative):
         noise += size(state.u) * dZ.noise
         unsure = sum(state.kernel.radii.values()) * r + size(state.u) * dZ.unsure
         unsure += np.sqrt(K) * (np.sqrt(K) * state.r_radius + state.gradient_radius)
-        yield same(
-            p, self.dynamics_of_yhat, (tangent, noise), (explicit, noise), 2 * float(unsure)
-        )
+        yield same(p, self.dynamics_of_yhat, (tangent, noise), (explicit, noise), 2 * float(unsure))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,9 +58,9 @@ class OneStep(Induction):
     }
     erratum = (
         "C_11 and C_12 have lost their powers of m, so that 3.3.8 and 3.3.9 fail for m < 1: "
-        "n = N = d = 1, m = 0.1, A = B = 0, U = x = 1, u = 0, y = 0.05, radii 0.1, step 0.03, which "
-        "satisfy all of Condition 2, give I1 = 0.01125 where 1.8e-6 is claimed. eta^4 lambda_0 in "
-        "3.3.8 must be eta^4 lambda_0^4; a line of the proof of 3.3.9 lacks squares; Z Z^T in "
+        "n = N = d = 1, m = 0.1, A = B = 0, U = x = 1, u = 0, y = 0.05, radii 0.1, step 0.03 "
+        "satisfy all of Condition 2 and give I1 = 0.01125 where 1.8e-6 is claimed. eta^4 lambda_0 "
+        "in 3.3.8 must be eta^4 lambda_0^4; a line of the proof of 3.3.9 lacks squares; Z Z^T in "
         "3.3.10 must be Z^T Z, and the proof sketch counts I_3 twice."
     )
 
@@ -152,7 +153,7 @@ class OneStep(Induction):
 
     def along(self, p: Problem, points: list[Point]) -> dict[str, Any]:
         """The parts and what bounds them, for every step between the points."""
-        steps = [parts(a, b) for a, b in zip(points[:-1], points[1:], strict=True)]
+        steps = [parts(before, after) for before, after in pairwise(points)]
         reached = {f"l{name}": self.reached(p, points, name) for name in ("A", "U", "u")}
         return {
             **{name: stack([each[name] for each in steps]) for name in steps[0]},

@@ -42,8 +42,8 @@ class PolyakLojasiewicz(MonotoneStatement):
         "Theorem 2.5.4 needs 1 - mu/(2 Lsm) for Definition 2.5.3: f = x^2/2 with smoothness 4, "
         "mu = 2 and step 1/4 has f(1)/f(0) = 0.5625 > 1 - mu/4 = 0.5. Theorem 2.6.3 is informal: "
         "it is read with step <= 1/Lsm. For the path of descent the printed 2 is unproved. In 2.6 "
-        "the update of w has lost 1/N and the flow a minus sign. In Definition 2.5.2 the third item "
-        "has its inequality reversed (and needs convexity), the fourth bounds one side only; "
+        "the update of w has lost 1/N and the flow a minus sign. In Definition 2.5.2 the third "
+        "item has its inequality reversed (and needs convexity), the fourth bounds one side only; "
         "Theorem 2.5.1 prints theta* for the optimal value."
     )
     constants: ClassVar[Mapping[str, str]] = {

@@ -17,7 +17,6 @@ from deqcheck.theorems.hieu2022.radii import RADII, Within, log_ratio, numbers, 
 from deqcheck.theorems.hieu2022.setting import Problem
 from deqcheck.theorems.hieu2022.thm335 import RoomForParameters
 
-
 # The smallest radii are the limit of R <- what R needs (and spares), from nearly 0 on.
 TINY, SPARE, ROUNDS, MOST = 1e-290, 1.01, 200, 300.0
 
@@ -46,9 +45,9 @@ class ParametersStay(RoomForParameters, Within, Induction):
     searches = ()
     erratum = (
         "|A(k+1)|_F <= |A(0)| + R_A must have the operator norm on the left, as (3.21) has: "
-        "A(0) = 0.01 I with n = N = 2, X = U = I, m = 0.15, labels (1e-6, 0) and radii 1e-3 satisfies "
-        "all of Condition 2, and |A(1)|_F = 0.0141 > 0.011. The proof has lost lambda_0^2 in "
-        "16 lUuA/m^2 and prints lu for lU in the bound on u."
+        "n = N = 2, X = U = I, A = 0.01 I, B = u = 0, m = 0.15, labels (1e-6, 0) and radii 1e-3 "
+        "satisfy all of Condition 2, and |A(1)|_F = 0.0141 > 0.011. The proof has lost lambda_0^2 "
+        "in 16 lUuA/m^2 and prints lu for lU in the bound on u."
     )
 
     small_step = Check("step size", "step <= 4/lambda0^2", "Theorem 3.3.5")
@@ -113,9 +112,7 @@ class ParametersStay(RoomForParameters, Within, Induction):
         k = np.array([point.k for point in points[1:]])
         for name in PARAMETERS:
             check: Check = getattr(self, f"norm_of_{WORDS[name]}")
-            norm = stack(
-                [errors.frobenius(q.state.theta[name], q.slip[name]) for q in points[1:]]
-            )
+            norm = stack([errors.frobenius(q.state.theta[name], q.slip[name]) for q in points[1:]])
             start, R = errors.norm2(p.theta0[name]), self.radii(p)[f"R_{name}"]
             yield check.sampled(k, k * p.step, norm=norm, norm_0=start, R=R)
 
