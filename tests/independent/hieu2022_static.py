@@ -196,12 +196,9 @@ def lem332_printed(v: Arrays) -> Expected:
 
 
 def lem333(v: Arrays) -> Expected:
-    """Lemma 3.3.3, and the sharper |relu(U X)|_F/m between its two sides."""
-    size, at = fro(equilibrium(v)), at_start(v)
-    return {
-        "first": told(size, "<=", fro(np.maximum(v["U"] @ v["X"], 0)) / v["m"]),
-        "second": told(size, "<=", at["X"] * at["U"] / v["m"]),
-    }
+    """Lemma 3.3.3."""
+    at = at_start(v)
+    return {"bound": told(fro(equilibrium(v)), "<=", at["X"] * at["U"] / v["m"])}
 
 
 def others(v: Arrays, id: str) -> list[Arrays]:
@@ -235,14 +232,13 @@ def lem334(v: Arrays) -> Expected:
 
 
 def lem336(v: Arrays) -> Expected:
-    """Lemma 3.3.6 with 2 |A| |dA| + |dA|^2 sharpened to (|A| + |A'|) |dA|; the sign of the
-    symmetric part does not matter, shown on the smallest pair."""
+    """Lemma 3.3.6; the sign of the symmetric part does not matter, shown on the smallest pair."""
     signs, bounds = [], []
     for o in others(v, "hieu2022/lem3.3.6"):
         dA, dB = o["A"] - v["A"], o["B"] - v["B"]
         S = v["A"].T @ dA + dA.T @ v["A"] + dA.T @ dA
         signs.append((norm2(-S + dB - dB.T), norm2(S + dB - dB.T)))
-        bound = (norm2(v["A"]) + norm2(o["A"])) * norm2(dA) + 2 * norm2(dB)
+        bound = 2 * norm2(v["A"]) * norm2(dA) + norm2(dA) ** 2 + 2 * norm2(dB)
         bounds.append((norm2(weight(o) - weight(v)), bound))
     left, right = min(signs)
     return {"sign": Sides(left, "==", right), "bound": tightest(bounds)}

@@ -137,7 +137,8 @@ class StateDerivative(Derivative):
 
     def compared(self, p: Problem, state: State) -> Iterable[Claim]:
         dW = self.drawn(p, "W", state.W.shape)
-        tangent = solved(state, of_map(state, Slope(dW, 0.0, 0.0), np.zeros_like(state.U)))
+        along = of_map(state, (dW, np.zeros_like(dW)), np.zeros_like(state.U))
+        tangent = solved(state, along)
         yield self.agree(p, "weights", tangent, oracle.state_slope(state, "W", vec(dW)))
         for name, way in self.ways(p).items():
             if name != "u":

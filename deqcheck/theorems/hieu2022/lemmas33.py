@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq import oracle
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
@@ -73,22 +72,19 @@ def _operator_norm(state: State, printed: bool) -> Measured:
 
 
 class EquilibriumSize(MonotoneStatement):
-    """|Z|_F <= |relu(U X)|_F/m <= |X|_F |U|/m: m |z|^2 <= <z, (I - W) z> = <z, U x>."""
+    """|Z|_F <= |X|_F |U|/m: m |z|^2 <= <z, (I - W) z> = <z, U x> in every sample."""
 
     id = "hieu2022/lem3.3.3"
     title = "Size of the equilibrium"
     cite = cite("Lemma 3.3.3")
     dynamics = (STATIC,)
 
-    first = Check("by the input's positive part", "Z_fro <= C_plus/m", "Lemma 3.3.3")
-    second = Check("by the norms", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
+    bound = Check("size of the equilibrium", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         size = errors.frobenius(state.Z, state.equilibrium.error)
-        positive = errors.frobenius(relu(state.C), state.C_radius)
         at = at_start(p)
-        yield self.first(Z_fro=size, C_plus=positive, m=state.m)
-        yield self.second(Z_fro=size, X=at["X"], norm_U=at["norm_U"], m=state.m)
+        yield self.bound(Z_fro=size, X=at["X"], norm_U=at["norm_U"], m=state.m)
 
 
 class Pairs(MonotoneStatement):
@@ -166,9 +162,10 @@ class EquilibriumLipschitz(Pairs):
 
 
 class WeightLipschitz(Pairs):
-    """W - W' = -S + T with S = A^T A - A'^T A' symmetric and T = (B - B') - (B - B')^T skew, so
-    that |W - W'| = |S + T| <= (|A| + |A'|) |A - A'| + 2 |B - B'|: the printed sign of S is
-    harmless.
+    """With dA = A' - A and dB = B' - B,
+    |W' - W| = |A^T dA + dA^T A + dA^T dA + dB - dB^T| <= 2 |A| |dA| + |dA|^2 + 2 |dB|. The first
+    three terms S are symmetric, the others T skew, and W' - W = -S + T: the printed sign of S is
+    harmless, since |T - S| = |(T + S)^T|.
     """
 
     id = "hieu2022/lem3.3.6"
@@ -178,7 +175,7 @@ class WeightLipschitz(Pairs):
     sign = Check("the sign of S does not matter", "norm_minus == norm_plus", "Lemma 3.3.6")
     bound = Check(
         "weights, worst of 12 drawn pairs",
-        "dW <= (norm_A + norm_A2)*dA + 2*dB",
+        "dW <= 2*norm_A*dA + dA^2 + 2*dB",
         "Lemma 3.3.6",
     )
 
@@ -190,7 +187,6 @@ class WeightLipschitz(Pairs):
         yield self.bound(
             dW=errors.norm2(state.W - other.W, off),
             norm_A=errors.norm2(state.A),
-            norm_A2=errors.norm2(other.A),
             dA=errors.norm2(state.A - other.A, EPS * float(np.linalg.norm(other.A))),
             dB=errors.norm2(state.B - other.B, EPS * float(np.linalg.norm(other.B))),
         )

@@ -112,9 +112,8 @@ class PolyakLojasiewicz(MonotoneStatement):
             return
         norm = errors.together(state.gradient_norms.values())
         yield self.gradient(gradient=norm, lambda_min_K=lowest, L=state.loss)
-        # (1 - x)^2 on [lambda_min/Lsm, lambda_max/Lsm], a part of [0, 1], is largest at the left;
-        # 1 - (1 - x)^2 is written so that a small x keeps its digits.
-        fall = lowest / Lsm * (2 - lowest / Lsm)
+        # (1 - x)^2 on [lambda_min/Lsm, lambda_max/Lsm], a part of [0, 1], is largest at the left.
+        fall = _fall(lowest / Lsm)
         if self.printed:
             yield self.one_printed(fall=fall, mu=mu, Lsm=Lsm)
             return
@@ -145,6 +144,14 @@ def smallest(state: State) -> Measured:
     if low <= lowest.low:
         return lowest
     return Measured((low + lowest.high) / 2, (lowest.high - low) / 2 * (1 + 8 * EPS))
+
+
+def _fall(x: Measured) -> Measured:
+    """1 - (1 - x)^2 for x in [0, 1], where it grows: between its values at the two ends. As
+    x (2 - x) a small x keeps its digits."""
+    low, high = max(float(x.low), 0.0), min(float(x.high), 1.0)
+    ends = [low * (2 - low) * (1 - 4 * EPS), high * (2 - high) * (1 + 4 * EPS)]
+    return Measured((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2 * (1 + 4 * EPS))
 
 
 def _linear_descent(state: State, step: float) -> tuple[Measured, Measured]:

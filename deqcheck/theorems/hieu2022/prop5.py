@@ -104,7 +104,7 @@ class ParametersStay(RoomForParameters, Within, Induction):
         k = np.array([point.k for point in points])
         dW = stack([weight_moved(p, point) for point in points])
         yield self.weights.sampled(k, k * p.step, dW=dW, **self.values(p))
-        if self.printed:
+        if self.printed and len(points) > 1:
             yield from self.norms(p, points)
 
     def norms(self, p: Problem, points: list[Point]) -> Iterable[Curve]:

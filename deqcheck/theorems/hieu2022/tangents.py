@@ -28,24 +28,22 @@ def size(a: np.ndarray) -> float:
     return errors.length(a)
 
 
-def of_weight(state: State, way: dict[str, np.ndarray]) -> Slope:
-    """dW. Every radius is a multiple of what was added, so that a structural zero has none."""
-    symmetric = state.A.T @ way["A"]
-    skew = way["B"] - way["B"].T
-    noise = errors.rounding(state.n, size(state.A) * size(way["A"]))
-    value = skew - symmetric - symmetric.T
-    return Slope(value, 2 * noise + 4 * EPS * (size(skew) + 2 * size(symmetric)), 0.0)
+def of_weight(state: State, way: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """dW, and entry by entry what rounding may have done to it: nothing to a structural zero."""
+    symmetric, skew = state.A.T @ way["A"], way["B"] - way["B"].T
+    sizes = np.abs(state.A).T @ np.abs(way["A"])
+    noise = errors.rounding(state.n, 1.0) * (sizes + sizes.T) + 4 * EPS * np.abs(skew)
+    return skew - symmetric - symmetric.T, noise
 
 
-def of_map(state: State, dW: Slope, dU: np.ndarray) -> Slope:
+def of_map(state: State, dW: tuple[np.ndarray, np.ndarray], dU: np.ndarray) -> Slope:
     """-dg = D (dW Z + dU X) at fixed Z, as a matrix."""
-    value = state.equilibrium.mask * (dW.value @ state.Z + dU @ state.X)
-    if not state.equilibrium.mask.any():
-        return Slope(value, 0.0, 0.0)
-    Z, turned = size(state.Z), size(dW.value)
-    noise = dW.noise * Z + errors.rounding(state.n, turned * Z)
-    noise += errors.rounding(len(state.X), size(dU) * size(state.X))
-    return Slope(value, noise, turned * state.equilibrium.error)
+    turned, noise = dW
+    mask, Z = state.equilibrium.mask, np.abs(state.Z)
+    value = mask * (turned @ state.Z + dU @ state.X)
+    own = errors.rounding(state.n, 1.0) * np.abs(turned) @ Z
+    own += errors.rounding(len(state.X), 1.0) * np.abs(dU) @ np.abs(state.X)
+    return Slope(value, size(mask * (noise @ Z + own)), size(turned) * state.equilibrium.error)
 
 
 def solved(state: State, forcing: Slope) -> Slope:
