@@ -136,6 +136,7 @@ class Theorem335(DescentCondition, Training):
         "2 eta [...], and the sketch's lambda_0/4 is lambda_0^2/4."
     )
 
+    kept = Check("the features stay independent", "sigma >= lambda0/2", "Proposition 6")
     contraction = Check(
         "each step contracts the loss",
         "gap_next/gap <= 1 - step*lambda0^2/4",
