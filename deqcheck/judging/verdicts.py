@@ -137,7 +137,8 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
     conclusions = judged(s.claims(p, p.start), "claims")
     notes: tuple[str, ...] = ()
     counted = s if isinstance(s, Frequency) and s.counted else None
-    if counted and all_hold(hypotheses):
+    limits = tuple(s.unchecked(p))
+    if counted and not limits and all_hold(hypotheses):
         conclusions.append(drawing.tried(counted, p))
     complete = True
     if STATIC in s.dynamics:
@@ -148,7 +149,7 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
             path, run, notes = _followed(s, p, run)
             hypotheses += path
             conclusions += judged(s.conclusions(p, run), "conclusions")
-    unchecked = tuple(s.unchecked(p)) or _nothing_to_judge(s, conclusions, run)
+    unchecked = limits or _nothing_to_judge(s, conclusions, run)
     if s.is_condition:
         outcome = condition_outcome([*hypotheses, *conclusions], bool(unchecked))
     else:
@@ -161,7 +162,7 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         hypotheses,
         conclusions=tuple(conclusions),
         remarks=tuple(judged(s.remarks(p, run), "remarks")),
-        unchecked=unchecked if outcome is Outcome.NOT_CHECKED else tuple(s.unchecked(p)),
+        unchecked=unchecked if outcome is Outcome.NOT_CHECKED else limits,
         outcome=outcome,
     )
     return replace(told, notes=(*told.notes, *notes))

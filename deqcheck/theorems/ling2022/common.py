@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from deqcheck.records.claim import Claim
+from deqcheck.linalg import well_posed
+from deqcheck.models.problem import NoEquilibrium
+from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check, Cite
 from deqcheck.theorems.ling2022.condition import Condition
-from deqcheck.theorems.ling2022.kernel import population_kernel
 from deqcheck.theorems.ling2022.setting import Problem
 
 MODELS = ("relu-deq",)
@@ -17,11 +19,8 @@ MODELS = ("relu-deq",)
 EDGE = 1e-9
 
 CONTRACTIVE = Check("the equilibrium map contracts", "norm_W < 1", "section 2.2")
+UNIQUE = Check("every sample has one equilibrium", "equilibria == 1", "section 2.2")
 NO_KINK = Check("no pre-activation is zero", "kink_margin > 0", "section 2.2")
-GIVEN = Check("the case gives sigma_w2", "given == 1", "Assumption 1")
-BELOW = Check("sigma_w^2 below 1/8", "sigma_w2 < 1/8", "Assumption 1")
-RADIUS = Check("the samples have norm sqrt(d)", "deviation <= noise", "Assumption 2")
-DISTINCT = Check("no two samples agree", "distance > 0", "Assumption 2")
 
 
 def cite(number: str, equations: str = "") -> Cite:
@@ -32,17 +31,36 @@ def contractive(p: Problem) -> Iterable[Claim]:
     yield CONTRACTIVE(norm_W=p.start.q)
 
 
-def population(p: Problem, below: bool = True) -> Iterable[Claim]:
-    """Assumptions 1 and 2 as far as they concern sigma_w and the samples."""
-    kernel = population_kernel(p.model)
-    yield GIVEN(given=float(kernel is not None))
-    if kernel is None:
-        return
-    if below:
-        yield BELOW(sigma_w2=kernel.s2)
-    yield RADIUS(deviation=kernel.deviation, noise=1e-12)
-    distance, i, j = kernel.closest
-    yield DISTINCT(f"samples {i + 1} and {j + 1} are closest", distance=distance)
+def unique(p: Problem) -> Iterable[Claim]:
+    """Section 2.2 takes |W| < 1, which is enough; what the gradients need is one equilibrium."""
+    yield UNIQUE(equilibria=_equilibria(p))
+
+
+def _equilibria(p: Problem) -> Measured:
+    """How many a sample has, one with another number than 1 if there is any."""
+    try:
+        p.start.equilibrium  # noqa: B018
+    except NoEquilibrium:
+        W = p.theta0["W"]
+        if len(W) > well_posed.SMALL or not np.isfinite(W).all():
+            return Measured(np.nan)
+        counts = [len(found) for found in well_posed.equilibria(W, p.theta0["U"] @ p.model.X)]
+        return Measured(next((count for count in counts if count != 1), 1))
+    return Measured(1)
+
+
+def worst(claims: Sequence[Claim]) -> Claim:
+    """Of identities: one that is violated, else the one that is furthest off in units of its bars
+    among those that are decided; near 0 an identity has no digits."""
+
+    def score(claim: Claim) -> tuple[int, float]:
+        decision = claim.judge().decision
+        bars = claim.left.error + claim.right.error
+        off = abs(claim.left.value - claim.right.value) / bars if bars > 0 else 0.0
+        rank = {Decision.VIOLATED: 2, Decision.HOLDS: 1, Decision.UNDECIDED: 0}[decision]
+        return rank, off if np.isfinite(off) else 0.0
+
+    return max(claims, key=score)
 
 
 def feasibility(condition: Condition, with_9: bool = True) -> str:

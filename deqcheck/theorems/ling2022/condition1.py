@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibility
-from deqcheck.theorems.ling2022.condition import Condition, condition
+from deqcheck.theorems.ling2022.condition import EQ7, EQ8, EQ9, Condition, condition
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.setting import Problem, State
 from deqcheck.theorems.ling2022.thm2 import WideEnough
@@ -20,10 +22,13 @@ GRID = 40
 
 
 class Condition1(WideEnough):
-    """Section 3.2 claims that for widths of the order (n/lambda_star)^2 log(n/(lambda_star t)) some
-    delta fulfils (7), (8), (9) with probability 1 - t under Assumption 1. Corrected (Proposition
-    F): for any parameters and any delta, lambda_0 / (right side of (9)) is at most c_a^2/(4 n c_u^2
-    (1 + c_a^2)), so (9) needs |a(0)| < (1 - |W(0)|)/(2 sqrt n), while |a(0)| tends to 1.
+    """Condition 1: (7), (8) and (9) hold for some delta > 0 with |W(0)| + delta < 1. The corrected
+    edition is the condition itself, at these parameters: met or not met by the delta that comes
+    nearest to it. The printed one is the claim of section 3.2 that under Assumptions 1 and 2, for
+    widths of the order (n/lambda_star)^2 log(n/(lambda_star t)) with a constant C, it is met with
+    probability 1 - t. It is not (Proposition F): for any parameters and any delta, lambda_0 /
+    (right side of (9)) is at most c_a^2/(4 n c_u^2 (1 + c_a^2)), so (9) needs |a(0)| < (1 -
+    |W(0)|)/(2 sqrt n), while |a(0)| tends to 1.
     """
 
     id = "ling2022/condition1"
@@ -32,14 +37,18 @@ class Condition1(WideEnough):
     dynamics = (STATIC,)
     soundness = "vacuous"
     editions = (PRINTED, CORRECTED)
+    condition_in = (CORRECTED,)
     erratum = (
         "In (9) the width cancels: lambda_0 grows like m lambda_star with lambda_star < 8/7, and "
         "4 c_w^2 |X|_F^2 like 8 m n/(1 - rho_w)^4. Since lambda_0 <= c_a^2 |X|_F^2/n, (9) needs "
         "|a(0)| < 1/(2 sqrt n), which under Assumption 1 has probability at most 0.7275^m. For n = "
         "5, d = 10, sigma_w^2 = 0.02 the best ratio of (9) is 1.1e-3 at m = 1600 and at m = 3200. "
+        "(8) contradicts the width, too: its ratio grows like sqrt(m) (lambda_star/n)^1.5, so that "
+        "it needs m of the order (n/lambda_star)^3. "
         "Starting from a(0) = 0 with small labels or a large U repairs it."
     )
 
+    eq7, eq8, eq9 = EQ7, EQ8, EQ9
     # Because lambda_0 <= ||Z||_F^2/n <= c_a^2 F^2/n.
     cap = Check(
         f"the ratio of (9) is capped (worst of {GRID + 1} delta)",
@@ -51,10 +60,10 @@ class Condition1(WideEnough):
     def counted(self) -> bool:
         return self.printed
 
-    def constants_used(self, p: Problem) -> dict[str, float]:
+    def constants_used(self, p: Problem) -> Mapping[str, float]:
         if self.printed:
             return super().constants_used(p)
-        return {"delta": condition(p.start).best} if p.start.q.high < 1 else {}
+        return {"delta": _nearest(condition(p.start))} if p.start.q.high < 1 else {}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         return self.width_hypotheses(p) if self.printed else contractive(p)
@@ -70,7 +79,18 @@ class Condition1(WideEnough):
         if self.printed or not state.q.high < 1:
             return
         found = condition(state)
-        room = 1 - float(state.q.high)
+        values, delta = found.values(_nearest(found)), f"{_nearest(found):.4g}"
+        # The delta that was found may be this far from the best one.
+        lambda_0 = found.lambda_0.widened(EDGE * found.lambda_0.value)
+        for check in (self.eq7, self.eq8, self.eq9):
+            yield check(f"at the best delta, {delta}", **{**values, "lambda_0": lambda_0})
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
+        """Proposition F, on a grid."""
+        if self.printed or not p.start.q.high < 1:
+            return
+        found = condition(p.start)
+        room = 1 - float(p.start.q.high)
         grid = [found.best, *np.geomspace(1e-12 * room, room * (1 - 1e-6), GRID)]
         claims = [self._cap(p, found, float(delta)) for delta in grid]
         yield max(claims, key=lambda c: c.left.value / c.right.value)
@@ -104,3 +124,11 @@ class Condition1(WideEnough):
                 f"{at.norm_a.value:.4g}: lambda_0 is {ratio:.3g} times the right side of "
                 f"(9) at most, and no width makes that more than {cap.value:.3g}"
             )
+
+
+def _nearest(at: Condition) -> float:
+    """The delta with the largest smallest ratio; where that is below 1, the one that would be best
+    if lambda_0 were at the upper end of its bar: if the condition fails there, it fails."""
+    if at.worst(at.best) >= 0:
+        return at.best
+    return replace(at, lambda_0=Measured(float(at.lambda_0.high))).best

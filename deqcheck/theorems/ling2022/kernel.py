@@ -16,7 +16,11 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.arccos import Q, Q_prime
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.ling2022.samples import Samples
 from deqcheck.theorems.quantities import once
+
+# Norms of samples that differ from sqrt(d) by less, relatively, are taken for it.
+NORM_TOLERANCE = 1e-12
 
 # Newton from c = xi rises monotonically: 5 steps do for sigma_w^2 <= 1/8, more are harmless.
 NEWTON = 60
@@ -26,38 +30,12 @@ Q_ULPS = 16
 
 class PopulationKernel:
     def __init__(self, X: np.ndarray, sigma_w2: float):
-        self.X, self.s2 = X, sigma_w2
+        self.s2, self.samples = sigma_w2, Samples(X)
         self.d, self.n = X.shape
-        self.xi = X.T @ X / self.d
-
-    @cached_property
-    def deviation(self) -> Measured:
-        """max_i | |x_i|/sqrt(d) - 1 |: zero under Assumption 2."""
-        off = np.abs(np.linalg.norm(self.X, axis=0) / np.sqrt(self.d) - 1)
-        return Measured(float(off.max()), 4 * EPS)
-
-    @cached_property
-    def closest(self) -> tuple[float, int, int]:
-        """The smallest distance of two samples, and which two; inf for a single sample."""
-        best = (np.inf, 0, 0)
-        for i, j in self._close():
-            apart = errors.length(self.X[:, i] - self.X[:, j])
-            if apart < best[0]:
-                best = (apart, i, j)
-            if apart == 0:
-                break
-        return best
-
-    def _close(self) -> Iterator[tuple[int, int]]:
-        """Pairs that may be the closest: |x_i|^2 + |x_j|^2 - 2 x_i.x_j loses what the differences
-        themselves keep."""
-        squares = np.diag(self.xi)
-        apart = squares[:, None] + squares - 2 * self.xi
-        apart[np.tril_indices(self.n)] = np.inf
-        noise = errors.rounding(self.d + 4, float(squares.max()))
-        for i, j in np.argwhere(apart <= apart.min(initial=np.inf) + 2 * noise):
-            if i < j:
-                yield int(i), int(j)
+        # Within the tolerance the samples are scaled to the norm sqrt(d), as Definition 1 has it.
+        even = self.samples.deviation.value <= NORM_TOLERANCE
+        lengths = np.ones(self.n) if even else self.samples.lengths
+        self.xi = np.outer(lengths, lengths) * self.samples.cosines
 
     def rho(self, layer: int) -> float:
         """(1 - sigma_w^(2l))/(1 - sigma_w^2), by rho^(l) = 1 + sigma_w^2 rho^(l-1)."""
@@ -119,8 +97,13 @@ def population_kernel(model: ReluDeqModel) -> PopulationKernel | None:
     return None if model.sigma_w2 is None else PopulationKernel(model.X, model.sigma_w2)
 
 
+@once
+def samples(model: ReluDeqModel) -> Samples:
+    return Samples(model.X)
+
+
 def given_kernel(model: ReluDeqModel) -> PopulationKernel:
-    """Where a hypothesis has made sure that the case gives sigma_w2."""
+    """Where the statement is not looked at unless the case gives sigma_w2."""
     found = population_kernel(model)
     if found is None:
         raise ValueError("the case gives no sigma_w2")

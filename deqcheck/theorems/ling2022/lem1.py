@@ -9,9 +9,10 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, exp, measured, sqrt
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC
 from deqcheck.theorems.frequency import SEEDS, happened
-from deqcheck.theorems.ling2022.common import BELOW, GIVEN, MODELS, cite
+from deqcheck.theorems.ling2022.assumptions import DRAWN_W, drawn
+from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.setting import Draws, Problem
 
@@ -23,7 +24,8 @@ EXCEEDANCE = 0.25
 class Lemma1(Draws):
     """W with independent entries N(0, 2 sigma_w^2/m) has ||W||_2 <= 2 sqrt2 sigma_w with
     probability at least 1 - exp(-Omega(m)), judged as 1 - exp(-c m). Corrected: ||W||_2 <=
-    2 sqrt2 sigma_w (1 + eps) with probability at least 1 - exp(-2 m eps^2).
+    2 sqrt2 sigma_w (1 + eps) with probability at least 1 - exp(-2 m eps^2). The lemma asks nothing
+    else: neither sigma_w^2 < 1/8 nor anything of U, a or the samples.
     """
 
     id = "ling2022/lem1"
@@ -46,7 +48,7 @@ class Lemma1(Draws):
         "eps": "corrected: relative excess (default: where the bound on exceeding is 1/4)",
     }
 
-    positive = Check("sigma_w is positive", "sigma_w2 > 0", "Assumption 1")
+    above_0 = ("c", "eps")
 
     def width(self, p: Problem) -> int:
         return len(p.theta0["W"])
@@ -58,15 +60,12 @@ class Lemma1(Draws):
         return {"eps": self.fixed.get("eps", default)}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        s2 = p.model.sigma_w2
-        yield GIVEN(given=float(s2 is not None))
-        if s2 is not None:
-            yield self.positive(sigma_w2=s2)
-            yield BELOW(sigma_w2=s2)
+        return drawn(p, DRAWN_W, "W")
 
     def limit(self, p: Problem) -> Measured:
-        edge = 2 * sqrt(2 * measured(p.model.sigma_w2))
-        return edge if self.printed else edge * (1 + measured(self.constants_used(p)["eps"]))
+        """The square of the bound: of sigma_w = 0 it is 0, without a root that rounds."""
+        edge = 8 * measured(p.model.sigma_w2)
+        return edge if self.printed else edge * (1 + measured(self.constants_used(p)["eps"])) ** 2
 
     def probability(self, p: Problem) -> Measured:
         m, values = self.width(p), self.constants_used(p)
@@ -75,7 +74,8 @@ class Lemma1(Draws):
         return 1 - exp(-2 * m * measured(values["eps"]) ** 2)
 
     def trial(self, p: Problem, seed: int) -> bool | None:
-        return happened(errors.norm2(draw(p, seed, self.id)["W"]), "<=", self.limit(p))
+        norm = errors.norm2(draw(p, seed, self.id)["W"])
+        return happened(norm**2, "<=", self.limit(p))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         """The consequence that the theory needs: P(||W|| >= 1) is at most this."""

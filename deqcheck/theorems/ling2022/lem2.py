@@ -6,28 +6,26 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from deqcheck.linalg import errors
 from deqcheck.models.problem import Params
-from deqcheck.models.relu_deq import oracle
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, contractive
+from deqcheck.theorems.ling2022.adjoint import solved
+from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, unique, worst
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 DIRECTIONS = 4
-# Central differences balance truncation h^2 against rounding eps/h.
-STEP = EPS ** (1 / 3)
-# A step that crosses a kink is shortened this many times, by this factor.
-TRIES, SHORTER = 4, 0.1
-# mn x mn matrices are made up to this size.
-DENSE = 1200
 
 
 class Lemma2(Statement):
-    """With R = (I_n kron a^T) J^-1 D and J = I - D (I_n kron W), vec(grad_W) = (Z kron I_m) R^T r,
-    vec(grad_U) = (X kron I_m) R^T r and grad_a = Z r, wherever no pre-activation is zero.
-    Checked along random directions against differences of the loss.
+    """If J = I - D (I_n kron W) is invertible, then with R = (I_n kron a^T) J^-1 D, vec(grad_W) =
+    (Z kron I_m) R^T r, vec(grad_U) = (X kron I_m) R^T r and grad_a = Z r. D has the slopes of the
+    ReLU, so no pre-activation may be zero. The formula is compared along random directions with
+    the derivative of the loss, r.(Z^T da + dZ^T a), where the tangent dZ of the equilibrium solves
+    J vec(dZ) = D vec(dW Z + dU X). Printed is R = (a kron I_n) J^-1 D, which has no matching shapes
+    unless m = 1; it is read as (a^T kron I_n) J^-1 D, the only other reading being the right one.
     """
 
     id = "ling2022/lem2"
@@ -40,63 +38,76 @@ class Lemma2(Statement):
     erratum = (
         "The printed R = (a kron I_n) J^-1 D has no matching shapes unless m = 1; transposed to "
         "(a^T kron I_n) it has the order of row stacking, while J and Z kron I_m are for column "
-        "stacking. m = n = d = 2, W = 0, U = I, X = [[2, 1], [1, 2]], a = (1, 0), y = (2, 4): the "
-        "gradient in U is [[-3, -6], [0, 0]], the formula gives [[0, 0], [-6, -3]]."
+        "stacking: right for m = 1 and for n = 1 only. m = n = d = 2, W = 0, U = I, X = [[2, 1], "
+        "[1, 2]], a = (1, 0), y = (2, 4): the gradient in U is [[-3, -6], [0, 0]], the formula "
+        "gives [[0, 0], [-6, -3]]."
     )
 
-    small = Check("the dense form fits", f"size <= {DENSE}", "m n")
+    invertible = Check("J is invertible", "smallest_J > 0", "Lemma 2")
     derivative = Check(
         f"the formula is the derivative (worst of {DIRECTIONS} directions)",
-        "formula == difference",
+        "formula == derivative",
         "Lemma 2",
     )
-    length = Check("the formula has the length of the gradient", "formula == gradient", "Lemma 2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield from contractive(p)
-        yield self.small(size=p.start.Z.size)
-        yield NO_KINK(kink_margin=p.start.equilibrium.kink_margin)
+        yield from unique(p)
+        found = p.start.equilibrium
+        note = "at least: what certifies the equilibrium bounds J^-1 D"
+        yield self.invertible(note, smallest_J=1 / found.certificate.inverse)
+        yield NO_KINK(kink_margin=found.kink_margin)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        if state.Z.size > DENSE:
-            return
-        formula = oracle.gradient(state, self.printed)
-        radius = float(np.sqrt(sum(r**2 for r in state.gradient_radii().values())))
-        pairs = [self._pair(p, formula, radius, i) for i in range(DIRECTIONS)]
-        worst = max(pairs, key=_apart)
-        yield self.derivative(formula=worst[0], difference=worst[1])
-        size = float(np.sqrt(sum(np.vdot(g, g) for g in formula.values())))
-        yield self.length(formula=Measured(size, radius), gradient=state.measure("gradient"))
+        formula, radius = _printed(state) if self.printed else _corrected(state)
+        draws = (_direction(p, self.id, i) for i in range(DIRECTIONS))
+        yield worst([self._along(state, formula, radius, v) for v in draws])
 
-    def _pair(
-        self, p: Problem, formula: Params, radius: float, draw: int
-    ) -> tuple[Measured, Measured]:
-        stream = rng(p.seed, f"{self.id}.{draw}")
-        scale = {n: max(1.0, float(np.abs(a).max())) for n, a in p.theta0.items()}
-        v = {n: scale[n] * stream.standard_normal(a.shape) for n, a in p.theta0.items()}
+    def _along(self, state: State, formula: Params, radius: float, v: Params) -> Claim:
         length = float(np.sqrt(sum(np.vdot(x, x) for x in v.values())))
-        along = sum(float(np.vdot(formula[n], v[n])) for n in v)
-        return Measured(along, radius * length), _difference(p, v)
+        along = sum(float(np.vdot(formula[name], v[name])) for name in v)
+        size = float(np.sqrt(sum(np.vdot(g, g) for g in formula.values()))) * length
+        count = max(x.size for x in v.values())
+        formula_along = Measured(along, radius * length + errors.rounding(1, np.sqrt(count) * size))
+        return self.derivative(formula=formula_along, derivative=_derivative(state, v))
 
 
-def _apart(pair: tuple[Measured, Measured]) -> float:
-    """Distance in units of the radii; 0 where there is no radius."""
-    formula, difference = pair
-    apart = abs(formula.value - difference.value) / (formula.error + difference.error)
-    return apart if np.isfinite(apart) else 0.0
+def _direction(p: Problem, purpose: str, draw: int) -> Params:
+    stream = rng(p.seed, f"{purpose}.{draw}")
+    scale = {name: max(1.0, float(np.abs(a).max())) for name, a in p.theta0.items()}
+    return {name: scale[name] * stream.standard_normal(a.shape) for name, a in p.theta0.items()}
 
 
-def _difference(p: Problem, v: Mapping[str, np.ndarray]) -> Measured:
-    """Central difference on one piece of the loss; D(2h) - D(h) is three times its error, and the
-    losses have radii. Without a radius where every step tried crosses a kink."""
-    here = p.start.equilibrium.mask
-    for h in STEP * SHORTER ** np.arange(TRIES):
-        states = {
-            k: p.model.at({n: a + k * h * v[n] for n, a in p.theta0.items()})
-            for k in (-2, -1, 1, 2)
-        }
-        if all(np.array_equal(s.equilibrium.mask, here) for s in states.values()):
-            near, far = ((states[k].loss - states[-k].loss) / (2 * k * h) for k in (1, 2))
-            found: Measured = near.widened(4 * abs(far.value - near.value) / 3)
-            return found
-    return Measured(np.nan)
+def _corrected(state: State) -> tuple[Params, float]:
+    """(I_n kron a^T) makes R block diagonal: R^T r stacks s_j r_j, and the parts of the gradient
+    are E Z^T, E X^T and Z r with E = [s_1 r_1, ..., s_n r_n]."""
+    return state.gradient, state.gradient_radius
+
+
+def _printed(state: State) -> tuple[Params, float]:
+    """R^T r = D J^-T (a kron r), whose blocks of m entries belong to one sample each."""
+    (m, n), Z, X, r = state.Z.shape, state.Z, state.model.X, state.r
+    E, radius = solved(state, np.kron(state.a, r).reshape((m, n), order="F"), True)
+    radius += state.equilibrium.certificate.inverse * errors.length(state.a) * state.r_radius
+    e, z, x, dz = errors.length(E), errors.length(Z), errors.length(X), state.equilibrium.error
+    parts = (
+        (z + x) * radius + (e + radius) * dz + errors.rounding(n, e * (z + x)),
+        z * state.r_radius + (errors.length(r) + state.r_radius) * dz,
+        errors.rounding(n, errors.length(r) * z),
+    )
+    return {"W": E @ Z.T, "U": E @ X.T, "a": Z @ r}, sum(parts)
+
+
+def _derivative(state: State, v: Mapping[str, np.ndarray]) -> Measured:
+    """Of the loss, by the tangent of the equilibrium on its own pattern."""
+    Z, X, r, a = state.Z, state.model.X, state.r, state.a
+    found, moved = state.equilibrium, v["W"] @ Z + v["U"] @ X
+    dZ, radius = solved(state, moved, False)
+    z, x, size = errors.length(Z), errors.length(X), errors.length(r)
+    w, u, b = (errors.length(v[name]) for name in ("W", "U", "a"))
+    noise = w * found.error + errors.rounding(len(Z), w * z) + errors.rounding(len(X), u * x)
+    radius += found.certificate.inverse * noise
+    # |d yhat| is at most this, and is known up to the next line.
+    most = z * b + errors.length(dZ) * errors.length(a)
+    off = b * found.error + errors.length(a) * radius + errors.rounding(len(Z), most)
+    error = state.r_radius * (most + off) + size * off + errors.rounding(len(r), size * most)
+    return Measured(float(r @ (Z.T @ v["a"] + dZ.T @ a)), error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -10,17 +10,25 @@ from deqcheck.linalg.arccos import Q
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.ling2022.common import MODELS, cite, population
+from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, norms
+from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
-from deqcheck.theorems.ling2022.setting import Problem, State, Statement
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 
 LAYERS = 6
+# Smaller entries are not shown: their identity has few digits.
+LEAST = 1e-6
+# Of the arc on which both factors are positive: the integrand is a cosine there.
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 class Lemma3(Statement):
-    """For samples of norm sqrt(d), K^(l)_ij = rho^(l) Q(cos th^(l)_ij) with rho^(l) = (1 -
-    sigma_w^(2l))/(1 - sigma_w^2), cos th^(l)_ij = (sigma_w^2 K^(l-1)_ij + xi_ij)/(sigma_w^2
-    K^(l-1)_ii + 1) = (1 - 1/rho^(l)) Q(cos th^(l-1)_ij) + xi_ij/rho^(l).
+    """For samples of norm sqrt(d), K^(l)_ij of Definition 1, computed by quadrature of (6), is
+    rho^(l) Q(cos th^(l)_ij) with rho^(l) = (1 - sigma_w^(2l))/(1 - sigma_w^2), cos th^(l)_ij =
+    (sigma_w^2 K^(l-1)_ij + xi_ij)/(sigma_w^2 K^(l-1)_ii + 1) = (1 - 1/rho^(l)) Q(cos th^(l-1)_ij)
+    + xi_ij/rho^(l). Printed, under sigma_w^2 < 1/8 and Assumption 2: K^(l-1) in both formulas of
+    the cosine is that of Definition 1, and (13), which is not defined at l = 1, starts there from
+    cos th^(1)_ij = xi_ij, the first formula.
     """
 
     id = "ling2022/lem3"
@@ -40,54 +48,75 @@ class Lemma3(Statement):
     by_kernel = Check("cosine from the kernel", "K_formula == K_definition", "(12)")
     by_cosine = Check("cosine from the previous cosine", "K_formula == K_definition", "(13)")
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        return without_sigma(p)
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield from population(p, below=False)
+        if not self.printed:
+            yield from norms(p)
+            return
+        if p.model.sigma_w2 is not None:
+            yield BELOW(sigma_w2=p.model.sigma_w2)
+        yield from assumption_2(p)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         kernel = population_kernel(p.model)
         if kernel is not None:
-            yield _compared(self.by_kernel, kernel, self._by_kernel(kernel))
-            yield _compared(self.by_cosine, kernel, self._by_cosine(kernel))
+            truth = definition(kernel, LAYERS)
+            yield _compared(self.by_kernel, kernel, self._by_kernel(kernel, truth), truth)
+            yield _compared(self.by_cosine, kernel, self._by_cosine(kernel), truth)
 
-    def _by_kernel(self, kernel: PopulationKernel) -> list[np.ndarray]:
-        def cosine(layer: int, K: np.ndarray, c: np.ndarray) -> np.ndarray:
+    def _by_kernel(self, kernel: PopulationKernel, truth: list[np.ndarray]) -> list[np.ndarray]:
+        """K^(1), ... by (12), the cosine from the kernel of Definition 1."""
+        found = []
+        for layer, K in enumerate(truth[:-1], 1):
             below = K if self.printed else np.diag(K)[:, None]
-            found: np.ndarray = (kernel.s2 * K + kernel.xi) / (kernel.s2 * below + 1)
-            return found
-
-        return _layers(kernel, cosine)
+            cosine = (kernel.s2 * K + kernel.xi) / (kernel.s2 * below + 1)
+            found.append(kernel.rho(layer) * Q(cosine))
+        return found
 
     def _by_cosine(self, kernel: PopulationKernel) -> list[np.ndarray]:
-        def cosine(layer: int, K: np.ndarray, c: np.ndarray) -> np.ndarray:
-            # At l = 1 the printed form is not defined; both start from cos th^(1) = xi.
-            rho = kernel.rho(max(layer - 1, 1) if self.printed else layer)
-            found: np.ndarray = (1 - 1 / rho) * Q(c) + kernel.xi / rho
-            return found
+        """K^(1), ... by (12), the cosine by (13)."""
+        found, cosine = [], kernel.xi
+        for layer in range(1, LAYERS + 1):
+            if layer > 1:
+                rho = kernel.rho(layer - 1 if self.printed else layer)
+                cosine = (1 - 1 / rho) * Q(cosine) + kernel.xi / rho
+            found.append(kernel.rho(layer) * Q(cosine))
+        return found
 
-        return _layers(kernel, cosine)
 
-
-def _layers(
-    kernel: PopulationKernel, cosine: Callable[[int, np.ndarray, np.ndarray], np.ndarray]
-) -> list[np.ndarray]:
-    """K^(1), ... by K^(l) = rho^(l) Q(cos th^(l))."""
-    K = c = np.zeros_like(kernel.xi)
-    found = []
-    for layer in range(1, LAYERS + 1):
-        c = cosine(layer, K, c)
-        np.fill_diagonal(c, 1.0)
-        K = kernel.rho(layer) * Q(c)
-        found.append(K)
+def definition(kernel: PopulationKernel, last: int) -> list[np.ndarray]:
+    """K^(0), ..., K^(last) by (6) alone: E[relu(u) relu(v)] in polar coordinates, where the radius
+    integrates to 2 and the angle runs where both factors are positive."""
+    found = [np.zeros_like(kernel.xi)]
+    for _ in range(last):
+        Lambda = kernel.s2 * found[-1] + kernel.xi
+        lengths = np.sqrt(np.diag(Lambda))
+        size = np.outer(lengths, lengths)
+        angle = np.arccos(np.clip(Lambda / size, -1.0, 1.0))
+        np.fill_diagonal(angle, 0.0)
+        half = (np.pi - angle) / 2
+        total = np.zeros_like(angle)
+        for node, weight in zip(NODES, WEIGHTS, strict=True):
+            phi = np.pi / 2 - half * (1 - node)
+            total += weight * np.cos(phi) * np.cos(phi - angle)
+        found.append(2 / np.pi * size * half * total)
     return found
 
 
-def _compared(check: Check, kernel: PopulationKernel, found: list[np.ndarray]) -> Claim:
-    """At the entry and layer that are furthest apart; where all agree, at the largest entry."""
-    truth = np.array(kernel.layers(LAYERS)[1:])
+def _compared(
+    check: Check, kernel: PopulationKernel, found: list[np.ndarray], definition: list[np.ndarray]
+) -> Claim:
+    """At the entry and layer that are furthest apart; where all agree, at the largest entry, off
+    the diagonal unless all is 0 there, which has no digits."""
+    truth = np.array(definition[1:])
     formula, radius = np.array(found), 4 * kernel.entry_radius
     apart = np.abs(formula - truth)
-    np.einsum("lii->li", apart)[:] = -1 if kernel.n > 1 else 0
-    score = apart if apart.max() > 2 * radius else np.where(apart >= 0, truth, -np.inf)
+    score = apart
+    if apart.max() <= 2 * radius:
+        off = np.where(np.eye(kernel.n, dtype=bool), 0.0, truth)
+        score = off if off.max() > LEAST else truth
     layer, i, j = np.unravel_index(int(np.argmax(score)), score.shape)
     note = f"worst of l <= {LAYERS}: K_{i + 1},{j + 1} at l = {layer + 1}"
     at = (layer, i, j)

@@ -13,9 +13,9 @@ from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.ling2022.common import GIVEN, MODELS, cite
+from deqcheck.theorems.ling2022.common import MODELS, cite, worst
 from deqcheck.theorems.ling2022.kernel import given_kernel
-from deqcheck.theorems.ling2022.setting import Problem, State, Statement
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 
 LAYERS = 3
 PAIRS = 20
@@ -32,10 +32,12 @@ class Representation(NamedTuple):
 
 
 class Lemma4(Statement):
-    """With V a basis of the previous layers' features of samples i and j, p and q their features of
-    layer l, p_perp and q_perp what is new in them: G^(l+1)_ij = relu(M h).relu(M h') for M = [W V,
-    W p_perp/|p_perp|, W q_perp/|q_perp|] sqrt(m)/sigma_w and sqrt(d) U side by side, whose entries
-    are independent N(0, 2).
+    """With V a basis of the previous layers' features of samples i and j, p and q what is new in
+    their features of layer l, q_perp the part of q orthogonal to p: G^(l+1)_ij = relu(M h).
+    relu(M h') for M = [W V, W p/|p|, W q_perp/|q_perp|] sqrt(m)/sigma_w and sqrt(d) U side by
+    side, and h.h' = sigma_w^2 G^(l)_ij/m + x_i.x_j/d. Printed is q in place of q_perp in M and h',
+    and M with 2l + d + 2 columns. That the entries of M are independent N(0, 2) is a law over
+    draws: on one start it is not judged.
     """
 
     id = "ling2022/lem4"
@@ -52,20 +54,23 @@ class Lemma4(Statement):
     )
 
     independent = Check(
-        "pairs and layers with new features", "usable >= 1", "p_perp and q_perp not zero"
+        "pairs and layers with new features", "usable >= 1", "p and q_perp not zero"
     )
-    positive = Check("sigma_w is positive", "sigma_w2 > 0", "Assumption 1")
+    positive = Check("sigma_w is positive", "sigma_w2 > 0", "M has 1/sigma_w")
     reproduced = Check(
         f"the next layer is reproduced (worst of l <= {LAYERS}, at most {PAIRS} pairs)",
         "G_formula == G_next",
         "Lemma 4 (i)",
     )
+    product = Check("product of h and h'", "product == sigma_w2/m*G + xi", "Lemma 4 (i)")
     columns = Check("columns of M", "columns == 2*l + d", "Lemma 4 (ii)")
     columns_printed = Check("columns of M", "columns == 2*l + d + 2", "Lemma 4 (ii), printed")
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        return without_sigma(p)
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         s2 = p.model.sigma_w2
-        yield GIVEN(given=float(s2 is not None))
         if s2 is not None:
             yield self.positive(sigma_w2=s2)
         if s2:
@@ -75,8 +80,8 @@ class Lemma4(Statement):
         found = usable(p, self.printed) if p.model.sigma_w2 else {}
         if not found:
             return
-        claims = [self._reproduced(p, *at, parts) for at, parts in found.items()]
-        yield max(claims, key=lambda c: abs(c.left.value - c.right.value) / c.left.error)
+        yield worst([self._reproduced(p, *at, parts) for at, parts in found.items()])
+        yield worst([self._product(p, *at, parts) for at, parts in found.items()])
         (layer, *_), parts = next(iter(found.items()))
         check = self.columns_printed if self.printed else self.columns
         yield check(columns=parts.M.shape[1], l=layer, d=p.model.d)
@@ -84,14 +89,35 @@ class Lemma4(Statement):
     def _reproduced(self, p: Problem, layer: int, i: int, j: int, parts: Representation) -> Claim:
         M, h, h2 = parts
         u, v = relu(M @ h), relu(M @ h2)
-        Z = layers_of(p, layer + 1)[-1]
-        size = float(np.linalg.norm(M) ** 2 * np.linalg.norm(h) * np.linalg.norm(h2))
-        radius = errors.rounding(len(h), size)
+        *_, before, Z = layers_of(p, layer + 1)
+        du, dv = (_noise(p, before[:, s], p.model.X[:, s], len(h)) for s in (i, j))
+        radius = float(np.linalg.norm(v)) * du + (float(np.linalg.norm(u)) + du) * dv
         return self.reproduced(
             f"samples {i + 1} and {j + 1}, l = {layer}",
             G_formula=Measured(float(u @ v), radius),
             G_next=Measured(float(Z[:, i] @ Z[:, j]), radius),
         )
+
+    def _product(self, p: Problem, layer: int, i: int, j: int, parts: Representation) -> Claim:
+        """Rounded on the scale of |h| |h'|."""
+        (m, d), Z, X = p.theta0["U"].shape, layers_of(p, layer)[-1], p.model.X
+        size = float(np.linalg.norm(parts.h) * np.linalg.norm(parts.h2))
+        G = float(np.linalg.norm(Z[:, i]) * np.linalg.norm(Z[:, j]))
+        xi = float(np.linalg.norm(X[:, i]) * np.linalg.norm(X[:, j])) / d
+        return self.product(
+            f"samples {i + 1} and {j + 1}, l = {layer}",
+            product=Measured(float(parts.h @ parts.h2), errors.rounding(m + len(parts.h), size)),
+            sigma_w2=p.model.sigma_w2,
+            m=m,
+            G=Measured(float(Z[:, i] @ Z[:, j]), errors.rounding(m, G)),
+            xi=Measured(float(X[:, i] @ X[:, j]) / d, errors.rounding(d, xi)),
+        )
+
+
+def _noise(p: Problem, z: np.ndarray, x: np.ndarray, count: int) -> float:
+    """Rounding of M h = W z + U x, each term on its own scale."""
+    W, U, z_size, x_size = (errors.length(a) for a in (p.theta0["W"], p.theta0["U"], z, x))
+    return errors.rounding(len(z) + count, W * z_size + U * x_size)
 
 
 def layers_of(p: Problem, last: int) -> list[np.ndarray]:
@@ -115,7 +141,7 @@ def usable(p: Problem, printed: bool) -> dict[tuple[int, int, int], Representati
 
 
 def representation(p: Problem, layer: int, i: int, j: int, printed: bool) -> Representation | None:
-    """None where p_perp or q_perp is zero, or too near to it to have a direction."""
+    """None where p or q_perp is zero, or too near to it to have a direction; printed q."""
     W, U, X = p.theta0["W"], p.theta0["U"], p.model.X
     (m, d), sigma = U.shape, np.sqrt(given_kernel(p.model).s2)
     *before, last = layers_of(p, layer)
@@ -126,10 +152,9 @@ def representation(p: Problem, layer: int, i: int, j: int, printed: bool) -> Rep
     if not _new(p_new, p_):
         return None
     e = p_new / np.linalg.norm(p_new)
-    q_new = _rest(q, np.column_stack([V, e]))
+    q_new = _rest(q, V if printed else np.column_stack([V, e]))
     if not _new(q_new, q):
         return None
-    q_new = q if printed else q_new
     f = q_new / np.linalg.norm(q_new)
     M = np.column_stack([np.sqrt(m) / sigma * (W @ np.column_stack([V, e, f])), np.sqrt(d) * U])
     share = sigma / np.sqrt(m)

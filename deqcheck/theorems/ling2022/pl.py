@@ -7,18 +7,26 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.relu_deq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, contractive
+from deqcheck.theorems.ling2022.adjoint import printed_H
+from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, unique
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement
+
+# The printed R is made up to this number of entries.
+LARGEST = 10**7
 
 
 class PolyakLojasiewicz(Statement):
     """|grad Phi|^2 = r^T H r >= 2 lambda_min(H) Phi with H = G + (G + X^T X) o S^T S, and
-    lambda_min(H) >= lambda_min(G). By Schur's product theorem even lambda_min(H) >= lambda_min(G) +
-    lambda_min(G + X^T X) min_j |s_j|^2. The printed edition has H with the R of Lemma 2 as printed.
+    lambda_min(H) >= lambda_min(G), wherever the equilibrium is the only one and Phi has a gradient.
+    With one sample (4) is an equality, so is (5) where a = 0, and they are judged as such; with
+    fewer units than samples lambda_min(G) = 0, and (5) says nothing. The printed edition has H with
+    the R of Lemma 2 as printed, read as (a^T kron I_n) J^-1 D: (a kron I_n) has no product with
+    J^-1 unless m = 1. Where m = 1 or n = 1 both are right. Remark: by Schur's product theorem even
+    lambda_min(H) >= lambda_min(G) + lambda_min(G + X^T X) min_j |s_j|^2.
     """
 
     id = "ling2022/pl"
@@ -36,38 +44,63 @@ class PolyakLojasiewicz(Statement):
 
     identity = Check("gradient as a quadratic form", "gradient^2 == quadratic_form", "(4)")
     by_h = Check("PL inequality with H", "gradient^2 >= 2*lambda_min_H*loss", "(4)")
+    equal_h = Check("PL inequality with H", "gradient^2 == 2*lambda_min_H*loss", "(4), one sample")
     ordered = Check("H above G", "lambda_min_H >= sigma_min_Z^2", "(5)")
+    equal = Check("H above G", "lambda_min_H == sigma_min_Z^2", "(5), H = G")
     by_gram = Check("PL inequality with G", "gradient^2 >= 2*sigma_min_Z^2*loss", "(5)")
+    equal_gram = Check(
+        "PL inequality with G", "gradient^2 == 2*sigma_min_Z^2*loss", "(5), one sample and H = G"
+    )
     schur = Check(
         "Schur's sharpening",
         "lambda_min_H >= sigma_min_Z^2 + lambda_min_sum*shortest^2",
         "Schur product",
     )
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        m, n = len(p.theta0["W"]), p.model.n
+        if self.printed and m * n * n > LARGEST:
+            yield (
+                f"the printed R has {m * n * n} entries, none of them zero by structure, the limit "
+                f"is {LARGEST}: a smaller instance, or the corrected edition, whose R is block "
+                "diagonal"
+            )
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield from contractive(p)
+        yield from unique(p)
         yield NO_KINK(kink_margin=p.start.equilibrium.kink_margin)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        H = oracle.dense_H(state, printed=True) if self.printed else state.H
-        H_radius = state.H_radius
-        smallest = errors.symmetric_eigenvalues(H, H_radius)[0]
-        r, dr = float(np.linalg.norm(state.r)), state.r_radius
-        size = float(np.linalg.norm(H))
-        form = Measured(
-            float(state.r @ H @ state.r),
-            (2 * r + dr) * dr * (size + H_radius)
-            + r**2 * (H_radius + errors.rounding(len(H), size)),
-        )
+        if any(self.unchecked(p)):
+            return
+        H, radius = printed_H(state) if self.printed else (state.H, state.H_radius)
         gradient, sigma = state.measure("gradient"), state.sigma_min_Z
-        yield self.identity(gradient=gradient, quadratic_form=form)
-        yield self.by_h(gradient=gradient, lambda_min_H=smallest, loss=state.loss)
-        yield self.ordered(lambda_min_H=smallest, sigma_min_Z=sigma)
-        yield self.by_gram(gradient=gradient, sigma_min_Z=sigma, loss=state.loss)
+        # With a = 0 both H2 and H3 are exactly zero.
+        bare = not state.a.any()
+        smallest = sigma**2 if bare else errors.symmetric_eigenvalues(H, radius)[0]
+        yield self.identity(gradient=gradient, quadratic_form=_form(state, H, radius))
+        by_h = self.equal_h if p.model.n == 1 else self.by_h
+        yield by_h(gradient=gradient, lambda_min_H=smallest, loss=state.loss)
+        if not (sigma.exact and sigma.value == 0):
+            ordered = self.equal if bare else self.ordered
+            yield ordered(lambda_min_H=smallest, sigma_min_Z=sigma)
+        by_gram = self.equal_gram if bare and p.model.n == 1 else self.by_gram
+        yield by_gram(gradient=gradient, sigma_min_Z=sigma, loss=state.loss)
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         if not self.printed:
             yield self.schur(
-                lambda_min_H=smallest,
-                sigma_min_Z=sigma,
-                lambda_min_sum=state.lambda_min_sum,
-                shortest=state.shortest_sensitivity,
+                lambda_min_H=p.start.lambda_min_H,
+                sigma_min_Z=p.start.sigma_min_Z,
+                lambda_min_sum=p.start.lambda_min_sum,
+                shortest=p.start.shortest_sensitivity,
             )
+
+
+def _form(state: State, H: np.ndarray, radius: float) -> Measured:
+    """r^T H r."""
+    r, dr, size = float(np.linalg.norm(state.r)), state.r_radius, float(np.linalg.norm(H))
+    return Measured(
+        float(state.r @ H @ state.r),
+        (2 * r + dr) * dr * (size + radius) + r**2 * (radius + errors.rounding(len(H), size)),
+    )

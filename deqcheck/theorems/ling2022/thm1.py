@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from deqcheck.linalg import well_posed
 from deqcheck.records.claim import Claim, Curve
@@ -13,6 +13,13 @@ from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
 from deqcheck.theorems.ling2022.condition import EQ7, EQ8, EQ9, EQ10, RELAXED, condition
 from deqcheck.theorems.ling2022.setting import Problem, Statement
+
+
+def falls(check: Check, at_rest: Check, run: Trajectory, **values: Any) -> Curve:
+    """The decay of the loss; from a loss of exactly 0 there is no ratio, and it must stay there."""
+    first = run.gap[0]
+    chosen = at_rest if first.exact and first.value == 0 else check
+    return chosen.along(run, gap=run.gap, gap_0=first, **values)
 
 
 class UnderCondition1(Statement):
@@ -25,14 +32,11 @@ class UnderCondition1(Statement):
         Search("scale of U (repair R2)", ("U",), smaller_is_easier=False),
     )
     # Whether (9) is needed.
-    with_9 = True
+    with_9: ClassVar[bool]
 
     positive = Check("delta is positive", "delta > 0", "Condition 1")
     inside = Check("the map contracts on the ball", "norm_W + delta < 1", "Condition 1")
-    small_a = Check(
-        "a(0) small enough for any delta", "norm_a < (1 - norm_W)/(2*sqrt(n))", "implied by (9)"
-    )
-    eq7, eq8, eq9 = EQ7, EQ8, EQ9
+    eq7, eq8 = EQ7, EQ8
 
     def delta(self, p: Problem) -> float:
         if "delta" in self.fixed:
@@ -62,22 +66,8 @@ class UnderCondition1(Statement):
         if not self.has_ball(p):
             return
         values = self.values(p)
-        if self.with_9:
-            yield self.small_a(**values)
         yield self.eq7(**values)
         yield self.eq8(**values)
-        if self.with_9:
-            yield self.eq9(**values)
-
-    def obstacle(self, p: Problem) -> str:
-        """Proposition F: (9) needs ||a(0)|| < (1 - ||W(0)||)/(2 sqrt n), whatever the scales."""
-        if not (self.with_9 and self.has_ball(p) and p.theta0["a"].any()):
-            return ""
-        claim = self.small_a(**self.values(p))
-        return (
-            f"a(0) != 0 is an obstacle: (9) needs ||a(0)|| below {claim.right.value:.4g} "
-            f"(Proposition F), and it is {claim.left.value:.4g}; try --set rescale.a=0"
-        )
 
     def notes(self, p: Problem) -> Iterable[str]:
         if not p.start.q.high < 1:
@@ -92,6 +82,32 @@ class DescentUnderCondition1(UnderCondition1):
     dynamics = (DESCENT,)
     tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
     limit: ClassVar[Check]
+    with_9 = True
+
+    eq9 = EQ9
+    small_a = Check(
+        "a(0) small enough for any delta", "norm_a < (1 - norm_W)/(2*sqrt(n))", "Proposition F"
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from super().hypotheses(p)
+        if self.has_ball(p):
+            yield self.eq9(**self.values(p))
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim | Curve]:
+        """What (9) implies, whatever delta and the scales."""
+        if self.has_ball(p):
+            yield self.small_a(**self.values(p))
+
+    def obstacle(self, p: Problem) -> str:
+        """Proposition F: (9) needs ||a(0)|| < (1 - ||W(0)||)/(2 sqrt n), whatever the scales."""
+        if not (self.has_ball(p) and p.theta0["a"].any()):
+            return ""
+        claim = self.small_a(**self.values(p))
+        return (
+            f"a(0) != 0 is an obstacle: (9) needs ||a(0)|| below {claim.right.value:.4g} "
+            f"(Proposition F), and it is {claim.left.value:.4g}; try --set rescale.a=0"
+        )
 
     def delta(self, p: Problem) -> float:
         """Some delta must do for the condition and the step at once."""
@@ -116,7 +132,8 @@ class DescentUnderCondition1(UnderCondition1):
 
 class Theorem1(DescentUnderCondition1):
     """Under Condition 1 and a step below (10), gradient descent keeps ||W|| < 1 and
-    lambda_min(G) > lambda_0/2, and the loss falls like (1 - step lambda_0/2)^k.
+    lambda_min(G) > lambda_0/2, so that |grad Phi|^2 >= lambda_0 Phi, and the loss falls like
+    (1 - step lambda_0/2)^k.
     """
 
     id = "ling2022/thm1"
@@ -125,12 +142,24 @@ class Theorem1(DescentUnderCondition1):
     tracks = ("sigma_min_Z", "norm2.W", "gradient", "loss")
 
     limit = EQ10
+    # One by one: the second term is an upper bound whatever is known of lambda_0.
+    first_term = Check("step size", "step*lambda_0 < 2", "(10), first term")
+    second_term = Check(
+        "step size", "step < 2*(c_w^2 + c_u^2)/((c_w^2 + c_u^2 + c_a^2)^2*F^2)", "(10), second term"
+    )
     bounded = Check("the equilibrium map keeps contracting", "norm_W < 1", "Theorem 1 (i)")
     eigenvalue = Check("the Gram matrix stays positive", "sigma_min_Z^2 > lambda_0/2", "(ii)")
     gradient = Check("PL inequality along the run", "gradient^2 >= lambda_0*loss", "(ii)")
     decay = Check(
         "linear rate", "gap/gap_0 <= (1 - step*lambda_0/2)^k", "Theorem 1 (iii)", decays=True
     )
+    rest = Check("linear rate", "gap <= (1 - step*lambda_0/2)^k*gap_0", "Theorem 1 (iii), at rest")
+
+    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if self.has_ball(p):
+            values = self.values(p)
+            yield self.first_term(step=p.step, lambda_0=values["lambda_0"])
+            yield self.second_term(step=p.step, **values)
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0 = p.start.lambda_0
@@ -142,7 +171,7 @@ class Theorem1(DescentUnderCondition1):
         yield self.gradient.sampled(
             k, t, gradient=tracked["gradient"], lambda_0=lambda_0, loss=tracked["loss"]
         )
-        yield self.decay.along(run, gap=run.gap, gap_0=run.gap[0], step=p.step, lambda_0=lambda_0)
+        yield falls(self.decay, self.rest, run, step=p.step, lambda_0=lambda_0)
 
 
 class Theorem1Plus(DescentUnderCondition1):
@@ -162,6 +191,7 @@ class Theorem1Plus(DescentUnderCondition1):
     moved_u = Check("U stays near", "moved_U <= 0.625*delta", "proof")
     moved_a = Check("a stays near", "moved_a <= 0.625*delta", "proof")
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
+    rest = Check("linear rate", "gap <= (1 - 0.4*step*lambda_0)^(2*k)*gap_0", "proof, at rest")
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0 = p.start.lambda_0
@@ -169,7 +199,7 @@ class Theorem1Plus(DescentUnderCondition1):
         yield self.eigenvalue.sampled(sigma.k, sigma.t, sigma_min_Z=sigma.value, lambda_0=lambda_0)
         if self.has_ball(p):
             yield from self._moved(p, run)
-        yield self.decay.along(run, gap=run.gap, gap_0=run.gap[0], step=p.step, lambda_0=lambda_0)
+        yield falls(self.decay, self.rest, run, step=p.step, lambda_0=lambda_0)
 
     def _moved(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
         for name, check in (("W", self.moved_w), ("U", self.moved_u), ("a", self.moved_a)):
@@ -192,6 +222,7 @@ class Theorem1Flow(UnderCondition1):
 
     eigenvalue = Check("the Gram matrix stays positive", "sigma_min_Z^2 >= lambda_0/2", "proof")
     decay = Check("exponential rate", "gap/gap_0 <= exp(-lambda_0*t)", "proof", decays=True)
+    rest = Check("exponential rate", "gap <= exp(-lambda_0*t)*gap_0", "proof, at rest")
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"rate": p.start.lambda_0} if self.has_ball(p) else {}
@@ -199,4 +230,4 @@ class Theorem1Flow(UnderCondition1):
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0, sigma = p.start.lambda_0, run.series["sigma_min_Z"]
         yield self.eigenvalue(sigma_min_Z=sigma.infimum_until(run.t)[-1], lambda_0=lambda_0)
-        yield self.decay.along(run, gap=run.gap, gap_0=run.gap[0], lambda_0=lambda_0)
+        yield falls(self.decay, self.rest, run, lambda_0=lambda_0)

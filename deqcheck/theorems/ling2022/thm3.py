@@ -11,9 +11,10 @@ from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.ling2022.common import MODELS, cite, population
+from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, distinct
+from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
-from deqcheck.theorems.ling2022.setting import Problem, State, Statement
+from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 
 LAYERS = 20
 # The differences K - K^(l) are judged while they are this much larger than their radius.
@@ -21,10 +22,12 @@ RESOLVED = 1e7
 
 
 class Theorem3(Statement):
-    """K^(l) converges, |K - K^(l)|_F = O(n sqrt(l) sigma_w^l), and lambda_min(K) > 0 if no two
-    samples agree. Corrected, explicit and sharp: 0 <= K_ij - K^(l)_ij <= sigma_w^(2l)/(1 -
-    sigma_w^2) with equality on the diagonal, because d(p Q(c/p)) = (sin th/pi) dp + Q'(cos th) dc
-    with weights that add up to at most 1.
+    """Under Assumptions 1 and 2, K^(l) converges, |K - K^(l)|_F = O(n sqrt(l) sigma_w^l), and
+    lambda_min(K) > 0. Of Assumption 1 only sigma_w^2 < 1/8 concerns K. The order is judged with the
+    constant 2, which is always enough by the corrected edition: explicit and sharp, for any
+    sigma_w^2 in (0, 1), 0 <= K_ij - K^(l)_ij <= sigma_w^(2l)/(1 - sigma_w^2) with equality on the
+    diagonal, because d(p Q(c/p)) = (sin th/pi) dp + Q'(cos th) dc with weights that add up to at
+    most 1; and lambda_min(K) > 0 if no two samples agree: opposite ones do no harm.
     """
 
     id = "ling2022/thm3"
@@ -37,10 +40,10 @@ class Theorem3(Statement):
         "The printed rate is valid and loose by a square: the difference falls like sigma_w^(2l), "
         "between sqrt(n) sigma_w^(2l)/(1 - sigma_w^2) and n sigma_w^(2l)/(1 - sigma_w^2)."
     )
-    constants = {"C": "printed: constant of O(n sqrt(l) sigma_w^l) (default 2)"}
 
-    positive = Check("sigma_w is positive", "sigma_w2 > 0", "Assumption 1")
-    loose = Check("distance from the limit", "distance <= C*n*sqrt(l)*sqrt(sigma_w2^l)", "(i)")
+    positive = Check("sigma_w is positive", "sigma_w2 > 0", "strict bounds")
+    # Squared: the root of sigma_w^2 = 0 would be rounded.
+    loose = Check("distance from the limit", "distance^2 <= (2*n)^2*l*sigma_w2^l", "(i), squared")
     diagonal = Check("on the diagonal", "difference == sigma_w2^l/(1 - sigma_w2)", "(i), sharp")
     below = Check("off the diagonal", "largest < sigma_w2^l/(1 - sigma_w2)", "(i), sharp")
     rising = Check("the kernel rises", "smallest > 0", "(i), sharp")
@@ -50,16 +53,20 @@ class Theorem3(Statement):
     )
     definite = Check("the limit is positive definite", "lambda_star > 0", "(ii)")
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        return without_sigma(p)
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield from population(p, below=False)
-        if population_kernel(p.model) is not None:
-            yield self.positive(sigma_w2=p.model.sigma_w2)
+        s2 = p.model.sigma_w2
+        if s2 is not None:
+            yield BELOW(sigma_w2=s2) if self.printed else self.positive(sigma_w2=s2)
+        yield from assumption_2(p) if self.printed else distinct(p)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         kernel = population_kernel(p.model)
-        if kernel is None or kernel.s2 == 0:
+        if kernel is None or (kernel.s2 == 0 and not self.printed):
             return
-        rows = [{**row, "C": self.fixed.get("C", 2.0)} for row in _rows(kernel)]
+        rows = list(_rows(kernel))
         if self.printed:
             checks = [self.loose]
         elif kernel.n == 1:
@@ -73,11 +80,12 @@ class Theorem3(Statement):
 
 def _rows(kernel: PopulationKernel) -> Iterable[dict[str, Any]]:
     """What there is to say about K - K^(l) while it has digits left; l = 1 in any case."""
-    radius = 2 * kernel.entry_radius
+    # Without memory every layer is the limit: the same numbers.
+    radius = 2 * kernel.entry_radius if kernel.s2 else 0.0
     off = ~np.eye(kernel.n, dtype=bool)
     for layer, K in enumerate(kernel.layers(LAYERS)):
         if layer == 1 or (layer > 1 and kernel.s2**layer > RESOLVED * radius):
-            D = kernel.K - K
+            D = kernel.K - K if kernel.s2 else np.zeros_like(K)
             yield {
                 "l": layer,
                 "n": kernel.n,
@@ -93,7 +101,8 @@ def _tightest(claims: Iterable[Claim]) -> Claim:
     """The one with the least room between its sides, relative to the larger one."""
 
     def room(c: Claim) -> float:
-        apart = (c.right.value - c.left.value) / max(abs(c.left.value), abs(c.right.value))
+        size = max(abs(c.left.value), abs(c.right.value)) or 1.0
+        apart = (c.right.value - c.left.value) / size
         return float(
             -abs(apart) if c.relation == "==" else apart if c.relation[0] == "<" else -apart
         )
