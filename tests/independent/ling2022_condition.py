@@ -12,13 +12,14 @@ from scipy.optimize import minimize_scalar
 
 from .harness import Expected, Instance, Sides
 from .ling2022_draws import PAIR, SEED, draw, frequency, width
-from .ling2022_kernel import BALL, lambda_star, population
+from .ling2022_kernel import BALL, assumption_1, assumption_2, lambda_star
 from .ling2022_model import (
     CONTRACTS,
     PARAMETERS,
     Arrays,
     arrays,
     contracts,
+    drawn,
     equilibrium,
     gradient,
     lambda_min,
@@ -94,12 +95,16 @@ def best(s: dict[str, float], with_9: bool = True) -> float:
     return top(s, lambda delta: room(s, delta, with_9))
 
 
-def limit_10(s: dict[str, float], delta: float) -> float:
-    """(10)."""
+def second_10(s: dict[str, float], delta: float) -> float:
+    """The second term of (10)."""
     c = constants(s, delta)
     pair = c["c_w"] ** 2 + c["c_u"] ** 2
-    second = 2 * pair / ((pair + c["c_a"] ** 2) ** 2 * s["F"] ** 2)
-    return float(min(2 / s["lambda_0"], second))
+    return float(2 * pair / ((pair + c["c_a"] ** 2) ** 2 * s["F"] ** 2))
+
+
+def limit_10(s: dict[str, float], delta: float) -> float:
+    """(10)."""
+    return min(2 / s["lambda_0"], second_10(s, delta))
 
 
 def limit_relaxed(s: dict[str, float], delta: float) -> float:
@@ -120,7 +125,7 @@ def ball(v: Arrays, delta: float, with_9: bool = True) -> dict[str, Sides]:
     if not with_9:
         return found | {name: every[name] for name in ("eq7", "eq8")}
     small = told(float(np.linalg.norm(v["a"])), "<", (1 - q) / (2 * n**0.5))
-    return found | {"small_a": small, **every}
+    return found | {**every, "small_a": small}
 
 
 def has_ball(v: Arrays, delta: float) -> bool:
@@ -164,7 +169,8 @@ def thm1(v: Arrays, delta: float, step: float, steps: int) -> Expected:
     slopes = np.array([squared(gradient(each, equilibrium(each))) for each in run])
     found = {DESCENT: told(step, ">", 0.0), **ball(v, delta)}
     if has_ball(v, delta):
-        found["limit"] = told(step, "<", limit_10(start(v), delta))
+        found["first_term"] = told(step * lambda_0, "<", 2.0)
+        found["second_term"] = told(step, "<", second_10(start(v), delta))
     return {
         **found,
         "bounded": curve(np.array([norm_w(each) for each in run]), "<", 1.0),
@@ -191,6 +197,47 @@ def thm1_plus(v: Arrays, delta: float, step: float, steps: int) -> Expected:
         "eigenvalue": curve(lambdas, ">=", 0.667 * lambda_0),
         "decay": curve(losses / losses[0], "<=", (1 - 0.4 * step * lambda_0) ** (2 * k), first=1),
     }
+
+
+NOTHING = Sides(0.0, "<=", 0.0)
+
+
+def thm1_at_rest(v: Arrays, delta: float, step: float, steps: int) -> Expected:
+    """A loss of 0 stays 0, and nothing moves."""
+    moving = thm1({**v, "y": v["y"] + 1.0}, delta, step, 0)
+    before = {name: x for name, x in moving.items() if name not in CONCLUSIONS}
+    return {
+        **before,
+        **ball(v, delta),
+        "bounded": Sides(norm_w(v), "<", 1.0),
+        "eigenvalue": Sides(lambda_min(v), ">", lambda_min(v) / 2),
+        "gradient": Sides(0.0, ">=", 0.0),
+        "rest": NOTHING,
+    }
+
+
+def plus_at_rest(v: Arrays, delta: float, step: float, steps: int) -> Expected:
+    moved = {f"moved_{name.lower()}": Sides(0.0, "<=", 0.625 * delta) for name in PARAMETERS}
+    return {
+        DESCENT: told(step, ">", 0.0),
+        **ball(v, delta),
+        "limit": told(step, "<=", limit_relaxed(start(v), delta)),
+        **moved,
+        "eigenvalue": Sides(lambda_min(v), ">=", 0.667 * lambda_min(v)),
+        "rest": NOTHING,
+    }
+
+
+def flow_at_rest(v: Arrays, delta: float) -> Expected:
+    return {
+        FLOW: Sides(0.0, "==", 0.0),
+        **ball(v, delta, with_9=False),
+        "eigenvalue": Sides(lambda_min(v), ">=", lambda_min(v) / 2),
+        "rest": NOTHING,
+    }
+
+
+CONCLUSIONS = ("bounded", "eigenvalue", "gradient", "decay")
 
 
 def flow(v: Arrays, horizon: float) -> Path:
@@ -252,16 +299,20 @@ def descended(v: Arrays, delta: float, step: float, steps: int) -> Expected:
     }
 
 
-def cap(v: Arrays) -> Expected:
-    """Proposition F: lambda_0/(4 (c_w^2 + c_u^2) F^2) <= c_a^2/(4 n c_u^2 (1 + c_a^2)). The ratio
-    of the sides is n lambda_0/(c_a F)^2, which falls with delta: the least delta is the worst."""
+def condition1(v: Arrays) -> Expected:
+    """(7), (8), (9) at the best delta, and as a remark Proposition F: lambda_0/(4 (c_w^2 + c_u^2)
+    F^2) <= c_a^2/(4 n c_u^2 (1 + c_a^2)). The ratio of its sides is n lambda_0/(c_a F)^2, which
+    falls with delta: the least delta is the worst."""
     if norm_w(v) >= 1:
         return {CONTRACTS: contracts(v)}
     s, n = start(v), v["X"].shape[1]
     delta = 1e-12 * (1 - s["W"])
     c, nine = constants(s, delta), condition(s, delta)["eq9"]
     right = 1 / (4 * n * c["c_u"] ** 2 * (1 + c["c_a"] ** -2))
-    return {CONTRACTS: contracts(v), "cap": told(nine.left / nine.right, "<=", right)}
+    # The best delta is known to the root of the precision, its worst ratio is flat there.
+    at_best = {name: replace(x, within=1e-5) for name, x in condition(s, best(s)).items()}
+    cap = told(nine.left / nine.right, "<=", right)
+    return {CONTRACTS: contracts(v), **at_best, "cap": cap}
 
 
 def feasible(v: Arrays) -> bool:
@@ -272,7 +323,7 @@ def feasible(v: Arrays) -> bool:
 
 def section_3_2(v: Arrays, s2: float | None, fixed: Mapping[str, float]) -> Expected:
     """The claim that Condition 1 holds with probability 1 - t."""
-    found = population(v, s2)
+    found = {**assumption_1(v, s2, s2 is not None), **assumption_2(v)}
     if s2 is None:
         return found
     found["independent"] = told(lambda_star(v["X"], s2), ">", 0.0)
@@ -332,14 +383,25 @@ def _flow(
     )
 
 
+def _flow_at_rest(v: Arrays, delta: float, horizon: float) -> Instance:
+    return Instance(
+        "ling2022/thm1-flow",
+        lambda: replace(problem(v), record_points=12),
+        lambda: flow_at_rest(v, delta),
+        train={"kind": "flow", "horizon": horizon},
+        constants={"delta": delta},
+        label="at rest",
+    )
+
+
 def _condition1(
-    label: str, v: Arrays, s2: float | None = None, outcome: str = "confirmed", **fixed: float
+    label: str, v: Arrays, s2: float | None = None, outcome: str = "met", **fixed: float
 ) -> Instance:
     printed = label.startswith("printed")
     return Instance(
         "ling2022/condition1",
-        lambda: problem(v, sigma_w2=s2, seed=SEED),
-        lambda: section_3_2(v, s2, fixed) if printed else cap(v),
+        lambda: problem(v, seed=SEED) if s2 is None else drawn(v, s2, seed=SEED),
+        lambda: section_3_2(v, s2, fixed) if printed else condition1(v),
         edition="printed" if printed else "corrected",
         constants=fixed,
         outcome=outcome,
@@ -348,7 +410,12 @@ def _condition1(
 
 
 CONFIRMED = "confirmed"
+# Nothing to learn: the loss is exactly 0.
+RESTING = {**UNDER, "a": np.zeros(6), "y": np.zeros(2)}
 INSTANCES = [
+    _descent("thm1", thm1_at_rest, "at rest", RESTING, 0.02, 9e-10, CONFIRMED),
+    _descent("thm1-plus", plus_at_rest, "at rest", RESTING, 0.02, 8e-8, CONFIRMED),
+    _flow_at_rest(RESTING, 0.02, 1e-6),
     _descent("thm1", thm1, "", UNDER, 0.045, 4e-9, CONFIRMED),
     _descent("thm1", thm1, "step too large", UNDER, 0.045, 2e-6),
     _descent("thm1", thm1, "far", FAR, 0.2, 0.01),
@@ -366,8 +433,8 @@ INSTANCES = [
     _flow("falls and rises", FLAT, 0.15, 0.015),
     _flow("no ball", FAR, 0.8, 0.01),
     _condition1("", UNDER),
-    _condition1("far", FAR),
-    _condition1("no contraction", scaled(FAR, W=4.0), outcome="not applicable"),
+    _condition1("far", FAR, outcome="not met"),
+    _condition1("no contraction", scaled(FAR, W=4.0), outcome="not met"),
     _condition1("printed", PAIR, 0.05, "inconsistent", seeds=12, C=0.2, t=0.4),
     _condition1("printed, defaults", BALL, 0.05, "not applicable"),
     _condition1("printed without sigma_w", BALL, None, "not applicable"),

@@ -10,14 +10,24 @@ from scipy.stats import beta
 from deqcheck.seeds import rng
 
 from .harness import Expected, Instance, Sides
-from .ling2022_kernel import BALL, BELOW, TWICE, UNEVEN, kernels, lambda_star, population
+from .ling2022_kernel import (
+    BALL,
+    OPPOSITE,
+    TWICE,
+    UNEVEN,
+    assumption_1,
+    assumption_2,
+    kernels,
+    lambda_star,
+    variances,
+)
 from .ling2022_model import (
-    GIVEN,
     PARAMETERS,
     Arrays,
     arrays,
+    drawn,
+    equilibrium,
     features,
-    given,
     lambda_min,
     norm_w,
     problem,
@@ -47,13 +57,11 @@ def frequency(event: Callable[[Arrays], bool], draws: list[Arrays], claimed: flo
 
 
 def lem1(v: Arrays, s2: float | None, fixed: Mapping[str, float], printed: bool) -> Expected:
-    """|W| <= 2 sqrt2 sigma_w, or (1 + eps) times that with probability 1 - exp(-2 m eps^2)."""
-    found = {GIVEN: given(s2)}
+    """|W|^2 <= 8 sigma_w^2, or (1 + eps)^2 times that with probability 1 - exp(-2 m eps^2)."""
+    found = {"W has independent normal entries": told(int(s2 is not None), "==", 1)}
     if s2 is None:
         return found
-    found |= {"positive": told(s2, ">", 0.0), BELOW: told(s2, "<", 0.125)}
-    if not 0 < s2 < 0.125:
-        return found
+    found |= variances(s2, "W")
     m, total = len(v["W"]), int(fixed.get("seeds", 100))
     edge = 2 * np.sqrt(2) * np.sqrt(s2)
     # Without an eps, the one with exp(-2 m eps^2) = 1/4.
@@ -75,7 +83,7 @@ def width(v: Arrays, s2: float, C: float, t: float, logs: str) -> Sides:
 
 
 def thm2(v: Arrays, s2: float | None, fixed: Mapping[str, float], printed: bool) -> Expected:
-    found = population(v, s2)
+    found = {**assumption_1(v, s2, s2 is not None), **assumption_2(v)}
     if s2 is None:
         return found
     star = lambda_star(v["X"], s2)
@@ -95,12 +103,9 @@ def thm2(v: Arrays, s2: float | None, fixed: Mapping[str, float], printed: bool)
 def thm5(v: Arrays, s2: float | None, fixed: Mapping[str, float]) -> Expected:
     """|G^(l)/m - K^(l)|_F <= n (2 sqrt2 sigma_w)^l against 1 - n^2 exp(-c m (8 sigma_w^2)^l +
     C l^2)."""
-    found = population(v, s2)
-    if s2 is None:
-        return found
-    found["positive"] = told(s2, ">", 0.0)
+    found = {**assumption_1(v, s2, s2 is not None), **assumption_2(v)}
     uneven = np.ptp(np.linalg.norm(v["X"], axis=0)) > 1e-9
-    if not 0 < s2 < 0.125 or uneven:
+    if s2 is None or not s2 < 0.125 or uneven:
         return found
     layers, c, C = int(fixed.get("l", 2)), fixed.get("c", 0.1), fixed.get("C", 0.0)
     m, n = len(v["W"]), v["X"].shape[1]
@@ -113,8 +118,30 @@ def thm5(v: Arrays, s2: float | None, fixed: Mapping[str, float]) -> Expected:
 
     draws = [draw(v, s2, "ling2022/thm5", i) for i in range(int(fixed.get("seeds", 100)))]
     failure = n**2 * np.exp(-c * m * 8**layers * s2**layers + C * layers**2)
-    found["agrees"] = frequency(near, draws, 1 - failure)
+    found["agrees"] = frequency(near, draws, min(max(1 - failure, 0.0), 1.0))
     return found
+
+
+def thm4(v: Arrays, s2: float, fixed: Mapping[str, float], laws: bool = True) -> Expected:
+    """|G - G^(l)|_F/m <= C n (2 sqrt2 sigma_w)^l against 1 - n^2 exp(-c m)."""
+    found = {**assumption_1(v, s2, laws), **assumption_2(v)}
+    layers, c, C = int(fixed.get("l", 2)), fixed.get("c", 0.05), fixed.get("C", 1.0)
+    m, n = len(v["W"]), v["X"].shape[1]
+    if not laws or any(each.decision == "violated" for each in found.values() if is_sides(each)):
+        return found
+
+    def near(w: Arrays) -> bool:
+        Z, Zl = equilibrium(w), features(w, layers)[-1]
+        off = np.linalg.norm(Z.T @ Z - Zl.T @ Zl) / m
+        return bool(off <= C * n * (2 * np.sqrt(2) * np.sqrt(s2)) ** layers)
+
+    draws = [draw(v, s2, "ling2022/thm4", i) for i in range(int(fixed.get("seeds", 100)))]
+    claimed = 1 - n**2 * np.exp(-c * m)
+    return {**found, "agrees": frequency(near, draws, min(max(claimed, 0.0), 1.0))}
+
+
+def is_sides(each: object) -> bool:
+    return isinstance(each, Sides)
 
 
 def instance(
@@ -127,10 +154,10 @@ def instance(
     **fixed: float,
 ) -> Instance:
     printed = label.startswith("printed")
-    more = {} if statement == "thm5" else {"printed": printed}
+    more = {} if statement in ("thm4", "thm5") else {"printed": printed}
     return Instance(
         f"ling2022/{statement}",
-        lambda: problem(v, sigma_w2=s2, seed=SEED),
+        lambda: problem(v, seed=SEED) if s2 is None else drawn(v, s2, seed=SEED),
         lambda: expected(v, s2, fixed, **more),
         edition="printed" if printed else "corrected",
         constants=fixed,
@@ -148,9 +175,16 @@ INSTANCES = [
     instance("lem1", lem1, "default", PAIR, 0.03),
     instance("lem1", lem1, "printed", PAIR, 0.07, seeds=50, c=0.3),
     instance("lem1", lem1, "printed, default", PAIR, 0.07),
-    instance("lem1", lem1, "sigma_w too large", BALL, 0.2, NOT, seeds=3),
-    instance("lem1", lem1, "sigma_w is 0", BALL, 0.0, NOT, seeds=3),
-    instance("lem1", lem1, "without sigma_w", BALL, None, NOT, seeds=3),
+    instance("lem1", lem1, "beyond 1/8", BALL, 0.2, seeds=20, eps=0.3),
+    instance("lem1", lem1, "sigma_w is 0", BALL, 0.0, seeds=3),
+    instance("lem1", lem1, "printed, sigma_w is 0", BALL, 0.0, seeds=3, c=0.1),
+    instance("lem1", lem1, "nothing known", BALL, None, NOT, seeds=3),
+    instance("thm4", thm4, "printed", LONG, 0.11, seeds=30),
+    instance("thm4", thm4, "printed, other constants", PAIR, 0.11, seeds=30, C=0.2, c=0.4, l=1),
+    instance("thm4", thm4, "printed, sigma_w is 0", LONG, 0.0, seeds=3, l=3),
+    instance("thm4", thm4, "printed, sigma_w too large", PAIR, 0.2, NOT, seeds=3),
+    instance("thm4", thm4, "printed, uneven", UNEVEN, 0.04, NOT, seeds=3),
+    instance("thm4", thm4, "printed, opposite samples", OPPOSITE, 0.04, NOT, seeds=3),
     instance("thm2", thm2, "", PAIR, 0.04, seeds=30, C=0.13, t=0.4),
     instance("thm2", thm2, "printed", PAIR, 0.07, seeds=30, C=0.2, t=0.55),
     instance("thm2", thm2, "defaults", PAIR, 0.04, NOT, seeds=3),
@@ -163,7 +197,7 @@ INSTANCES = [
     instance("thm5", thm5, "defaults", LONG, 0.11, seeds=20),
     instance("thm5", thm5, "one layer", PAIR, 0.06, seeds=40, l=1, c=1.2, C=0.2),
     instance("thm5", thm5, "sigma_w too large", PAIR, 0.2, NOT, seeds=3),
-    instance("thm5", thm5, "sigma_w is 0", PAIR, 0.0, NOT, seeds=3),
+    instance("thm5", thm5, "sigma_w is 0", PAIR, 0.0, seeds=3),
     instance("thm5", thm5, "without sigma_w", PAIR, None, NOT, seeds=3),
     instance("thm5", thm5, "uneven", UNEVEN, 0.04, NOT, seeds=3),
 ]

@@ -9,11 +9,13 @@ import numpy as np
 import deqcheck as dq
 
 from .harness import Expected, Instance, Noise, Sides
-from .ling2022_model import GIVEN, Arrays, arrays, given, problem, sphere, told
+from .ling2022_model import Arrays, arrays, problem, sphere, told
 
 BELOW = "sigma_w^2 below 1/8"
 RADIUS = "the samples have norm sqrt(d)"
 DISTINCT = "no two samples agree"
+PARALLEL = "no two samples are parallel"
+NORMAL = "W, U and a have independent normal entries"
 # Of the arc on which both factors are positive; the integrand has a few bends there.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
@@ -49,19 +51,37 @@ def lambda_star(X: np.ndarray, s2: float) -> float:
     return float(np.linalg.eigvalsh(limit(X, s2))[0])
 
 
-def population(v: Arrays, s2: float | None, below: bool = True) -> dict[str, Sides | Noise]:
-    """Assumptions 1 and 2."""
-    if s2 is None:
-        return {GIVEN: given(s2)}
+def norms(v: Arrays) -> dict[str, Sides | Noise]:
     X = v["X"]
-    d, n = X.shape
-    off = max(abs(float(np.sqrt(x @ x / d)) - 1) for x in X.T)
-    apart = min(float(np.linalg.norm(X[:, i] - X[:, j])) for i in range(n) for j in range(i))
+    off = max(abs(float(np.sqrt(x @ x / len(X))) - 1) for x in X.T)
+    return {RADIUS: Noise(0.0, 1.0) if off < 1e-14 else told(off, "<=", 1e-12)}
+
+
+def assumption_2(v: Arrays, lines: bool = True) -> dict[str, Sides | Noise]:
+    """Norms sqrt(d), and the distance of two samples on the unit sphere, or of their lines."""
+    X, found = v["X"] / np.linalg.norm(v["X"], axis=0), norms(v)
+    pairs = [(X[:, i], X[:, j]) for i in range(X.shape[1]) for j in range(i)]
+    if pairs:
+        signs = (1, -1) if lines else (1,)
+        apart = min(float(np.linalg.norm(x - s * y)) for x, y in pairs for s in signs)
+        found[PARALLEL if lines else DISTINCT] = told(apart, ">", 0.0)
+    return found
+
+
+def assumption_1(v: Arrays, s2: float | None, laws: bool = True) -> dict[str, Sides | Noise]:
+    """The variances 2 sigma_w^2/m, 2/d and 1/m, times m, d and m."""
+    below = {} if s2 is None else {BELOW: told(s2, "<", 0.125)}
+    if not laws:
+        return {**below, NORMAL: told(0, "==", 3)}
+    return {**below, NORMAL: told(3, "==", 3), **variances(s2, "WUa")}
+
+
+def variances(s2: float | None, names: str) -> dict[str, Sides | Noise]:
+    known = {"W": 2 * s2, "U": 2.0, "a": 1.0} if s2 is not None else {"U": 2.0, "a": 1.0}
     return {
-        GIVEN: given(s2),
-        **({BELOW: told(s2, "<", 0.125)} if below else {}),
-        RADIUS: Noise(0.0, 1.0) if off < 1e-14 else told(off, "<=", 1e-12),
-        DISTINCT: told(apart, ">", 0.0),
+        f"variance of the entries of {name}": Sides(known[name], "==", known[name])
+        for name in names
+        if name in known
     }
 
 
@@ -76,10 +96,9 @@ def rho(s2: float, layer: int) -> float:
 
 
 def by_kernel(X: np.ndarray, s2: float, printed: bool) -> list[np.ndarray]:
-    """(12) from the kernel that it gave before: the denominator has K_ii, printed K_ij."""
-    xi = X.T @ X / len(X)
-    K, found = np.zeros_like(xi), []
-    for layer in range(1, 7):
+    """(12) from the kernel of Definition 1: the denominator has K_ii, printed K_ij."""
+    xi, found = X.T @ X / len(X), []
+    for layer, K in enumerate(kernels(X, s2, 5), 1):
         below = K if printed else rho(s2, layer - 1)
         K = rho(s2, layer) * Q((s2 * K + xi) / (s2 * below + 1))
         np.fill_diagonal(K, rho(s2, layer))
@@ -104,7 +123,8 @@ def by_cosine(X: np.ndarray, s2: float, printed: bool) -> list[np.ndarray]:
 
 def lem3(v: Arrays, s2: float | None, printed: bool = False) -> Expected:
     """The entry and layer l <= 6 that are furthest apart, or the largest one where all agree."""
-    found = population(v, s2, below=False)
+    below = {} if s2 is None or not printed else {BELOW: told(s2, "<", 0.125)}
+    found = {**below, **(assumption_2(v) if printed else norms(v))}
     if s2 is None:
         return found
     X = v["X"]
@@ -118,15 +138,18 @@ def lem3(v: Arrays, s2: float | None, printed: bool = False) -> Expected:
     return found
 
 
-def thm3(v: Arrays, s2: float | None, last: int, C: float | None = None) -> Expected:
+def thm3(v: Arrays, s2: float | None, last: int, printed: bool) -> Expected:
     """Theorem 3 at the tightest layer from 1 to `last`, the last one whose difference has digits;
     on the diagonal all layers are tight, and rounding says which is shown."""
-    found = population(v, s2, below=False)
+    found = assumption_2(v, lines=printed)
     if s2 is None:
         return found
-    found["positive"] = told(s2, ">", 0.0)
-    if s2 == 0:
-        return found
+    if printed:
+        found[BELOW] = told(s2, "<", 0.125)
+    else:
+        found["positive"] = told(s2, ">", 0.0)
+        if s2 == 0:
+            return found
     X, K = v["X"], limit(v["X"], s2)
     n, layers = len(K), range(1, last + 1)
     D = {layer: K - each for layer, each in enumerate(kernels(X, s2, last))}
@@ -134,9 +157,12 @@ def thm3(v: Arrays, s2: float | None, last: int, C: float | None = None) -> Expe
     tail = {layer: s2**layer / (1 - s2) for layer in layers}
     distance = {layer: float(np.sqrt(np.sum(D[layer] ** 2))) for layer in layers}
     found["definite"] = told(float(np.linalg.eigvalsh(K)[0]), ">", 0.0)
-    if C is not None:
-        loose = {layer: C * n * layer**0.5 * np.sqrt(s2) ** layer for layer in layers}
-        found["loose"] = tightest(distance, "<=", loose)
+    if printed:
+        loose = {layer: 4 * n**2 * layer * s2**layer for layer in layers}
+        squares = {layer: x**2 for layer, x in distance.items()}
+        # Without memory both sides are 0 at every layer.
+        zero = Sides(0.0, "<=", 0.0)
+        found["loose"] = tightest(squares, "<=", loose) if s2 else zero
         return found
     shown = diagonal_shown(v, s2)
     layer = min(layers, key=lambda each: abs(np.log(tail[each] / shown)))
@@ -174,20 +200,14 @@ def _lem3(label: str, v: Arrays, s2: float | None, outcome: str = "confirmed") -
 
 
 def _thm3(
-    label: str,
-    v: Arrays,
-    s2: float | None,
-    last: int = 1,
-    C: float = 2.0,
-    outcome: str = "confirmed",
+    label: str, v: Arrays, s2: float | None, last: int = 1, outcome: str = "confirmed"
 ) -> Instance:
     printed = label.startswith("printed")
     return Instance(
         "ling2022/thm3",
         lambda: problem(v, sigma_w2=s2),
-        lambda: thm3(v, s2, last, C if printed else None),
+        lambda: thm3(v, s2, last, printed),
         edition="printed" if printed else "corrected",
-        constants={"C": C} if printed and C != 2.0 else {},
         outcome=outcome,
         label=label.removeprefix("printed").lstrip(", "),
     )
@@ -199,19 +219,30 @@ WIDE = sphere(arrays(seed=8, m=4, n=4, d=3))
 UNEVEN = {**BALL, "X": BALL["X"] * np.array([0.9, 1.0, 1.2])}
 TWICE = {**BALL, "X": BALL["X"][:, [0, 1, 1]]}
 
+# x_3 = -x_1, which Assumption 2 forbids and sigma_w > 0 makes harmless.
+OPPOSITE = {**BALL, "X": BALL["X"] * np.array([1.0, 1.0, 0.0])}
+OPPOSITE["X"][:, 2] = -BALL["X"][:, 0]
+
 INSTANCES = [
     _lem3("", BALL, 0.08),
     _lem3("beyond 1/8", WIDE, 0.6),
+    _lem3("opposite samples", OPPOSITE, 0.08),
     _lem3("printed", BALL, 0.08, "refuted"),
     _lem3("printed, four samples", WIDE, 0.11, "refuted"),
-    _lem3("without sigma_w", BALL, None, "not applicable"),
-    _lem3("uneven", UNEVEN, 0.08, "not applicable"),
+    _lem3("printed, beyond 1/8", WIDE, 0.6, "not applicable"),
+    _lem3("printed, opposite samples", OPPOSITE, 0.08, "not applicable"),
+    _lem3("without sigma_w", BALL, None, "not checked"),
+    _lem3("uneven, without sigma_w", UNEVEN, None, "not applicable"),
     _lem3("printed, a sample twice", TWICE, 0.08, "not applicable"),
     _thm3("", BALL, 0.08, 6),
     _thm3("beyond 1/8", WIDE, 0.6, 20),
+    _thm3("opposite samples", OPPOSITE, 0.08, 6),
     _thm3("small", WIDE, 2e-4, 1),
-    _thm3("printed", BALL, 0.08, 6, C=0.7),
-    _thm3("printed, C as it is", WIDE, 0.11, 7),
-    _thm3("without sigma_w", BALL, None, outcome="not applicable"),
+    _thm3("printed", BALL, 0.08, 6),
+    _thm3("printed, four samples", WIDE, 0.11, 7),
+    _thm3("printed, beyond 1/8", WIDE, 0.6, 20, "not applicable"),
+    _thm3("printed, opposite samples", OPPOSITE, 0.08, 6, "not applicable"),
+    _thm3("printed, sigma_w is 0", BALL, 0.0, 1),
+    _thm3("without sigma_w", BALL, None, outcome="not checked"),
     _thm3("sigma_w is 0", BALL, 0.0, outcome="not applicable"),
 ]

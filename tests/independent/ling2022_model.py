@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import deqcheck as dq
+from deqcheck.records.law import Law
 
 from .harness import Sides
 
@@ -14,7 +16,7 @@ Arrays = dict[str, np.ndarray]
 PARAMETERS = ("W", "U", "a")
 CONTRACTS = "the equilibrium map contracts"
 NO_KINK = "no pre-activation is zero"
-GIVEN = "the case gives sigma_w2"
+UNIQUE = "every sample has one equilibrium"
 
 
 def arrays(seed: int = 1, m: int = 8, n: int = 3, d: int = 4, q: float = 0.3) -> Arrays:
@@ -42,6 +44,14 @@ def problem(v: Arrays, **fields: Any) -> Any:
     return dq.problem("relu-deq", data=data, init=init, **fields)
 
 
+def drawn(v: Arrays, sigma_w2: float, **fields: Any) -> Any:
+    """The same, said to be drawn by Assumption 1."""
+    m, d = v["U"].shape
+    scales = {"W": np.sqrt(2 * sigma_w2 / m), "U": np.sqrt(2 / d), "a": m**-0.5}
+    laws = {name: Law("gaussian", float(scale)) for name, scale in scales.items()}
+    return replace(problem(v, sigma_w2=sigma_w2, **fields), laws=laws)
+
+
 def told(left: float, relation: str, right: float) -> Sides:
     """With the decision that these two numbers make."""
     holds = {
@@ -54,8 +64,7 @@ def told(left: float, relation: str, right: float) -> Sides:
     return Sides(left, relation, right, decision="holds" if holds else "violated")
 
 
-def given(sigma_w2: float | None) -> Sides:
-    return told(float(sigma_w2 is not None), "==", 1.0)
+ONE = Sides(1.0, "==", 1.0)
 
 
 def relu(A: np.ndarray) -> np.ndarray:
