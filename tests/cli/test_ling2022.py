@@ -105,7 +105,8 @@ def test_a_start_without_a_known_equilibrium_is_explained(deqcheck, small):
 
 
 def test_trials_are_kept_in_the_store(deqcheck, small, tmp_path):
-    words = ("run", small, "--set", "model.sigma_w2=0.05", "--only", "ling2022/lem1",
+    words = ("run", "ling2022/norm-of-w", "--set", "edition=corrected", "--set", "expect={}",
+             "--set", "constants={ling2022/lem1: {seeds: 100}}", "--only", "ling2022/lem1",
              "--store", str(tmp_path / "kept"), "--quiet")  # fmt: skip
     first = deqcheck(*words)
     assert first.exit_code == 0, first.stderr

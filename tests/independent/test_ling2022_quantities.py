@@ -29,7 +29,7 @@ from .ling2022_condition import (
 )
 from .ling2022_draws import PAIR, SEED, draw
 from .ling2022_kernel import lambda_star, limit, rho
-from .ling2022_model import Arrays, arrays, lambda_min, problem, sphere
+from .ling2022_model import Arrays, arrays, drawn, lambda_min, problem, sphere
 
 Limit = Callable[[dict[str, float], float], float]
 STEPS = [("thm1", limit_10), ("thm1-plus", limit_relaxed)]
@@ -161,14 +161,16 @@ def single(m: int = 4) -> Arrays:
 @pytest.mark.parametrize("edition", ["printed", "corrected"])
 def test_one_sample_has_the_diagonal_of_the_kernel(edition: str) -> None:
     """K^(6)_11 = rho^(6), and K - K^(l) = sigma_w^(2l)/(1 - sigma_w^2)."""
-    verdict = dq.judge("ling2022/lem3", problem(single(), sigma_w2=0.3), edition=edition)
+    verdict = dq.judge("ling2022/lem3", problem(single(), sigma_w2=0.1), edition=edition)
     assert [(c.left.value, c.right.value) for c in verdict.conclusions] == [
-        pytest.approx((rho(0.3, 6), rho(0.3, 6)), rel=1e-12)
+        pytest.approx((rho(0.1, 6), rho(0.1, 6)), rel=1e-12)
     ] * 2
     verdict = dq.judge("ling2022/thm3", problem(single(), sigma_w2=2e-4), edition=edition)
     first, definite = verdict.conclusions
-    wanted = 2e-4 / (1 - 2e-4)
-    right = 2 * np.sqrt(2e-4) if edition == "printed" else wanted
+    wanted = right = 2e-4 / (1 - 2e-4)
+    if edition == "printed":
+        # Both sides squared.
+        wanted, right = wanted**2, 4 * 2e-4
     assert (first.left.value, first.right.value) == pytest.approx((wanted, right), rel=1e-8)
     assert definite.left.value == pytest.approx(1 / (1 - 2e-4), rel=1e-12)
 
@@ -179,7 +181,7 @@ def test_draws_that_fulfil_condition_1_are_counted() -> None:
     s2, fixed = 0.005, {"seeds": 120, "C": 0.2, "t": 0.6}
     verdict = dq.judge(
         "ling2022/condition1",
-        problem(v, sigma_w2=s2, seed=SEED),
+        drawn(v, s2, seed=SEED),
         edition="printed",
         constants=fixed,
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from deqcheck.theorems.ling2022.kernel import PopulationKernel
+from deqcheck.theorems.ling2022.samples import Samples
 
 
 def sphere(d: int, n: int, seed: int = 0) -> np.ndarray:
@@ -93,25 +94,36 @@ def test_duplicate_samples_are_found() -> None:
     X = sphere(3, 5)
     X[:, 4] = X[:, 1]
     kernel = PopulationKernel(X, 0.05)
-    assert kernel.closest == (0.0, 1, 4)
+    apart, *pair = Samples(X).nearest(lines=False)
+    assert (apart.value, apart.error, *pair) == (0.0, 0.0, 1, 4)
     assert kernel.lambda_star.low <= 0 <= kernel.lambda_star.high
-    assert PopulationKernel(sphere(3, 1), 0.05).closest[0] == np.inf
+    X[:, 4] *= -1
+    apart, *pair = Samples(X).nearest(lines=True)
+    assert (apart.value, apart.error, *pair) == (0.0, 0.0, 1, 4)
+    assert Samples(X).nearest(lines=False)[0].low > 0.1
 
 
-def test_the_closest_pair_without_an_array_of_all_differences() -> None:
-    r = np.random.default_rng(0)
-    for n, d in ((2, 1), (30, 4), (12, 40)):
-        X = r.normal(size=(d, n)) + 1e6 * (d == 4)
-        # Closer than a Gram matrix of such numbers can tell.
-        X[:, -1] = X[:, 0] + 1e-9 * r.normal(size=d)
-        apart = np.linalg.norm(X[:, :, None] - X[:, None, :], axis=0)
-        apart[np.tril_indices(n)] = np.inf
-        i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
-        found = PopulationKernel(X, 0.05).closest
-        assert found[1:] == (i, j) and found[0] == pytest.approx(apart[i, j], rel=1e-14, abs=0)
-    kernel = PopulationKernel(r.normal(size=(300, 300)), 0.05)
+@pytest.mark.parametrize("angle", [1e-3, 1e-7, 1e-10, 1e-13])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_small_angles_are_told_from_none(angle: float, sign: int) -> None:
+    X = np.sqrt(2) * np.array([[1, 0, sign * np.cos(angle)], [0, 1, sign * np.sin(angle)]])
+    apart, *pair = Samples(X).nearest(lines=True)
+    assert pair == [0, 2]
+    assert apart.value == pytest.approx(2 * np.sin(angle / 2), abs=apart.error)
+    assert apart.low > 0
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e200])
+def test_samples_of_any_size_have_their_norms(scale: float) -> None:
+    samples = Samples(scale * sphere(5, 4))
+    assert samples.lengths == pytest.approx(np.full(4, scale), rel=1e-14)
+    assert samples.cosines == pytest.approx(Samples(sphere(5, 4)).cosines, abs=1e-14)
+
+
+def test_the_nearest_pair_needs_no_array_of_all_differences() -> None:
+    samples = Samples(np.random.default_rng(0).normal(size=(300, 300)))
     tracemalloc.start()
-    assert kernel.closest[0] > 0
+    assert samples.nearest(lines=True)[0].low > 0
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # All differences would take 216 MB.

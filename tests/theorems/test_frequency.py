@@ -16,6 +16,7 @@ from deqcheck.api import read
 from deqcheck.judging import UsageError, judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
+from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.store import Store
@@ -27,6 +28,7 @@ from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.kernel import given_kernel
 from deqcheck.theorems.ling2022.lem1 import Lemma1
 from deqcheck.theorems.ling2022.thm2 import Theorem2
+from deqcheck.theorems.ling2022.thm4 import Theorem4
 from deqcheck.theorems.ling2022.thm5 import Theorem5
 from deqcheck.trials import tally
 from tests.theorems.breaking import broken
@@ -88,7 +90,7 @@ def test_outcomes(yes: int, no: int, open_: int, claimed: float, outcome: Outcom
 
 @pytest.fixture
 def population() -> Problem:
-    return relu_deq(40, 2, 5, 0.5, sphere=True, sigma_w2=0.02, seed=1)
+    return relu_deq(40, 2, 5, 0.5, sphere=True, sigma_w2=0.02, seed=1, by_law=True)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +102,8 @@ def population() -> Problem:
         (Theorem2, "corrected", {"C": 100, "seeds": 60}, Outcome.NOT_APPLICABLE),
         (Theorem5, "corrected", {"l": 1, "c": 0.5, "seeds": 60}, Outcome.CONSISTENT),
         (Theorem5, "corrected", {"l": 3, "c": 1, "seeds": 60}, Outcome.CONSISTENT),
+        (Theorem4, "printed", {"seeds": 60}, Outcome.CONSISTENT),
+        (Theorem4, "printed", {"C": 1e-3, "seeds": 60}, Outcome.INCONSISTENT),
         (Condition1, "printed", {"C": 0.01, "seeds": 40}, Outcome.INCONSISTENT),
     ],
 )
@@ -243,9 +247,66 @@ def test_a_senseless_number_of_seeds_is_refused(population: Problem, seeds: floa
         judge(Lemma1, population, constants={"seeds": seeds})
 
 
-def test_without_sigma_w2_there_is_nothing_to_draw() -> None:
-    for statement in (Lemma1, Theorem2, Theorem5):
-        verdict = judge(statement, relu_deq())
+DRAWN = [(Lemma1, "corrected"), (Theorem2, "corrected"), (Theorem5, "corrected")]
+DRAWN += [(Theorem4, "printed"), (Condition1, "printed"), (Lemma1, "printed")]
+
+
+@pytest.mark.parametrize(("statement", "edition"), DRAWN)
+def test_what_was_given_was_not_drawn(statement: type, edition: str) -> None:
+    for sigma_w2 in (None, 0.02):
+        verdict = judge(statement, relu_deq(sphere=True, sigma_w2=sigma_w2), edition=edition)
         assert verdict.outcome is Outcome.NOT_APPLICABLE
-        assert verdict.hypotheses[0].decision is Decision.VIOLATED
+        (failing,) = (h for h in verdict.hypotheses if h.decision is Decision.VIOLATED)
+        assert failing.note.startswith("W") and failing.note.endswith("not drawn from a normal law")
+
+
+@pytest.mark.parametrize(("statement", "edition"), DRAWN)
+def test_another_law_is_not_that_of_assumption_1(
+    population: Problem, statement: type, edition: str
+) -> None:
+    for law in (Law("gaussian", 0.3), Law("half-normal", population.laws["W"].scale)):
+        other = replace(population, laws={**population.laws, "W": law})
+        assert judge(statement, other, edition=edition).outcome is Outcome.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("statement", "edition"), DRAWN)
+def test_without_sigma_w2_nothing_is_drawn(statement: type, edition: str) -> None:
+    verdict = judge(statement, relu_deq(sphere=True, by_law=True), edition=edition)
+    assert verdict.outcome is Outcome.NOT_CHECKED
+    assert "set model.sigma_w2" in verdict.unchecked[0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "edition", "constants", "sentence"),
+    [
+        (Theorem2, "printed", {"C": 0}, "C = 0 is not positive"),
+        (Theorem2, "corrected", {"t": 0}, "t = 0 is not positive"),
+        (Theorem2, "corrected", {"t": 1}, "t = 1 is no probability of failure"),
+        (Condition1, "printed", {"C": -1}, "C = -1 is not positive"),
+        (Lemma1, "printed", {"c": 0}, "c = 0 is not positive"),
+        (Lemma1, "corrected", {"eps": 0}, "eps = 0 is not positive"),
+        (Theorem4, "printed", {"C": 0}, "C = 0 is not positive"),
+        (Theorem4, "printed", {"l": 0}, "l = 0; expected an integer"),
+        (Theorem5, "corrected", {"c": 0}, "c = 0 is not positive"),
+        (Theorem5, "corrected", {"C": -1}, "C = -1 is negative"),
+    ],
+)
+def test_constants_without_sense_are_refused(
+    population: Problem, statement: type, edition: str, constants: dict, sentence: str
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        judge(statement, population, edition=edition, constants=constants)
+
+
+def test_without_memory_the_norm_is_zero() -> None:
+    """sigma_w = 0: ||W|| = 0 <= 0 in every draw, drawn or written down as zeros."""
+    p = relu_deq(4, 2, 3, W=np.zeros((4, 4)), sigma_w2=0.0)
+    for laws in ({}, {"W": Law("gaussian", 0.0)}):
+        for edition in ("printed", "corrected"):
+            verdict = judge(Lemma1, replace(p, laws=laws), edition=edition)
+            assert verdict.outcome is Outcome.CONSISTENT
+            assert "100 of 100 seeds" in verdict.conclusions[0].note
+
+
+def test_the_interval_without_successes_is_finite() -> None:
     assert np.isfinite(upper_end(0, 5))

@@ -81,7 +81,6 @@ class UnderCondition1(Statement):
 class DescentUnderCondition1(UnderCondition1):
     dynamics = (DESCENT,)
     tracks: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
-    limit: ClassVar[Check]
     with_9 = True
 
     eq9 = EQ9
@@ -109,21 +108,22 @@ class DescentUnderCondition1(UnderCondition1):
             f"(Proposition F), and it is {claim.left.value:.4g}; try --set rescale.a=0"
         )
 
+    def largest(self) -> Check:
+        """What bounds the step, as one formula."""
+        raise NotImplementedError
+
     def delta(self, p: Problem) -> float:
         """Some delta must do for the condition and the step at once."""
         if "delta" in self.fixed or not p.step:
             return super().delta(p)
-        return condition(p.start).allowing(p.step, self.limit)
+        return condition(p.start).allowing(p.step, self.largest())
 
     def admissible_step(self, p: Problem) -> Measured | None:
         if not self.has_ball(p):
             return None
         at = condition(p.start)
-        return at.step(self.limit, self.fixed.get("delta") or at.widest(self.limit))
-
-    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        if self.has_ball(p):
-            yield self.limit(step=p.step, **self.values(p))
+        limit = self.largest()
+        return at.step(limit, self.fixed.get("delta") or at.widest(limit))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         step = self.admissible_step(p)
@@ -141,7 +141,6 @@ class Theorem1(DescentUnderCondition1):
     cite = cite("Theorem 1", "(7)-(10)")
     tracks = ("sigma_min_Z", "norm2.W", "gradient", "loss")
 
-    limit = EQ10
     # One by one: the second term is an upper bound whatever is known of lambda_0.
     first_term = Check("step size", "step*lambda_0 < 2", "(10), first term")
     second_term = Check(
@@ -154,6 +153,9 @@ class Theorem1(DescentUnderCondition1):
         "linear rate", "gap/gap_0 <= (1 - step*lambda_0/2)^k", "Theorem 1 (iii)", decays=True
     )
     rest = Check("linear rate", "gap <= (1 - step*lambda_0/2)^k*gap_0", "Theorem 1 (iii), at rest")
+
+    def largest(self) -> Check:
+        return EQ10
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if self.has_ball(p):
@@ -192,6 +194,13 @@ class Theorem1Plus(DescentUnderCondition1):
     moved_a = Check("a stays near", "moved_a <= 0.625*delta", "proof")
     decay = Check("linear rate", "gap/gap_0 <= (1 - 0.4*step*lambda_0)^(2*k)", "proof", decays=True)
     rest = Check("linear rate", "gap <= (1 - 0.4*step*lambda_0)^(2*k)*gap_0", "proof, at rest")
+
+    def largest(self) -> Check:
+        return self.limit
+
+    def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if self.has_ball(p):
+            yield self.limit(step=p.step, **self.values(p))
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         lambda_0 = p.start.lambda_0
