@@ -256,7 +256,7 @@ def test_what_was_given_was_not_drawn(statement: type, edition: str) -> None:
     for sigma_w2 in (None, 0.02):
         verdict = judge(statement, relu_deq(sphere=True, sigma_w2=sigma_w2), edition=edition)
         assert verdict.outcome is Outcome.NOT_APPLICABLE
-        (failing,) = (h for h in verdict.hypotheses if h.decision is Decision.VIOLATED)
+        failing = next(h for h in verdict.hypotheses if h.decision is Decision.VIOLATED)
         assert failing.note.startswith("W") and failing.note.endswith("not drawn from a normal law")
 
 
