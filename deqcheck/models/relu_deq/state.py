@@ -101,14 +101,18 @@ class ReluDeqState(ReluState):
 
     @cached_property
     def H_radius(self) -> float:
-        """||A o B||_F <= max|A| ||B||_F, and |d(Z^T Z)|_F <= (2 |Z| + |dZ|) |dZ|."""
+        """||A o B||_F <= max|A| ||B||_F, and |d(Z^T Z)|_F <= (2 |Z| + |dZ|) |dZ|. The largest entry
+        of a Gram matrix is on its diagonal."""
         Z, S = float(np.linalg.norm(self.Z)), float(np.linalg.norm(self.V))
         m, X = len(self.Z), float(np.linalg.norm(self.model.X))
         dZ, dS = self.equilibrium.error, self.V_radius
         dG = (2 * Z + dZ) * dZ + errors.rounding(m, Z * Z)
         dSS = (2 * S + dS) * dS + errors.rounding(m, S * S)
         dXX = errors.rounding(self.model.d, X * X)
-        return dG + (dG + dXX) * (S * S + dSS) + (Z * Z + X * X) * dSS
+        z, x, s = (float(np.max(np.sum(A**2, axis=0))) for A in (self.Z, self.model.X, self.V))
+        # The sums and products of entries round, too.
+        last = errors.rounding(4, float(np.linalg.norm(self.H)))
+        return dG + (dG + dXX) * (s + dSS) + (z + x) * dSS + last
 
     @cached_property
     def lambda_min_H(self) -> Measured:
