@@ -223,7 +223,10 @@ def without_equilibrium(s: AnyStatement, p: AnyProblem) -> Verdict:
     with suppress(NoEquilibrium):
         for claim in chain(s.setting(p), s.hypotheses(p)):
             known.append(claim.judge())
-    return _told(s, p, known, outcome=outcome_of(known, (), complete=False))
+    outcome = outcome_of(known, (), complete=False)
+    if s.is_condition and outcome is Outcome.NOT_APPLICABLE:
+        outcome = Outcome.NOT_MET
+    return _told(s, p, known, outcome=outcome)
 
 
 def _lost(s: AnyStatement, p: AnyProblem, stop: NoEquilibrium) -> Verdict:

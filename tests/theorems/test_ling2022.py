@@ -325,6 +325,13 @@ def test_without_memory_one_layer_is_the_equilibrium() -> None:
     assert verdict.conclusions[0].left.value == 0
 
 
+def test_units_that_are_never_active_are_zero_in_every_layer() -> None:
+    p = relu_deq(2, 2, 1, W=[[0.5, 0.1], [0.2, 0.3]], U=[[-1], [-2]], X=[[1, 2]])
+    (claim,) = judge(Theorem4, p).conclusions
+    assert (claim.left.value, claim.right.value) == (0, 0)
+    assert claim.decision is Decision.HOLDS
+
+
 def test_the_deterministic_bound_holds_on_many_instances() -> None:
     for seed in range(40):
         p = relu_deq(5, 3, 2, 0.1 + 0.02 * seed, seed=seed)
@@ -338,6 +345,11 @@ def test_proposition_f_is_nearly_tight_and_a_stronger_cap_is_refuted() -> None:
     assert 1 <= verdict.remarks[0].ratio < 1.1
     wrong = broken(Condition1, "cap", "4*n*c_u^2", "5*n*c_u^2")
     assert judge(wrong, p).remarks[0].decision is Decision.VIOLATED
+
+
+def test_without_an_equilibrium_condition_1_is_not_met() -> None:
+    p = relu_deq(1, 1, 1, W=[[2]], U=[[1]], X=[[1]])
+    assert judge(Condition1, p).outcome is Outcome.NOT_MET
 
 
 @pytest.mark.parametrize(

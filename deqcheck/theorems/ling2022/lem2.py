@@ -87,7 +87,9 @@ def _printed(state: State) -> tuple[Params, float]:
     """R^T r = D J^-T (a kron r), whose blocks of m entries belong to one sample each."""
     (m, n), Z, X, r = state.Z.shape, state.Z, state.model.X, state.r
     E, radius = solved(state, np.kron(state.a, r).reshape((m, n), order="F"), True)
-    radius += state.equilibrium.certificate.inverse * errors.length(state.a) * state.r_radius
+    # |a kron dr| = |a| |dr|, if it reaches any active unit.
+    if state.equilibrium.mask.any():
+        radius += state.equilibrium.certificate.inverse * errors.length(state.a) * state.r_radius
     e, z, x, dz = errors.length(E), errors.length(Z), errors.length(X), state.equilibrium.error
     parts = (
         (z + x) * radius + (e + radius) * dz + errors.rounding(n, e * (z + x)),
@@ -102,8 +104,10 @@ def _derivative(state: State, v: Mapping[str, np.ndarray]) -> Measured:
     Z, X, r, a = state.Z, state.model.X, state.r, state.a
     found, moved = state.equilibrium, v["W"] @ Z + v["U"] @ X
     dZ, radius = solved(state, moved, False)
-    z, x, size = errors.length(Z), errors.length(X), errors.length(r)
-    w, u, b = (errors.length(v[name]) for name in ("W", "U", "a"))
+    # Only what reaches an active unit counts.
+    units, samples = found.mask.any(axis=1), found.mask.any(axis=0)
+    z, x, size = errors.length(Z), errors.length(X[:, samples]), errors.length(r)
+    w, u, b = (errors.length(each) for each in (v["W"][units], v["U"][units], v["a"]))
     noise = w * found.error + errors.rounding(len(Z), w * z) + errors.rounding(len(X), u * x)
     radius += found.certificate.inverse * noise
     # |d yhat| is at most this, and is known up to the next line.

@@ -116,8 +116,8 @@ class Theorem4(Draws):
 
     def _claim(self, p: Problem, state: State, layer: int, distance: Measured) -> Claim:
         note = f"tightest at l = {layer}"
-        C = state.equilibrium.C
-        first = errors.frobenius(relu(C), errors.rounding(p.model.d, _product(state)))
+        noise = 0.0 if _dead(state) else errors.rounding(p.model.d, _product(state))
+        first = errors.frobenius(relu(state.equilibrium.C), noise)
         return self.deterministic(note, distance=distance, norm_W=state.q, l=layer, first=first)
 
 
@@ -126,13 +126,19 @@ def _product(state: State) -> float:
     return float(np.linalg.norm(state.theta["U"]) * np.linalg.norm(state.model.X))
 
 
+def _dead(state: State) -> bool:
+    """Whether every entry of U X is surely negative: then Z = 0 = Z^(l)."""
+    found = state.equilibrium
+    return bool((found.C + found.C_radius < 0).all())
+
+
 def _distances(state: State, last: int) -> Iterable[Measured]:
     """|G - G^(l)|_F for l = 1, ..., by Z^(l) = relu(W Z^(l-1) + U X)."""
     W, C, Z = state.theta["W"], state.equilibrium.C, state.Z
     layer, dZ, m = np.zeros_like(C), state.equilibrium.error, len(W)
     size = float(np.vdot(Z, Z)) + float(np.vdot(C, C))
     for count in range(1, last + 1):
-        if not W.any():
+        if not W.any() or _dead(state):
             # Z = relu(U X) = Z^(1), the same function of the same numbers.
             yield Measured(0.0)
             continue
