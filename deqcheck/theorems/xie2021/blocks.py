@@ -44,9 +44,10 @@ def block_gradient(layer: Layer, Y: np.ndarray, alpha: float) -> tuple[np.ndarra
 
 
 def block_value(layer: Layer, Y: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:
-    """a M_phi^(1-a)(y) = <w, y> - a psi(w) - (1-a) |w|^2/2 - |y|^2/2 with its gradient w - y."""
+    """a M_phi^(1-a)(y) = max_w <w, y> - a psi(w) - (1-a) |w|^2/2 - |y|^2/2, its gradient w - y, and
+    how far the value may be off: it is (1-a)-strongly concave in w."""
     hidden = Hidden(layer)
     w, miss = preimage(hidden, Y, alpha)
     value = float(np.vdot(w, Y)) - alpha * hidden.psi(w)
     value -= (1 - alpha) * float(np.vdot(w, w)) / 2 + float(np.vdot(Y, Y)) / 2
-    return value, w - Y, miss
+    return value, w - Y, miss**2 / (2 * (1 - alpha)) + hidden.noise(w) + hidden.noise(Y)

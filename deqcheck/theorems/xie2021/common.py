@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.equilibrium import Existence, FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import IDENTITY_RESOLUTION, Claim
 from deqcheck.records.measured import EPS, Measured
@@ -12,6 +13,11 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check, Cite
 from deqcheck.theorems.xie2021.setting import Problem, Statement
 
+# Norms of 1 are computed with rounding: Assumption 2 is granted up to this, and what follows from
+# it is claimed no more sharply.
+TOLERANCE = 1e-12
+# Rows are orthonormal up to this.
+ORTHONORMAL = 1e-12
 PAPER = "Xie et al. 2021"
 # What a random search draws.
 DRAWS = 64
@@ -23,6 +29,7 @@ UNKNOWN = Measured(np.nan, np.inf)
 NONEXPANSIVE = Check("layers are nonexpansive", "norm_W^2*slope <= 1 + 1e-12", "Assumption 2")
 PLAIN = Check("no last proximal layer", "prox == 0", "setting")
 FOUND = Check("an equilibrium was found", "equilibrium_error < infinity", "setting")
+EXISTS = Check("t = s(t + c) has a solution in every coordinate", "-c > lift", "section 2.2")
 
 
 def cite(number: str, equations: str = "") -> Cite:
@@ -54,9 +61,40 @@ def plain(p: Problem) -> Claim:
     return PLAIN(prox=p.model.fields.prox is not None)
 
 
+def overshoot(network: Network) -> float:
+    """T may stretch distances by this much more than 1, as far as Assumption 2 is known."""
+    return float(np.prod([max(1.0, layer.lipschitz) for layer in network.layers])) - 1 + EPS
+
+
+def existence(p: Problem) -> Claim | None:
+    """For one layer with W W^T = I the coordinates of t = W z separate: s(u) - u = -c, and
+    s(u) - u > lift. None where that decides nothing."""
+    layer = p.start.network.layers[0]
+    aligned = np.abs(layer.W @ layer.W.T - np.eye(len(layer.W))).max() <= ORTHONORMAL
+    if p.model.depth > 1 or p.start.map.prox is not None or not aligned:
+        return None
+    if layer.s.lift == -np.inf:
+        return None
+    return EXISTS(c=Measured(float(layer.drive.max())), lift=layer.s.lift)
+
+
+def rest_of(network: Network, start: np.ndarray) -> OpteqEquilibrium:
+    """The equilibrium; where it is not unique, 0 is one if nothing drives the layers."""
+    solved = FixedPoint(network).solve(start)
+    driven = network.s.at_zero != 0 or any(layer.drive.any() for layer in network.layers)
+    if solved.found or driven:
+        return solved
+    return OpteqEquilibrium(np.zeros_like(start), 0.0, 0.0, 0.0, Existence.ISOLATED)
+
+
 def found(p: Problem) -> Claim:
+    """A solver that fails shows nothing: there may be an equilibrium all the same."""
     solved = p.start.solved
-    return FOUND(solved.existence.value, equilibrium_error=solved.error, infinity=INFINITY)
+    known = None if solved.found else existence(p)
+    if known is not None:
+        return known
+    error = solved.error if solved.found else UNKNOWN
+    return FOUND(solved.existence.value, equilibrium_error=error, infinity=INFINITY)
 
 
 def tolerance(noise: float, size: float) -> Measured:

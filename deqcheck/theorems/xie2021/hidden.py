@@ -15,7 +15,7 @@ import scipy
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.measured import EPS
 
-# Beyond this BFGS, which keeps a dense matrix, is not tried: its claims stay undecided.
+# Beyond this BFGS, which keeps a dense matrix, gives way to its form with limited memory.
 MOST_UNKNOWNS = 600
 
 
@@ -62,12 +62,6 @@ class Hidden:
     def noise(self, Z: np.ndarray) -> float:
         length = sum(self.layer.W.shape) + len(self.layer.X) + Z.size
         return 16 * length * EPS * self.scale(Z)
-
-    @property
-    def modulus(self) -> float:
-        """phi is this strongly convex: 1/q - 1 for q = L_s ||W||^2/mu."""
-        q = self.layer.s.slopes[1] * self.layer.norm**2 / self.mu
-        return max(1 / q - 1, 0.0) if q > 0 else np.inf
 
 
 def preimage(hidden: Hidden, Y: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
@@ -121,11 +115,10 @@ def minimised(
 ) -> tuple[np.ndarray, float]:
     """BFGS, restarted while it helps: the minimiser found and the norm of its gradient."""
     x, best = start, np.inf
-    if start.size > MOST_UNKNOWNS:
-        return x, best
+    method = "BFGS" if start.size <= MOST_UNKNOWNS else "L-BFGS-B"
     for _ in range(4):
         found = scipy.optimize.minimize(
-            value, x, jac=gradient, method="BFGS", options={"gtol": 1e-12}
+            value, x, jac=gradient, method=method, options={"gtol": 1e-12}
         )
         size = float(np.linalg.norm(gradient(found.x)))
         if not size < best:

@@ -6,26 +6,25 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
-    FOUND,
-    INFINITY,
+    EXISTS,
     UNKNOWN,
     Pointwise,
     cite,
+    found,
     largest_norm,
+    matrix_norm,
     nonexpansive,
     plain,
     points,
 )
 from deqcheck.theorems.xie2021.hidden import Hidden
 from deqcheck.theorems.xie2021.setting import Problem
-
-# Rows are orthonormal up to this.
-ORTHONORMAL = 1e-12
 
 
 class WellPosed(Pointwise):
@@ -47,7 +46,7 @@ class WellPosed(Pointwise):
 
     single = Check("one layer", "L == 1", "Theorem 1")
     strict = Check("strictly convex hidden objective", "strict == 1", "section 2.2")
-    exists = Check("t = s(t + c) has a solution in every coordinate", "-c > lift", "section 2.2")
+    exists = EXISTS
     contracts = Check("the layer contracts (L_s = 1)", "norm_W < 1", "corrected")
     factor = Check(
         f"contraction factor on {DRAWS} random pairs",
@@ -63,29 +62,11 @@ class WellPosed(Pointwise):
             yield self.contracts(norm_W=largest_norm(network))
             return
         yield nonexpansive(p)
-        inside = network.layers[0].norm ** 2 * network.s.slopes[1] < 1
-        yield self.strict(strict=inside or network.s.strict)
+        yield self.strict(strict=strictly_convex(network))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         layer = p.start.network.layers[0]
-        if self.printed and not p.start.solved.found:
-            W = layer.W
-            aligned = np.abs(W @ W.T - np.eye(len(W))).max() <= ORTHONORMAL
-            if aligned and layer.s.lift > -np.inf:
-                # With t = W z the coordinates separate: s(u) - u = -c, and s(u) - u > lift.
-                yield self.exists(c=Measured(float(layer.drive.max())), lift=layer.s.lift)
-            else:
-                yield FOUND(
-                    "not decided by the solver", equilibrium_error=UNKNOWN, infinity=INFINITY
-                )
-            return
-        solved = p.start.solved
-        # A solver that fails refutes nothing.
-        yield FOUND(
-            solved.existence.value,
-            equilibrium_error=solved.error if solved.found else UNKNOWN,
-            infinity=INFINITY,
-        )
+        yield found(p)
         if not self.printed:
             drawn = points(p, "xie2021/well-posed.points", 2 * DRAWS)
             pairs = list(zip(drawn[::2], drawn[1::2], strict=True))
@@ -96,3 +77,12 @@ class WellPosed(Pointwise):
                 slope=layer.s.slopes[1],
                 norm_W=largest_norm(p.start.network),
             )
+
+
+def strictly_convex(network: Network) -> float | Measured:
+    """Whether phi is: so it is for ||W|| < 1 and for slopes that are 1 at isolated points only;
+    for a single weight 1 and a linear piece of slope 1 it is not. Else it is not known."""
+    W = network.layers[0].W
+    if network.layers[0].norm < 1 or network.s.strict:
+        return 1.0
+    return 0.0 if W.size == 1 and matrix_norm(W).low >= 1 else UNKNOWN
