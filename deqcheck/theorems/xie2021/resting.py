@@ -19,6 +19,10 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.xie2021.setting import Problem
 
 ORTHONORMAL = 1e-12
+# Beyond every bounded set of this form: |z| <= |t| <= sqrt(n) max(|low|, |high|).
+FAR = 1e4
+# Where an unbounded set is cut.
+BOX = 10.0
 # Accuracy of the linear and quadratic programs.
 SOLVED = 1e-8
 
@@ -71,10 +75,21 @@ class RestingSet:
             "bounds": [(None, None)] * self.m,
         }
 
+    @property
+    def recedes(self) -> bool:
+        """Whether the set is unbounded: from 0, some direction leads to any distance."""
+        if self.bounded:
+            return False
+        far = {**self._constraints(), "bounds": [(-FAR, FAR)] * self.m}
+        ends = [scipy.optimize.linprog(sign * e, **far) for e in np.eye(self.m) for sign in (1, -1)]
+        return any(end.status == 0 and end.fun <= -FAR / 2 for end in ends)
+
     def extremes(self, p: Problem, name: str, count: int) -> list[np.ndarray]:
-        """Fixed points that are extreme in random directions."""
+        """Fixed points that are extreme in random directions, within a box if need be."""
         draw = rng(p.seed, name)
         constraints = self._constraints()
+        if not self.bounded:
+            constraints["bounds"] = [(-BOX, BOX)] * self.m
         return [
             np.asarray(scipy.optimize.linprog(draw.standard_normal(self.m), **constraints).x)
             for _ in range(count)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.equilibrium import Existence
+from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, sqrt
+from deqcheck.records.measured import EPS, Measured, sqrt
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.averaged import GIVEN, smoothness
 from deqcheck.theorems.xie2021.common import (
@@ -19,6 +21,7 @@ from deqcheck.theorems.xie2021.common import (
     Pointwise,
     cite,
     nonexpansive,
+    overshoot,
     work,
 )
 from deqcheck.theorems.xie2021.resting import SOLVED, RestingSet
@@ -39,13 +42,15 @@ class Selected:
 
 
 class Theorem4(Pointwise):
-    """T nonexpansive with bounded fixed points, R convex and L_z-smooth with a unique minimiser
-    zbar on them, g = 1/(2 L_z), beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0,
-    rho + 2 c < 1 and eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. Judged by what a run can
-    show: each step contracts towards its own fixed point zbar^k by 1 - beta_k g lambda_k; since
-    I - T is monotone, R + lambda_k |.|^2/2 is no larger at zbar^k than at zbar, which an
-    independent solver finds; and every doubling of k brings z^k nearer to zbar (where it does not,
-    nothing is decided: no finite run refutes a limit).
+    """T nonexpansive, the fixed points of beta S_lambda + (1 - beta) T bounded uniformly for beta in
+    [0, 1/2] and lambda in [0, L_z/2] (the ends of both are blotted; beta = 0, the fixed points of T
+    itself, is legible), R convex and L_z-smooth with a unique minimiser zbar on Fix T, g = 1/(2 L_z),
+    beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0, rho + 2 c < 1 and
+    eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. The proof needs no more than first weights
+    of at most eta, and no more is asked. Judged by what a run can show: each step contracts towards
+    its own fixed point zbar^k by 1 - beta_k g lambda_k; since I - T is monotone, R + lambda_k |.|^2/2
+    is no larger at zbar^k than at zbar, which an independent solver finds; and every doubling of k
+    brings z^k nearer to zbar (where it does not, nothing is decided: no finite run refutes a limit).
     """
 
     id = "xie2021/thm4"
@@ -64,7 +69,7 @@ class Theorem4(Pointwise):
     rho = Check("beta_k falls", "rho > 0", "Theorem 4")
     c = Check("lambda_k falls", "c > 0", "Theorem 4")
     slow = Check("slowly enough", "rho + 2*c < 1", "Theorem 4")
-    bounded = Check("fixed points are uniformly bounded", "bound < infinity", "Theorem 4")
+    bounded = Check("fixed points are uniformly bounded", "unbounded == 0", "Theorem 4")
     unique = Check("R selects one fixed point", "spread <= 1e-6", "Theorem 4")
     contraction = Check(
         "each step contracts towards its own fixed point",
@@ -94,13 +99,29 @@ class Theorem4(Pointwise):
         yield self.rho(rho=fields.rho)
         yield self.c(c=fields.c)
         yield self.slow(rho=fields.rho, c=fields.c)
-        yield self.bounded(bound=state_bound(p, sam), infinity=INFINITY)
+        yield self._bounded(p, sam)
         zbar = selected(p, sam)
         yield self.unique(spread=UNKNOWN if zbar is None else zbar.spread)
 
+    def _bounded(self, p: Problem, sam: Sam) -> Claim:
+        bound = state_bound(p, sam)
+        if np.isfinite(bound.value):
+            return self.bounded(f"by {bound.value:.4g}", unbounded=0.0)
+        resting = RestingSet.of(p)
+        # Bounds are sufficient conditions: without one, only an unbounded Fix T decides.
+        known = resting is not None and resting.recedes
+        return self.bounded(unbounded=1.0 if known else UNKNOWN)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if p.model.iterations < 2**DOUBLINGS:
+            yield (
+                f"the limit is judged over {DOUBLINGS} doublings of k, and there are only "
+                f"{p.model.iterations} iterations: at least {2**DOUBLINGS}"
+            )
+
     def claims(self, p: Problem, state: object) -> Iterable[Claim | Curve]:
         sam = p.start.sam
-        if sam is None or sam.uses_output or p.model.iterations < 2**DOUBLINGS:
+        if sam is None or p.model.iterations < 2**DOUBLINGS:
             return
         k = p.model.iterations // 2 ** np.arange(DOUBLINGS, -1, -1)
         states = self._states(p)
@@ -108,7 +129,7 @@ class Theorem4(Pointwise):
         yield self._contraction(p, sam, k, rests)
         zbar = selected(p, sam)
         if zbar is not None:
-            yield self._selection(sam, zbar, k, rests)
+            yield self._selection(p, sam, zbar, k, rests)
             yield from self._nearer(p, zbar, k)
 
     def _states(self, p: Problem) -> list[np.ndarray]:
@@ -126,7 +147,12 @@ class Theorem4(Pointwise):
             )
 
     def _selection(
-        self, sam: Sam, zbar: Selected, k: np.ndarray, rests: list[tuple[np.ndarray, float]]
+        self,
+        p: Problem,
+        sam: Sam,
+        zbar: Selected,
+        k: np.ndarray,
+        rests: list[tuple[np.ndarray, float]],
     ) -> Curve:
         lambdas = np.array([sam.weights[i - 1].lambda_ for i in k])
         values = np.array([sam.R.value(rest) for rest, _ in rests])
@@ -136,6 +162,9 @@ class Theorem4(Pointwise):
         slope = max(pulls) + float(lambdas.max()) * (top + float(norms.max())) + sam.R.smoothness
         noise = np.array([slope * (error + zbar.error) for _, error in rests])
         noise += sam.noise(1 + top, zbar.Z.shape[1]) * (1 + slope)
+        # <(I - T) a - (I - T) b, a - b> >= -overshoot |a - b|^2, over beta_k g.
+        betas = np.array([sam.weights[i - 1].beta for i in k.tolist()])
+        noise += overshoot(p.start.network) * (norms + top) ** 2 / np.maximum(betas * sam.gamma, EPS)
         return self.selection.sampled(
             k,
             k.astype(float),
@@ -155,6 +184,7 @@ class Theorem4(Pointwise):
         before = [float(np.linalg.norm(states[i - 1] - rest)) for i, (rest, _) in pairs]
         after = [float(np.linalg.norm(states[i] - rest)) for i, (rest, _) in pairs]
         radius = np.array([2 * error for _, error in rests])
+        radius += overshoot(p.start.network) * np.array(before)
         return self.contraction.sampled(
             k,
             k.astype(float),
@@ -167,10 +197,12 @@ class Theorem4(Pointwise):
 
 
 def state_bound(p: Problem, sam: Sam) -> Measured:
-    """On the fixed points of z = beta S(z) + (1 - beta) T(z), beta <= 1/2.
+    """On the fixed points of z = beta S(z) + (1 - beta) T(z), beta <= 1/2; infinite if not known.
 
     |f_l(z)| <= a B + (1 - a) |z| with B = ||W_l|| sqrt(n_l N) sup|s|, so |z| <= |S(0)|/(1 - r) + B
-    with r = (1 - a)^L; for a contraction with factor q, |z| <= (|S(0)| + |T(0)|)/(1 - q).
+    with r = (1 - a)^L; for a contraction with factor q, |z| <= (|S(0)| + |T(0)|)/(1 - q). Where T has
+    one fixed point z* and R is c-strongly convex, |z - z*| <= |S(z) - z*| for beta > 0, so that
+    |z - z*| <= |z* - S(z*)|/(g c) <= (|grad R(z*)| + L_z |z*|/2)/c.
     """
     network, N = p.start.network, p.model.N
     pull = errors.frobenius(sam.gamma * sam.R.gradient(np.zeros_like(p.model.Z0)))
@@ -178,33 +210,48 @@ def state_bound(p: Problem, sam: Sam) -> Measured:
         moved = errors.frobenius(network.T(np.zeros_like(p.model.Z0)))
         return (pull + moved) / (1 - Measured(network.lipschitz))
     if not np.isfinite(network.s.bound):
-        return INFINITY
+        return _around(p, sam)
     width = max(layer.norm * np.sqrt(len(layer.W)) for layer in network.layers)
     kept = (1 - p.model.alpha) ** p.model.depth
     return pull / (1 - Measured(kept)) + float(width * network.s.bound) * sqrt(float(N))
 
 
+def _around(p: Problem, sam: Sam) -> Measured:
+    solved, curvature = p.start.solved, strong_convexity(sam.R)
+    if solved.existence is not Existence.UNIQUE or curvature.low <= 0:
+        return INFINITY
+    size = errors.frobenius(solved.Z, solved.error)
+    slope = errors.frobenius(sam.R.gradient(solved.Z), sam.R.smoothness * solved.error)
+    return size + (slope + sam.R.smoothness / 2 * size) / curvature
+
+
+def strong_convexity(R: Quadratic) -> Measured:
+    """The smallest eigenvalue of A^T A: 0 for fewer rows than columns."""
+    return errors.nth_singular_value(R.A, R.A.shape[1]) ** 2
+
+
 def selected(p: Problem, sam: Sam) -> Selected | None:
-    """zbar where the fixed points are known: a contraction has one; else see RestingSet."""
-    if p.start.network.lipschitz < 1:
-        solved = p.start.solved
+    """zbar where the fixed points are known: one is selected; else see RestingSet."""
+    solved = p.start.solved
+    if p.start.network.lipschitz < 1 or solved.existence is Existence.UNIQUE:
         return Selected(solved.Z, solved.error, 0.0)
     resting = RestingSet.of(p)
     if resting is None:
         return None
     z = resting.minimiser(sam.R)
     Z = np.repeat(z[:, None], p.model.N, axis=1)
-    spread = resting.spread(sam.R, z)
+    # A strictly convex R has one minimiser on a closed convex set.
+    spread = 0.0 if strong_convexity(sam.R).low > 0 else resting.spread(sam.R, z)
     return Selected(Z, SOLVED * max(1.0, float(np.linalg.norm(Z))), spread)
 
 
 def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray, float]:
     """The fixed point of z = beta S(z) + (1 - beta) T(z) by iteration, with its error.
 
-    The map contracts by q = 1 - beta g lambda.
+    The map contracts by q = 1 - beta g lambda, up to what T may overshoot.
     """
     T = p.start.network.T
-    gap = w.beta * sam.gamma * w.lambda_
+    gap = w.beta * sam.gamma * w.lambda_ - overshoot(p.start.network)
     rest = np.inf
     noise = _noise(p, sam, Z)
     with np.errstate(all="ignore"):
