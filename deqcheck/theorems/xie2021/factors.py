@@ -29,10 +29,12 @@ def factor(W: np.ndarray, A: np.ndarray) -> np.ndarray:
 
 
 def chain_factors(weights: list[np.ndarray], width: int) -> list[np.ndarray] | None:
-    """V_0..V_L with W_k = V_k V_{k-1}^T, built backwards; None where a V_k lacks full row rank."""
+    """V_0..V_L with W_k = V_k V_{k-1}^T, built backwards from V_{L-1} = I: the last factor may lack
+    full row rank, as may the first. None where another one does."""
     last = weights[-1]
-    factors = [np.eye(len(last), width)]
-    for W in reversed(weights):
+    inner = np.eye(last.shape[1], width)
+    factors = [inner, last @ inner]
+    for W in reversed(weights[:-1]):
         if rank_of(factors[0]) < len(factors[0]):
             return None
         factors.insert(0, factor(W, factors[0]))
