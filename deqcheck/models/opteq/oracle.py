@@ -34,7 +34,7 @@ def gradient(state: OpteqState, printed: bool = False) -> Params:
 def state_jacobian(state: OpteqState, printed: bool = False) -> Params:
     """d vec(Z)/d vec(parameter) for every parameter.
 
-    As printed, (16)-(17) lack the factor 1 - beta_k and feed layer l with its own output.
+    As printed, (16) lacks the factor 1 - beta_k.
     """
     size = state.Z.size
     total = {name: np.zeros((size, a.size)) for name, a in state.theta.items()}
@@ -45,7 +45,7 @@ def state_jacobian(state: OpteqState, printed: bool = False) -> Params:
         for i in reversed(range(state.model.depth)):
             layer, seen = state.network.layers[i], step.passes[i]
             share = 1.0 if printed else 1 - beta
-            for name, local in local_jacobians(layer, seen, printed).items():
+            for name, local in local_jacobians(layer, seen).items():
                 total[f"{name}{i + 1}"] += share * after @ later @ local
             later = later @ _layer_jacobian(layer, seen)
         after = after @ _pulled(state, step, later, total, after)
@@ -80,16 +80,15 @@ def _layer_jacobian(layer: Layer, seen: Pass) -> np.ndarray:
     return out
 
 
-def local_jacobians(layer: Layer, seen: Pass, printed: bool = False) -> Params:
+def local_jacobians(layer: Layer, seen: Pass) -> Params:
     """The derivative of a layer's output by its own W, U and b."""
     n, m = layer.W.shape
-    given = layer.f(seen.Zin) if printed else seen.Zin
     N = seen.Zin.shape[1]
     D = np.diag(vec(layer.s.slope(seen.A)))
     outer = layer.alpha * np.kron(np.eye(N), layer.W.T)
     direct = layer.alpha * np.kron(seen.G.T, np.eye(m)) @ commutation(n, m)
     return {
-        "W": direct + outer @ D @ np.kron(given.T, np.eye(n)),
+        "W": direct + outer @ D @ np.kron(seen.Zin.T, np.eye(n)),
         "U": outer @ D @ np.kron(layer.X.T, np.eye(n)),
         "b": outer @ D @ np.kron(np.ones((N, 1)), np.eye(n)),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from deqcheck.linalg import errors
@@ -23,10 +25,13 @@ PAPER = "Xie et al. 2021"
 DRAWS = 64
 # Draws are at least this large, relative to the state around which they lie.
 LEAST_SHARE = 1e-3
+# Entries of the largest dense matrix that is formed.
+DENSE_LIMIT = 1_000_000
 INFINITY = Measured(np.inf)
 UNKNOWN = Measured(np.nan, np.inf)
 
 NONEXPANSIVE = Check("layers are nonexpansive", "norm_W^2*slope <= 1 + 1e-12", "Assumption 2")
+UNROLLED = Check("the state is Z^K", "implicit == 0", "setting")
 PLAIN = Check("no last proximal layer", "prox == 0", "setting")
 FOUND = Check("an equilibrium was found", "equilibrium_error < infinity", "setting")
 EXISTS = Check("t = s(t + c) has a solution in every coordinate", "-c > lift", "section 2.2")
@@ -59,6 +64,15 @@ def nonexpansive(p: Problem) -> Claim:
 
 def plain(p: Problem) -> Claim:
     return PLAIN(prox=p.model.fields.prox is not None)
+
+
+def too_large(entries: int) -> Iterable[str]:
+    """A dense matrix that is not formed."""
+    if entries > DENSE_LIMIT:
+        yield (
+            f"the dense form has {entries} entries, and the limit is {DENSE_LIMIT}: fewer samples "
+            "or smaller layers"
+        )
 
 
 def overshoot(network: Network) -> float:

@@ -16,7 +16,7 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import INFINITY, Pointwise, cite, largest_norm
-from deqcheck.theorems.xie2021.lem12 import DENSE_LIMIT
+from deqcheck.theorems.xie2021.common import too_large
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
 
