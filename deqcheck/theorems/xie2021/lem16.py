@@ -9,32 +9,43 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
-from deqcheck.theorems.xie2021.common import Pointwise, cite, matrix_norm, nonexpansive
+from deqcheck.theorems.xie2021.averaged import smoothness
+from deqcheck.theorems.xie2021.common import (
+    UNROLLED,
+    Pointwise,
+    cite,
+    largest_norm,
+    matrix_norm,
+    nonexpansive,
+)
 from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Lemma16(Pointwise):
-    """Printed: if s' >= kappa, sigma_min(W_l) >= sigma_m and a K L < 1, the gradient by the biases
-    is at least K sqrt(L) a kappa sigma_m sqrt(N) sigma_min(W_o) |r|. Corrected: for every N,
-    |gradient|^2 >= 2 lambda_min(J J^T) loss; for N = 1 and n_l >= m >= d_y, the biases alone give
-    sigma_min(W_o)^2 sum_l c_l^2 |r|^2 with c_l = a max(0, sum_k (1 - beta_k) (kappa sigma_min(W_l)
+    """Printed: if s' >= kappa > 0 and sigma_min(W_l) >= sigma_m under Assumption 3, the gradient by
+    the biases is at least K sqrt(L) a kappa sigma_m sqrt(N) sigma_min(W_o) |r|. The proof also uses
+    a K L < 1 and the appendix g < 1/(2 L_z + 1), which are asked. Corrected: for every N,
+    |gradient|^2 >= 2 lambda_min(J J^T) loss; for N = 1, n_l >= m >= d_y and ||W_l|| <= 1, the biases
+    alone give sigma_min(W_o)^2 sum_l c_l^2 |r|^2 with c_l = a max(0, sum_k (1 - beta_k) (kappa sigma_min(W_l)
     - ||W_l|| e_kl)), e_kl = a (L - l) + sum_{q > k} (beta_q v + (1 - beta_q) a L).
     """
 
     id = "xie2021/lem16"
     title = "Lower bound on the gradient by the biases"
-    cite = cite("Lemma 16")
+    cite = cite("Lemma 16", "(23)")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "False even for one sample: all sizes 1, K = 2, a = 1/4, w = 1/2, s = id gives 0.0307 < "
         "0.0374, since |J_b| = a w (2 - a (1 - w^2)) < 2 a w. For two samples with the same input "
-        "and residuals -1 and 1 the gradient is 0 and the bound 0.0625."
+        "and residuals -1 and 1 the gradient by b is 0 and the bound 0.0625."
     )
 
     slopes = Check("slopes bounded below", "kappa > 0", "Lemma 16")
     weights = Check("weights bounded below", "sigma_m > 0", "Lemma 16")
-    short = Check("a K L below 1", "alpha*K*L < 1", "Lemma 16")
+    short = Check("a K L below 1", "alpha*K*L < 1", "Lemma 16, proof")
+    gentle = Check("g below 1/(2 L_z + 1)", "gamma*(2*L_z + 1) < 1", "appendix G")
+    unrolled = UNROLLED
     printed_bound = Check(
         "gradient by the biases",
         "gradient_b^2 >= K^2*L*alpha^2*kappa^2*sigma_m^2*N*sigma_o^2*residual^2",
@@ -58,6 +69,9 @@ class Lemma16(Pointwise):
         yield self.weights(sigma_m=smallest_weight(network))
         yield self.short(alpha=p.model.alpha, K=p.model.iterations, L=p.model.depth)
         yield nonexpansive(p)
+        yield self.unrolled(implicit=p.model.implicit)
+        if p.start.sam is not None:
+            yield self.gentle(gamma=p.start.sam.gamma, L_z=smoothness(p.start.sam))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         start, model = p.start, p.model
@@ -86,7 +100,8 @@ class Lemma16(Pointwise):
         if model.m >= model.N and not (start.sam and start.sam.uses_output):
             yield self.features(lambda_min_JJt=mu, sigma_min_Z=start.sigma_min_Z)
         wide = all(len(layer.W) >= model.m for layer in start.network.layers)
-        if model.N == 1 and wide and not model.implicit:
+        inside = largest_norm(start.network).high <= 1
+        if model.N == 1 and wide and inside and not model.implicit:
             yield self.biases(
                 gradient_b=by_biases,
                 sigma_o=sigma_o,

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
-from deqcheck.models.problem import Params, pack, unpack
+from deqcheck.models.problem import pack, unpack
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, maximum, measured
+from deqcheck.records.measured import maximum, measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
-from deqcheck.theorems.xie2021.common import INFINITY, Pointwise, cite, largest_norm
-from deqcheck.theorems.xie2021.common import too_large
+from deqcheck.theorems.xie2021.common import Pointwise, cite, largest_norm, too_large
+from deqcheck.theorems.xie2021.pairs import Pair
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
 
@@ -24,67 +21,133 @@ PAIRS = 12
 
 
 class Lemma19(Pointwise):
-    """On a ball around the parameters where ||W_l|| <= 1: |Z^K(a) - Z^K(b)| <= B_J |a - b|, the
-    derivative of the state changes by at most C_J |a - b| and the gradient by at most Q1 |a - b|.
-    The printed C_J is proportional to the smoothness of s.
+    """On a ball around the parameters where ||W_l|| <= 1, without SAM and with a fixed X.
+    Corrected: |Z^K(a) - Z^K(b)| <= B_J |a - b|, the derivative of the state changes by at most
+    C_J |a - b| and the gradient by at most Q1 |a - b|. Printed (29), with L_g = 1 and the B_Ub, B_x,
+    B_L of Assumption 3 that are least on the ball (and sqrt(N) <= B_x, which the proofs use):
+    2 a sqrt(L) K C_z |a - b| for the states Z^K and Z^(k,l), L_sigma (C_D |a_l - b_l| +
+    |Z^(k,l)(a) - Z^(k,l)(b)|) for the slopes D, 4 a sqrt(L) L_sigma C_z |a - b| for A, and
+    (9 a sqrt(L) B* L_sigma C_z + 2 sqrt(3 L) a K B* L_sigma C_D) |a - b| for the derivative of Z^K.
+    B* is that of Lemma 12, a constant times B_x, B_Ub and the bound of Assumption 4, which is asked,
+    too; it is taken as the least bound on fixed points and states that is known, or as given.
     """
 
     id = "xie2021/lem19"
     title = "Lipschitz constants in the parameters"
-    cite = cite("Lemma 19")
+    cite = cite("Lemma 19", "(29)")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 + 1 - a depends "
-        "on w even for s = id, where L_sigma = 0. The corrected C_J is "
-        "a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
+        "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 s' + 1 - a depends "
+        "on w even where s' is nearly constant. s = k t + (1 - k) tanh t with k near 1 and small "
+        "inputs satisfies Assumption 4 with B* near 1, and L_sigma is of the order of 1 - k. The "
+        "corrected C_J is a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
     )
-    constants = {"rho": "radius of the ball; default: 0.05, less where ||W_l|| needs it"}
+    constants = {
+        "rho": "radius of the ball; default: 0.05, less where ||W_l|| needs it",
+        "B_star": "the B* of Lemma 12 (printed); default: a bound that holds for all parameters",
+    }
 
     plain = Check("the state is Z^K of plain iterations", "other == 0", "setting")
-    smooth = Check("smooth activation", "L_sigma < infinity", "setting")
+    smooth = Check("smooth activation", "kinks == 0", "Lemma 19")
     inside = Check("weights stay nonexpansive on the ball", "norm_W + rho <= 1", "Assumption 3")
-    state_bound = Check(f"state, {PAIRS} random pairs", "change <= B_J*distance", "Lemma 19")
-    printed_bound = Check(
-        f"derivative, {PAIRS} random pairs", "change <= C_J_printed*distance", "Lemma 19, printed"
+    exists = Check(
+        "all parameters have fixed points, which are bounded", "unbounded == 0", "Assumption 4"
     )
+    bounded = Check("B* bounds fixed points and states", "bound <= B_star", "Assumption 4")
+    printed_state = Check(
+        f"states, {PAIRS} random pairs", "change <= 2*alpha*sqrt(L)*K*C_z*distance", "(29)"
+    )
+    printed_slopes = Check(
+        f"slopes D, {PAIRS} random pairs", "change <= L_sigma*(C_D*own + state_change)", "(29)"
+    )
+    printed_factor = Check(
+        f"A, {PAIRS} random pairs", "change <= 4*alpha*sqrt(L)*L_sigma*C_z*distance", "(29)"
+    )
+    printed_bound = Check(f"derivative, {PAIRS} random pairs", "change <= C_J*distance", "(29)")
+    state_bound = Check(f"state, {PAIRS} random pairs", "change <= B_J*distance", "Lemma 19")
     derivative_bound = Check(
         f"derivative, {PAIRS} random pairs", "change <= C_J*distance", "Lemma 19"
     )
     gradient_bound = Check(f"gradient, {PAIRS} random pairs", "change <= Q1*distance", "Lemma 19")
+
+    def faults(self) -> Iterable[str]:
+        return self.not_positive()
 
     def rho(self, p: Problem) -> float:
         room = (1 - largest_norm(p.start.network).high) / 2
         return float(self.fixed.get("rho", max(min(0.05, room), 1e-9)))
 
     def constants_used(self, p: Problem) -> dict[str, float]:
-        return {"rho": self.rho(p)}
+        return {**self.fixed, "rho": self.rho(p)}
+
+    def _constants(self, p: Problem) -> PrintedConstants:
+        rho, plain = measured(self.rho(p)), PrintedConstants(p, {})
+        least = {"B_Ub": plain.input_norm + rho, "B_x": plain.x_norm}
+        return PrintedConstants(p, {**least, "B_L": plain.output_norm + rho, **self._star})
+
+    @property
+    def _star(self) -> dict[str, float]:
+        return {name: value for name, value in self.fixed.items() if name == "B_star"}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.plain(other=p.model.implicit or p.model.fields.sam is not None)
-        yield self.smooth(L_sigma=p.model.s.curvature, infinity=INFINITY)
+        yield self.smooth(kinks=len(p.model.s.kinks))
         yield self.inside(norm_W=largest_norm(p.start.network), rho=self.rho(p))
+        if not self.printed:
+            return
+        constants = self._constants(p)
+        yield self.exists(unbounded=constants.unbounded)
+        if self._star and not constants.unbounded:
+            yield self.bounded(bound=constants.least_B_star, B_star=constants.B_star)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        return too_large(p.model.m * p.model.N * p.start.count)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if p.model.implicit or not p.model.s.smooth or p.model.fields.sam is not None:
             return
-        if p.start.Z.size * p.start.count > DENSE_LIMIT:
+        if list(self.unchecked(p)):
             return
-        bounds = Bounds(p, measured(self.rho(p)))
-        pairs = list(self._pairs(p))
+        yield from self._printed(p) if self.printed else self._corrected(p)
+
+    def _printed(self, p: Problem) -> Iterable[Claim]:
+        c, pairs = self._constants(p), list(self._pairs(p))
+        if c.unbounded:
+            return
+        a, L = p.model.alpha, p.model.depth
+        common = {"alpha": a, "L": L, "C_z": c.C_z}
+        yield self._worst(
+            self.printed_state(
+                **common, K=p.model.iterations, change=change, distance=pair.whole
+            )
+            for pair in pairs
+            for change in (pair.state, *pair.inner_states)
+        )
+        L_sigma, C_D = c.L_sigma, maximum(3 * c.B_star, c.B_x)
+        yield self._worst(
+            self.printed_slopes(
+                change=change, L_sigma=L_sigma, C_D=C_D, own=own, state_change=moved
+            )
+            for pair in pairs
+            for change, own, moved in pair.slopes
+        )
+        yield self._worst(
+            self.printed_factor(**common, change=change, L_sigma=L_sigma, distance=pair.whole)
+            for pair in pairs
+            for change in pair.factors
+        )
+        yield self._worst(
+            self.printed_bound(change=pair.derivative, C_J=c.C_J, distance=pair.whole)
+            for pair in pairs
+        )
+
+    def _corrected(self, p: Problem) -> Iterable[Claim]:
+        bounds, pairs = Bounds(p, measured(self.rho(p))), list(self._pairs(p))
         yield self._worst(
             (self.state_bound(change=pair.state, B_J=bounds.B_J, distance=pair.layers))
             for pair in pairs
         )
-        if self.printed:
-            # Without smoothness the printed constant is 0 whatever B_star is.
-            linear = p.model.s.curvature == 0
-            C_J = PrintedConstants(p, {"B_star": bounds.B_z.high} if linear else {}).C_J
-            yield self._worst(
-                self.printed_bound(change=pair.derivative, C_J_printed=C_J, distance=pair.layers)
-                for pair in pairs
-            )
-            return
         yield self._worst(
             self.derivative_bound(change=pair.derivative, C_J=bounds.C_J, distance=pair.layers)
             for pair in pairs
@@ -110,44 +173,3 @@ class Lemma19(Pointwise):
                 share = self.rho(p) * draw.uniform() / np.linalg.norm(direction)
                 ends.append(unpack(centre + share * direction, p.shapes))
             yield Pair(p.model.at(ends[0]), p.model.at(ends[1]))
-
-
-class Pair:
-    """Two states of the network and how far apart everything is."""
-
-    def __init__(self, a: Any, b: Any):
-        self.a, self.b = a, b
-
-    def _apart(self, names: Iterable[str]) -> Measured:
-        moved: Params = {n: self.a.theta[n] - self.b.theta[n] for n in names}
-        size = float(np.linalg.norm(pack({n: self.a.theta[n] for n in moved})))
-        return errors.frobenius(pack(moved), errors.rounding(1, size))
-
-    @cached_property
-    def layers(self) -> Measured:
-        return self._apart(name for name in self.a.theta if name != "Wo")
-
-    @cached_property
-    def whole(self) -> Measured:
-        return self._apart(self.a.theta)
-
-    @cached_property
-    def state(self) -> Measured:
-        return errors.frobenius(self.a.Z - self.b.Z, self.a.Z_radius + self.b.Z_radius)
-
-    @cached_property
-    def derivative(self) -> Measured:
-        (Da, ea), (Db, eb) = self.a.dZ, self.b.dZ
-        cut = -self.a.Wo.size
-        return errors.norm2(Da[:, :cut] - Db[:, :cut], ea + eb)
-
-    @cached_property
-    def gradient(self) -> Measured:
-        off = pack(self.a.gradient) - pack(self.b.gradient)
-        radii = [norm.error for s in (self.a, self.b) for norm in s.gradient_norms.values()]
-        return errors.frobenius(off, sum(radii))
-
-    def residual(self, bounds: Bounds) -> Measured:
-        """On the segment: that of the ends, and what may be gained in between."""
-        gained = (bounds.B_L * bounds.B_J + bounds.B_z) * self.whole
-        return maximum(self.a.residual, self.b.residual) + gained

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg.kron import block_diagonal
+from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
@@ -16,8 +17,9 @@ from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Lemma3(Pointwise):
-    """Z = T(Z) if and only if the blocks zt = (z_1, ..., z_{L-1}, z_0) solve
-    zt = a Wt^T s(Wt P zt + Ut x + bt) + (1 - a) P zt, where P zt = (z_0, z_1, ..., z_{L-1}).
+    """If Z = T(Z), the blocks zt = (z_1, ..., z_{L-1}, z_0) solve
+    zt = a Wt^T s(Wt P zt + Ut x + bt) + (1 - a) P zt, where P zt = (z_0, z_1, ..., z_{L-1}). A remark,
+    not of the paper: the converse holds as well, and iterating (6) leads to the equilibrium.
     """
 
     id = "xie2021/lem3"
@@ -35,20 +37,22 @@ class Lemma3(Pointwise):
         network, solved = p.start.network, p.start.solved
         if not solved.found or p.start.map.prox is not None:
             return
-        blocks = network.blocks(solved.Z)
-        zt = np.vstack([*blocks[1:-1], blocks[0]])
-        right = stacked(network, zt)
-        size = float(np.linalg.norm(zt))
-        noise = solved.error * (1 + network.lipschitz) + sum(
-            2 * work(layer, size) for layer in network.layers
+        zt = blocks_of(network, solved)
+        residual = float(np.linalg.norm(zt - stacked(network, zt)))
+        noise = stacked_noise(network, solved, zt)
+        yield self.forward(
+            residual=Measured(residual), noise=tolerance(noise, float(np.linalg.norm(zt)))
         )
-        residual = float(np.linalg.norm(zt - right))
-        yield self.forward(residual=Measured(residual), noise=tolerance(noise, size))
-        if network.lipschitz < 1:
-            yield self._backward(network, zt, solved.Z, noise)
 
-    def _backward(self, network: Network, zt: np.ndarray, Z: np.ndarray, noise: float) -> Claim:
-        L, q = len(network.layers), network.lipschitz
+    def remarks(self, p: Problem, run: object) -> Iterable[Claim]:
+        network, solved = p.start.network, p.start.solved
+        if solved.found and p.start.map.prox is None and network.lipschitz < 1:
+            yield self._backward(network, solved)
+
+    def _backward(self, network: Network, solved: OpteqEquilibrium) -> Claim:
+        L, q, Z = len(network.layers), network.lipschitz, solved.Z
+        zt = blocks_of(network, solved)
+        noise = stacked_noise(network, solved, zt)
         x = np.zeros_like(zt)
         for _ in range(20_000):
             moved = stacked(network, x)
@@ -66,6 +70,19 @@ class Lemma3(Pointwise):
         return self.backward(
             distance=Measured(distance), noise=tolerance(room, float(np.linalg.norm(Z)))
         )
+
+
+def blocks_of(network: Network, solved: OpteqEquilibrium) -> np.ndarray:
+    """z_1, ..., z_{L-1}, z_0."""
+    blocks = network.blocks(solved.Z)
+    return np.vstack([*blocks[1:-1], blocks[0]])
+
+
+def stacked_noise(network: Network, solved: OpteqEquilibrium, zt: np.ndarray) -> float:
+    """How far (6) may be from holding: rounding, and the error of the equilibrium."""
+    size = float(np.linalg.norm(zt))
+    rounded = sum(2 * work(layer, size) for layer in network.layers)
+    return solved.error * (1 + network.lipschitz) + rounded
 
 
 def stacked(network: Network, zt: np.ndarray) -> np.ndarray:

@@ -17,9 +17,10 @@ SPLITS = (16, 256, 4096, 16384)
 
 
 class Lemma8(Pointwise):
-    """a_{k+1} <= (1 - r1/(k+1)^t1) a_k + r1 r2/((k+1)^t1 k^t2) with 0 < r1 < 1, 0 < t1 <= 1, t2 > 0
-    tends to 0. Explicitly, from any k0 on the second term mixes in at most r2/k0^t2, so
-    a_n <= a_k0 exp(-sum_{k0 <= k < n} r1/(k+1)^t1) + r2/k0^t2. (The proof prints exp(+sum).)
+    """a_{k+1} <= (1 - r1/(k+1)^t1) a_k + r1 r2/((k+1)^t1 k^t2) with a_k >= 0, 0 < r1 < 1, r2 > 0,
+    0 < t1 <= 1, t2 > 0 tends to 0 and so is bounded. (The recursion is blotted; these are the b_k and
+    c_k of the proof.) Judged where it is an equality, by an explicit form: from any k0 on the second
+    term mixes in at most r2/k0^t2, so a_n <= a_k0 exp(-sum_{k0 <= k < n} r1/(k+1)^t1) + r2/k0^t2.
     """
 
     id = "xie2021/lem8"
@@ -40,6 +41,8 @@ class Lemma8(Pointwise):
     t1_low = Check("t1 is positive", "t1 > 0", "Lemma 8")
     t1_high = Check("t1 at most 1", "t1 <= 1", "Lemma 8")
     t2_low = Check("t2 is positive", "t2 > 0", "Lemma 8")
+    r2_low = Check("r2 is positive", "r2 > 0", "Lemma 8")
+    a1_low = Check("the first term is not negative", "a1 >= 0", "Lemma 8")
     bound = Check("the recursion itself", "a_n <= a_0*exp(-weight) + r2/k_0^t2", "Lemma 8")
 
     def constants_used(self, p: Problem) -> dict[str, float]:
@@ -52,6 +55,8 @@ class Lemma8(Pointwise):
         yield self.t1_low(t1=c["t1"])
         yield self.t1_high(t1=c["t1"])
         yield self.t2_low(t2=c["t2"])
+        yield self.r2_low(r2=c["r2"])
+        yield self.a1_low(a1=c["a1"])
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         c = self.constants_used(p)

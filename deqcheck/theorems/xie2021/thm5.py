@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from deqcheck.records.measured import Measured, maximum, measured, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
-from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm
+from deqcheck.theorems.xie2021.common import INFINITY, UNROLLED, cite, largest_norm
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate
 
 CONSTANTS = {
     "B_Ub": "bound on ||U_l|| and ||b_l||; default: twice the largest at the start",
-    "B_x": "bound on |X|_F and sqrt(N); default: twice the larger of them",
+    "B_x": "bound on 2 |X|_F and sqrt(N); default: twice the larger of |X|_F and sqrt(N)",
     "B_L": "bound on ||W_o||; default: twice its value at the start",
     "B_star": "bound on every fixed point under Assumption 3 (Assumption 4)",
     "sigma_m": "margin of sigma_min(W_l) above 1/4; default: the largest possible",
@@ -33,7 +34,7 @@ class PrintedConstants:
     """The constants of Theorem 5 and Lemma 19 as the paper writes them (L_g = 1)."""
 
     p: Problem
-    fixed: dict[str, float]
+    fixed: Mapping[str, Any]
 
     def _given(self, name: str, default: Measured) -> Measured:
         return measured(self.fixed[name]) if name in self.fixed else default
@@ -66,17 +67,24 @@ class PrintedConstants:
     @cached_property
     def least_B_star(self) -> Measured:
         """For s = k t + (1-k) tanh t: |z| <= k |C|/(1-k) + sqrt(n N), |C|_F <= B_Ub (B_x + sqrt N);
-        for |s| <= B: sqrt(n N) B. Where slopes tend to 1 no bound holds for all parameters."""
+        for |s| <= B: sqrt(n N) B. The states keep these bounds as well."""
         s, N = self.p.start.network.s, float(self.p.model.N)
         width = max(len(layer.W) for layer in self.p.start.network.layers)
         start = errors.frobenius(self.p.model.Z0)
         if np.isfinite(s.bound):
             return maximum(sqrt(width * N) * s.bound, start)
-        if not isinstance(s, Mix) or s.k == 1:
+        if self.unbounded:
             return INFINITY
         k = measured(s.k)
         fixed = k / (1 - k) * self.B_Ub * (self.B_x + sqrt(N)) + sqrt(width * N)
         return maximum(fixed, start)
+
+    @property
+    def unbounded(self) -> bool:
+        """Where slopes are 1 for large t (id, relu, softplus), W_l = I with a small positive bias
+        has no fixed point, and without any bias either none or a half-line of them."""
+        s = self.p.start.network.s
+        return not np.isfinite(s.bound) and not (isinstance(s, Mix) and s.k < 1)
 
     @cached_property
     def B_star(self) -> Measured:
@@ -137,12 +145,16 @@ class PrintedConstants:
 class Theorem5(RepairedRate):
     """Gradient descent from a point that satisfies Assumption 5 converges linearly to loss 0:
     loss_k <= (1 - step Q0)^k loss_0 with Q0 = K^2 L a^2 kappa^2 sigma_m^2 N sigma_min(W_o)^2/4.
-    The corrected edition is the repaired Theorem 5R.
+    That N is large enough is asked in the form in which the proof uses it, (31) and after. The
+    bounds on U, b and W_o in Assumption 5 are blotted: 1/2 and 2/3 of B_Ub can be read, with moves of
+    at most 1/2 or 1/3 of it; asked are 1/2 and 1/3, which imply both, and steps strictly below 1/Q0
+    and 1/Q1, so that a refutation holds in every reading. The extractor of the input is the identity
+    here (L_g = 1). The corrected edition is the repaired Theorem 5R.
     """
 
     id = "xie2021/thm5"
     title = "Linear rate of gradient descent to a global minimum"
-    cite = cite("Theorem 5", "(31)")
+    cite = cite("Theorem 5", "(30)-(32)")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -153,26 +165,30 @@ class Theorem5(RepairedRate):
     )
     constants = CONSTANTS
 
+    iterated = UNROLLED
     narrow = Check("||W_l|| at most 3/4", "norm_W <= 0.75 + 1e-12", "Assumption 5")
     wide = Check(
         "sigma_min(W_l) above 1/4", "sigma_min_W + 1e-12 >= 0.25 + sigma_m", "Assumption 5"
     )
     margin = Check("sigma_m is positive", "sigma_m > 0", "Assumption 5")
     inputs = Check("||U_l||, ||b_l|| at most B_Ub/2", "norm_Ub <= B_Ub/2", "Assumption 5")
-    data = Check("|X|_F, sqrt(N) at most B_x", "norm_X <= B_x", "Assumption 3")
+    data = Check("|X|_F at most B_x/2", "norm_X <= B_x/2", "Assumption 5")
+    samples = Check("sqrt(N) at most B_x", "sqrt(N) <= B_x", "Lemma 14, proof")
     output = Check("||W_o|| at most B_L/2", "norm_Wo <= B_L/2", "Assumption 5")
     rank = Check("W_o has full row rank", "sigma_min_Wo > 0", "Assumption 5")
-    exists = Check("fixed points are bounded", "B_star < infinity", "Assumption 4")
+    exists = Check(
+        "all parameters have fixed points, which are bounded", "unbounded == 0", "Assumption 4"
+    )
     bounded = Check("fixed points are bounded by B_star", "bound <= B_star", "Assumption 4")
     slopes = Check("slopes bounded below", "kappa > 0", "Theorem 5")
     short = Check("a K L below 1", "alpha*K*L < 1", "Theorem 5")
-    weights_stay = Check("W stays", "2/Q0*alpha*K*C_z*B_L*residual <= 0.25", "(31)")
-    inputs_stay = Check("U stays", "2/Q0*alpha*K*B_x*B_L*residual <= B_Ub/3", "after (31)")
-    biases_stay = Check("b stays", "2/Q0*alpha*K*root_N*B_L*residual <= B_Ub/3", "after (31)")
-    data_stay = Check("X would stay", "2/Q0*alpha*K*L*B_Ub*B_L*residual <= B_x/2", "after (31)")
-    outputs_stay = Check("W_o stays", "2/Q0*3*K*B_star*residual <= sigma_min_Wo/2", "after (31)")
-    step_rate = Check("step at most 1/Q0", "step*Q0 <= 1", "Theorem 5")
-    step_smooth = Check("step at most 1/Q1", "step*Q1 <= 1", "Theorem 5")
+    weights_stay = Check("W stays", "2*alpha*K*C_z*B_L*residual <= Q0*(0.25 - 1e-12)", "(31)")
+    inputs_stay = Check("U stays", "2*alpha*K*B_x*B_L*residual <= Q0*B_Ub/3", "after (31)")
+    biases_stay = Check("b stays", "2*alpha*K*root_N*B_L*residual <= Q0*B_Ub/3", "after (31)")
+    data_stay = Check("X would stay", "2*alpha*K*L*B_Ub*B_L*residual <= Q0*B_x/2", "after (31)")
+    outputs_stay = Check("W_o stays", "2*3*K*B_star*residual <= Q0*sigma_min_Wo/2", "after (31)")
+    step_rate = Check("step below 1/Q0", "step*Q0 < 1", "Theorem 5")
+    step_smooth = Check("step below 1/Q1", "step*Q1 < 1", "Theorem 5")
     printed_rate = Check(
         "linear rate to zero", "gap/gap_0 <= (1 - step*Q0)^k", "Theorem 5", decays=True
     )
@@ -195,21 +211,25 @@ class Theorem5(RepairedRate):
             yield from super().hypotheses(p)
             return
         c, start = self._constants(p), p.start
-        yield self.unrolled(other=p.model.implicit or p.model.fields.sam is not None)
-        yield self.smooth(curvature=c.L_sigma, infinity=INFINITY)
+        yield self.iterated(implicit=p.model.implicit)
+        yield self.smooth(kinks=len(p.model.s.kinks))
         yield self.narrow(norm_W=largest_norm(start.network))
         if "sigma_m" in self.fixed:
             yield self.wide(sigma_min_W=smallest_weight(start.network), sigma_m=c.sigma_m)
         yield self.margin(sigma_m=c.sigma_m)
         if "B_Ub" in self.fixed:
             yield self.inputs(norm_Ub=c.input_norm, B_Ub=c.B_Ub)
-        yield self.data(norm_X=c.x_norm, B_x=c.B_x)
+        if "B_x" in self.fixed:
+            yield self.data(norm_X=errors.frobenius(p.model.X), B_x=c.B_x)
+            yield self.samples(N=p.model.N, B_x=c.B_x)
         if "B_L" in self.fixed:
             yield self.output(norm_Wo=c.output_norm, B_L=c.B_L)
         smallest = sigma_output(start.Wo)
         yield self.rank(sigma_min_Wo=smallest)
         yield self.slopes(kappa=c.kappa)
-        yield self.exists(B_star=c.least_B_star, infinity=INFINITY)
+        yield self.exists(unbounded=c.unbounded)
+        if c.unbounded:
+            return
         if "B_star" in self.fixed:
             yield self.bounded(bound=c.least_B_star, B_star=c.B_star)
         size = {"alpha": p.model.alpha, "K": p.model.iterations}
@@ -222,11 +242,22 @@ class Theorem5(RepairedRate):
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if self.printed and p.model.fields.sam is not None:
+            yield "Assumption 4 and the constants are worked out for plain iterations: without SAM"
+
+    def faults(self) -> Iterable[str]:
+        for name, value in self.fixed.items():
+            if value <= 0 and name != "sigma_m":
+                yield f"{self.id}: {name} = {value:g} is not positive; expected a number > 0"
+
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
         if not self.printed:
             yield from super().step_hypotheses(p)
             return
         c = self._constants(p)
+        if c.unbounded or not p.model.s.smooth:
+            return
         yield self.step_rate(step=p.step, Q0=c.Q0)
         yield self.step_smooth(step=p.step, Q1=c.Q1)
 
@@ -245,6 +276,8 @@ class Theorem5(RepairedRate):
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         if not self.printed:
             yield from super().conclusions(p, run)
+            return
+        if p.model.fields.sam is not None:
             return
         yield self.printed_rate.along(
             run, gap=run.gap, gap_0=run.gap[0], step=p.step, Q0=self._constants(p).Q0

@@ -12,7 +12,7 @@ from deqcheck.records.measured import Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.xie2021.bounds import Bounds
-from deqcheck.theorems.xie2021.common import INFINITY, cite, largest_norm
+from deqcheck.theorems.xie2021.common import cite, largest_norm
 from deqcheck.theorems.xie2021.setting import Problem, Statement
 
 
@@ -27,7 +27,7 @@ class RepairedRate(Statement):
     tracks = ("sigma_min_Z",)
 
     unrolled = Check("the state is Z^K of plain iterations", "other == 0", "setting")
-    smooth = Check("smooth activation", "curvature < infinity", "setting")
+    smooth = Check("smooth activation", "kinks == 0", "setting")
     full_rank = Check("the state has independent columns", "sigma_min_Z > 0", "5R")
     small_descent = Check("small residual", "8*B_J*residual <= sigma_min_Z^2", "5R")
     small_flow = Check("small residual for the flow", "4*B_J*residual <= sigma_min_Z^2", "5R")
@@ -58,9 +58,9 @@ class RepairedRate(Statement):
         return Bounds(p, self._radius(p))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        s0, s = p.start.sigma_min_Z, p.start.network.s
+        s0 = p.start.sigma_min_Z
         yield self.unrolled(other=p.model.implicit or p.model.fields.sam is not None)
-        yield self.smooth(curvature=s.curvature, infinity=INFINITY)
+        yield self.smooth(kinks=len(p.start.network.s.kinks))
         yield self.full_rank(sigma_min_Z=s0)
         small = self.small_flow if self._flow(p) else self.small_descent
         yield small(B_J=self._bounds(p).B_J, residual=p.start.residual, sigma_min_Z=s0)
