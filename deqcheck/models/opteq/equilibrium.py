@@ -18,6 +18,8 @@ from deqcheck.models.problem import NoEquilibrium
 WARM_UP, NEWTON_STEPS, HALVINGS = 20, 200, 30
 # T counts as nonexpansive up to this: norms of 1 are computed with rounding.
 NONEXPANSIVE = 1e-12
+# A radius that tells what lies exactly on a kink from what does not.
+SMALLEST = float(np.finfo(float).tiny)
 # An error above this, relative to the state, certifies nothing.
 CERTIFIED = 1e-6
 
@@ -26,7 +28,7 @@ class Existence(Enum):
     """What is known of the equilibrium; the value is the sentence."""
 
     UNIQUE = "one equilibrium"
-    ISOLATED = "an isolated equilibrium; others may exist"
+    ISOLATED = "an equilibrium; others may exist"
     NOT_UNIQUE = "the equilibrium is not unique, or I - dT/dz is singular there"
     NONE_FOUND = "none found"
 
@@ -138,14 +140,20 @@ class FixedPoint:
         error = min(local, contraction)
         limit = CERTIFIED * max(float(np.linalg.norm(Z)), 1.0)
         if error <= limit:
-            # Fixed points of a nonexpansive map form a convex set: an isolated one is the only one.
-            alone = q <= 1 + NONEXPANSIVE * len(self.network.layers)
-            existence = Existence.UNIQUE if alone else Existence.ISOLATED
+            existence = Existence.UNIQUE if self._alone(Z, error) else Existence.ISOLATED
         elif residual <= limit and self._near_solutions(Z):
             existence = Existence.NOT_UNIQUE
         else:
             existence = Existence.NONE_FOUND
         return OpteqEquilibrium(Z, residual, noise, error, existence)
+
+    def _alone(self, Z: np.ndarray, error: float) -> bool:
+        """Fixed points of a nonexpansive map form a convex set: an isolated one is the only one.
+        On a kink it need not be isolated: relu rests at 0 and on all of t >= 0."""
+        if self.network.lipschitz < 1:
+            return True
+        nonexpansive = self.network.lipschitz <= 1 + NONEXPANSIVE * len(self.network.layers)
+        return nonexpansive and self.piece_known(Z, max(error, SMALLEST))
 
     def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
         systems = np.eye(len(Z)) - self.jacobians(Z)

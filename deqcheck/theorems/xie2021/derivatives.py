@@ -53,8 +53,10 @@ class Equation20(StateBound):
         yield self.weights(
             norm_W=Measured(largest["W"], noise), C=bounds.C, B_z=bounds.B_z, **common
         )
-        yield self.inputs(norm_U=Measured(largest["U"], noise), X_norm=bounds.X_fro, **common)
-        yield self.biases(norm_b=Measured(largest["b"], noise), N=p.model.N, **common)
+        by_inputs = Measured(largest["U"], noise * bounds.X_fro.high)
+        yield self.inputs(norm_U=by_inputs, X_norm=bounds.X_fro, **common)
+        by_biases = Measured(largest["b"], noise * float(np.sqrt(p.model.N)))
+        yield self.biases(norm_b=by_biases, N=p.model.N, **common)
 
 
 class Jacobian(StateBound):
