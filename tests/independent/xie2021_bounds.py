@@ -9,15 +9,12 @@ import numpy as np
 
 from .harness import Noise
 from .xie2021_net import (
-    FINE,
     IDENTITY,
     RELU,
     SOFTPLUS,
     TANH,
-    TIGHT,
     Array,
     Beyond,
-    Endless,
     Net,
     Params,
     Sam,
@@ -102,7 +99,7 @@ class Bounds:
 
 
 def printed_gradient(net: Net) -> Params:
-    """(16) and (17) as printed: no 1 - beta before A(k, l+1), and Z^(k,l) for the input."""
+    """(16) as printed: no 1 - beta before A(k, l+1)."""
     size = net.m * net.N
     total = {name: np.zeros((size, net.v[name].size)) for name in net.names}
     for k, seen in enumerate(net.passes, start=1):
@@ -113,7 +110,7 @@ def printed_gradient(net: Net) -> Params:
             later = np.eye(size)
             for j in range(i + 1, net.L + 1):
                 later = net.through(j, seen[j - 1]) @ later
-            for letter, part in net.local(i, one, net.f(i, one.Z)).items():
+            for letter, part in net.local(i, one).items():
                 total[f"{letter}{i}"] += after @ later @ part
     return net.pulled_back(total)
 
@@ -130,17 +127,21 @@ def step_jacobian(net: Net, k: int) -> Array:
 
 
 def lem11(net: Net, printed: bool = False) -> dict[str, Any]:
-    """One number for each parameter: the form (16), (17) against the gradient."""
-    sizes = {name: fro(net.gradient[name]) for name in net.names}
+    """One number for each parameter of the layers: the form (16), (17) against the gradient."""
+    out: dict[str, Any] = {"unrolled": claim(float(net.K is None), "==", 0.0)}
+    sizes = {name: fro(net.gradient[name]) for name in net.names[:-1]}
+    if net.K is None:
+        return out
     if not printed:
-        return {"agrees": [Noise(0, sizes[name]) for name in net.names]}
+        return {**out, "agrees": [Noise(0, size) for size in sizes.values()]}
     other = printed_gradient(net)
-    off = {name: fro(other[name] - net.gradient[name]) for name in net.names}
+    off = {name: fro(other[name] - net.gradient[name]) for name in sizes}
     return {
+        **out,
         "agrees": [
             Beyond(off[name], size) if off[name] > 1e-9 else Noise(0, size)
             for name, size in sizes.items()
-        ]
+        ],
     }
 
 
@@ -161,22 +162,25 @@ GRADIENTS = [
     held("lem11", PLAIN, lambda: lem11(PLAIN)),
     held("lem11", PULLED, lambda: lem11(PULLED), label="sam"),
     held("lem11", MOVED, lambda: lem11(MOVED), label="output"),
-    held("lem11", IMPLICIT, lambda: lem11(IMPLICIT), label="implicit"),
+    held("lem11", IMPLICIT, lambda: lem11(IMPLICIT), outcome="not applicable", label="implicit"),
     *(
         held(
             "lem11",
             net,
             lambda net=net: lem11(net, printed=True),
             edition="printed",
-            outcome="refuted",
+            outcome=outcome,
             label=label,
         )
-        for label, net in (("plain", PLAIN), ("sam", PULLED))
+        for label, net, outcome in (
+            ("plain", PLAIN, "confirmed"),
+            ("sam", PULLED, "refuted"),
+        )
     ),
 ]
 
 
-# Lemmas 12, 14, 15, 17 and 18.
+# Lemmas 12, 14 with (20), and 18, and the derivative of the state.
 
 
 def setting(net: Net) -> dict[str, Any]:
@@ -203,7 +207,7 @@ def lem14(net: Net, printed: bool = False) -> dict[str, Any]:
     return {**setting(net), name: claim(largest, "<=", zero + rest)}
 
 
-def lem15(net: Net) -> dict[str, Any]:
+def eq20(net: Net) -> dict[str, Any]:
     """(20): a (C + B_z), a |X|_F and a sqrt N."""
     sizes: dict[str, list[float]] = {"W": [], "U": [], "b": []}
     for seen in net.passes:
@@ -215,11 +219,11 @@ def lem15(net: Net) -> dict[str, Any]:
         **setting(net),
         "weights": claim(max(sizes["W"]), "<=", a * (b.C + b.B_z)),
         "inputs": claim(max(sizes["U"]), "<=", a * fro(net.v["X"])),
-        "biases": claim(max(sizes["b"]), "<=", a * np.sqrt(net.N) + TIGHT, FINE),
+        "biases": claim(max(sizes["b"]), "<=", a * np.sqrt(net.N)),
     }
 
 
-def lem17(net: Net) -> dict[str, Any]:
+def jacobian(net: Net) -> dict[str, Any]:
     layers = np.hstack([net.dZ[name] for name in net.names[:-1]])
     return {**setting(net), "bound": claim(norm2(layers), "<=", Bounds(net).B_J)}
 
@@ -242,7 +246,7 @@ def lem18(net: Net) -> dict[str, Any]:
 OFF_CENTRE = replace(PLAIN, sam=replace(PULL, R=SHIFTED))
 HARSH = replace(PLAIN, sam=replace(PULL, gamma=4.7))
 LARGE = replace(PLAIN, sam=replace(OUTPUT, gamma=1.9 / norm2(SHAPES["Wo"]) ** 2))
-EVERY = (lem12, lem14, lem15, lem17)
+EVERY = (lem12, lem14, eq20, jacobian)
 OUT = "not applicable"
 
 STATES = [
@@ -326,20 +330,25 @@ def lem16(net: Net, printed: bool = False) -> dict[str, Any]:
     if printed:
         sigma_m = min(np.linalg.svd(W)[1][-1] for W in net.weights)
         right = (K * a * net.s.kappa * sigma_m * net.sigma_o) ** 2 * net.L * net.N * r2
-        return {
+        given = {
             "slopes": claim(net.s.kappa, ">", 0),
             "weights": claim(sigma_m, ">", 0),
             "short": claim(a * K * net.L, "<", 1),
             "layers are nonexpansive": net.nonexpansive,
+            "unrolled": claim(float(net.K is None), "==", 0.0),
             "printed_bound": claim(by_biases, ">=", right),
         }
+        if net.sam is None:
+            return given
+        return given | {"gentle": claim(net.sam.gamma * (2 * net.R.L_z + 1), "<", 1)}
     out: dict[str, Any] = {}
     mu = float(np.linalg.svd(net.J)[1][-1]) ** 2
     if net.v["Y"].size > 1:
         out["polyak"] = claim(fro(net.slope) ** 2, ">=", mu * r2)
     if net.m >= net.N and (net.sam is None or net.sam.R is not None):
         out["features"] = claim(mu, ">=", net.sigma_Z**2)
-    if net.N == 1 and all(len(W) >= net.m for W in net.weights) and net.K is not None:
+    wide = all(len(W) >= net.m for W in net.weights) and net.norm_W <= 1
+    if net.N == 1 and wide and net.K is not None:
         right = net.sigma_o**2 * sum(c**2 for c in factors(net)) * r2
         out["biases"] = claim(by_biases, ">=", right)
     return out
@@ -387,6 +396,7 @@ BELOW = [
             ("single", SINGLE),
             ("output", THREE_MOVED),
             ("implicit", replace(ONE, K=None)),
+            ("expansive", ONE.at({"W1": 1.2 * ONE.v["W1"]})),
         )
     ),
     *(
@@ -405,6 +415,9 @@ BELOW = [
             ("tall", TALL, "confirmed"),
             ("tanh", replace(THREE, s=TANH), OUT),
             ("narrow", replace(BIASED, K=1), "confirmed"),
+            ("sam", ONE_SAM, "confirmed"),
+            ("steep", replace(ONE, sam=replace(SOFT_PULL, gamma=0.9)), OUT),
+            ("implicit", replace(ONE, K=None), OUT),
         )
     ),
 ]
@@ -509,13 +522,71 @@ def pairs(net: Net, rho: float) -> list[tuple[Net, Net]]:
     return out
 
 
-def lem19(net: Net, rho: float, printed: bool = False) -> dict[str, Any]:
+def kinks(net: Net) -> Any:
+    """relu has one, hardtanh two."""
+    return claim({"relu": 1, "hardtanh": 2}.get(str(net.s.given), 0), "==", 0)
+
+
+def suffixes(net: Net, seen: list[Any]) -> list[Array]:
+    """A(k,l): the products of the Jacobians of layers l..L, l = L, ..., 1."""
+    out, whole = [], np.eye(net.m * net.N)
+    for i in range(net.L, 0, -1):
+        whole = whole @ net.through(i, seen[i - 1])
+        out.append(whole)
+    return out
+
+
+def lem19_printed(net: Net, rho: float, star: float | None) -> dict[str, Any]:
+    """(29) with L_g = 1, and B_Ub, B_x, B_L that are least on the ball."""
+    plain = Constants(net, {})
+    least = {"B_Ub": plain.norm_Ub + rho, "B_x": plain.norm_X, "B_L": norm2(net.v["Wo"]) + rho}
+    c = Constants(net, least | ({} if star is None else {"B_star": star}))
+    endless = not np.isfinite(c.least)
+    out: dict[str, Any] = {"exists": claim(float(endless), "==", 0.0)}
+    if endless:
+        return out
+    if star is not None:
+        out["bounded"] = claim(c.least, "<=", star)
+    found: dict[str, list[tuple[float, float]]] = {}
+    a, L, K, C_D = net.alpha, net.L, net.K or 1, max(3 * c.B_star, c.B_x)
+    L_s = net.s.curvature
+
+    def see(name: str, left: float, right: float) -> None:
+        found.setdefault(name, []).append((left, right))
+
+    for x, y in pairs(net, rho):
+        moved = fro(x.theta - y.theta)
+        state = 2 * a * np.sqrt(L) * K * c.C_z * moved
+        see("printed_state", fro(x.Z - y.Z), state)
+        for one, other in zip(x.passes, y.passes, strict=True):
+            for i, (p, q) in enumerate(zip(one, other, strict=True), start=1):
+                own = sum(norm2(x.v[f"{s}{i}"] - y.v[f"{s}{i}"]) for s in "WUb")
+                turned = float(np.abs(net.s.slope(p.A) - net.s.slope(q.A)).max())
+                see("printed_slopes", turned, L_s * (C_D * own + fro(p.Z - q.Z)))
+                see("printed_state", fro(p.Z - q.Z), state)
+            for A, B in zip(suffixes(x, one), suffixes(y, other), strict=True):
+                see("printed_factor", norm2(A - B), 4 * a * np.sqrt(L) * L_s * c.C_z * moved)
+        off = norm2(np.hstack([x.dZ[name] - y.dZ[name] for name in net.names[:-1]]))
+        see("printed_bound", off, c.C_J * moved)
+    for name, values in found.items():
+        out[name] = claim(*tightest(values))
+    return out
+
+
+def tightest(values: list[tuple[float, float]]) -> tuple[float, str, float]:
+    left, right = max(values, key=lambda pair: pair[0] / max(pair[1], 1e-300))
+    return left, "<=", right
+
+
+def lem19(net: Net, rho: float, printed: bool = False, star: float | None = None) -> dict[str, Any]:
     """Changes of Z^K, of its derivative by the layers and of the gradient, over distances."""
     out: dict[str, Any] = {
         "plain": claim(float(net.K is None or net.sam is not None), "==", 0.0),
-        "smooth": Endless(net.s.curvature, "holds" if net.s.smooth else "violated"),
+        "smooth": kinks(net),
         "inside": claim(net.norm_W + rho, "<=", 1.0),
     }
+    if printed:
+        return out | lem19_printed(net, rho, star)
     if net.K is None or net.sam is not None or not net.s.smooth:
         return out
     b, cut = Bounds(net, rho), net.v["Wo"].size
@@ -528,25 +599,27 @@ def lem19(net: Net, rho: float, printed: bool = False) -> dict[str, Any]:
         moved, layers = fro(x.theta - y.theta), fro((x.theta - y.theta)[:-cut])
         see("state_bound", fro(x.Z - y.Z), b.B_J * layers)
         off = norm2(np.hstack([x.dZ[name] - y.dZ[name] for name in net.names[:-1]]))
-        if printed:
-            see(
-                "printed_bound",
-                off,
-                0.0 if not net.s.curvature else Constants(net, {}).C_J * layers,
-            )
-            continue
         see("derivative_bound", off, b.C_J * layers)
         r = max(fro(x.residual), fro(y.residual)) + (b.B_L * b.B_J + b.B_z) * moved
         see("gradient_bound", fro(x.slope - y.slope), b.Q1(r) * moved)
     for name, values in found.items():
-        left, right = max(values, key=lambda pair: pair[0] / max(pair[1], 1e-300))
-        out[name] = claim(left, "<=", right)
+        out[name] = claim(*tightest(values))
     return out
 
 
 SMALL = Net(arrays(51, 3, (2, 4), 2, 1, 2, norms=(0.6, 0.8)), 0.3, TANH, K=2)
 MIXED = Net(arrays(52, 2, (3, 2), 2, 2, 3, norms=(0.6, 0.97)), 0.4, mix(0.2), K=3)
 LINEAR = replace(SMALL, s=IDENTITY)
+
+
+def barely_bent() -> Net:
+    """k near 1 and small inputs: B* is of the order of 1, L_sigma of 1e-4."""
+    v = dict(SMALL.v)
+    v |= {f"{x}{i}": 1e-5 * v[f"{x}{i}"] for x in "Ub" for i in (1, 2)}
+    return Net(v, 0.3, mix(0.9999), K=2)
+
+
+BARELY_BENT = barely_bent()
 FLAT_START = replace(SMALL, v={**SMALL.v, "Z0": 9 * SMALL.v["Z0"]})
 
 LIPSCHITZ = [
@@ -584,8 +657,30 @@ LIPSCHITZ = [
             ("tanh", SMALL, "confirmed"),
             ("mix", MIXED, "confirmed"),
             ("start", FLAT_START, "confirmed"),
-            ("linear", LINEAR, "refuted"),
+            ("linear", LINEAR, OUT),
+            ("softplus", SOFT, OUT),
         )
+    ),
+    *(
+        held(
+            "lem19",
+            SMALL,
+            lambda star=star: lem19(SMALL, 0.011, True, star),
+            constants={"rho": 0.011, "B_star": star},
+            edition="printed",
+            outcome=outcome,
+            label=f"star {star:g}",
+        )
+        for star, outcome in ((9.0, "confirmed"), (0.5, OUT))
+    ),
+    held(
+        "lem19",
+        BARELY_BENT,
+        lambda: lem19(BARELY_BENT, 1e-5, printed=True),
+        constants={"rho": 1e-5},
+        edition="printed",
+        outcome="refuted",
+        label="barely bent",
     ),
 ]
 

@@ -15,7 +15,8 @@ from scipy.special import spence
 
 import deqcheck as dq
 
-from .harness import Expected, Instance, Sides, attribute
+from .harness import Expected, Instance, Noise, Sides, attribute
+from .harness import _compare as compared
 
 if TYPE_CHECKING:
     from deqcheck.records.claim import Judged
@@ -98,7 +99,17 @@ class Unknown:
         assert abs(judged.right.value - self.right) <= 1e-12 * self.right, (name, judged)
 
 
-OWN = (Endless, Beyond, Infinite, Unknown)
+@dataclass(frozen=True)
+class Remark:
+    """What is compared is a remark, which decides nothing."""
+
+    sides: Sides | Noise
+
+    def compare(self, name: str, judged: Judged) -> None:
+        compared(name, judged, self.sides)
+
+
+OWN = (Endless, Beyond, Infinite, Unknown, Remark)
 FINITE = Endless()
 
 
@@ -122,6 +133,11 @@ class Held(Instance):
                 else:
                     rest.append(judged)
             left[part] = tuple(rest)
+        for judged in verdict.remarks:
+            name = attribute(cls, judged)
+            sides = wanted[name].pop(0)
+            assert isinstance(sides, Remark), name
+            sides.compare(name, judged)
         missed = [name for name, rest in wanted.items() if rest]
         assert not missed, f"not judged: {missed}"
         return replace(verdict, **left)
@@ -512,13 +528,9 @@ class Net:
             out[at, at] = self.alpha * inner + (1 - self.alpha) * np.eye(self.m)
         return out
 
-    def local(self, i: int, seen: Pass, given: Array | None = None) -> dict[str, Array]:
-        """The derivative of layer i by each entry of its own W, U and b.
-
-        `given` stands for the input where (17) prints Z^(k,l).
-        """
+    def local(self, i: int, seen: Pass) -> dict[str, Array]:
+        """The derivative of layer i by each entry of its own W, U and b."""
         W, X, D = self.v[f"W{i}"], self.v["X"], self.s.slope(seen.A)
-        Zin = seen.Z if given is None else given
 
         def column(moved: Array, E: Array | None = None) -> Array:
             out = W.T @ (D * moved) + (0 if E is None else E.T @ seen.G)
@@ -532,7 +544,7 @@ class Net:
         shapes = {letter: self.v[f"{letter}{i}"].shape for letter in "WUb"}
         units = {x: [unit(shapes[x], at) for at in range(int(np.prod(shapes[x])))] for x in "WUb"}
         return {
-            "W": np.stack([column(E @ Zin, E) for E in units["W"]], axis=1),
+            "W": np.stack([column(E @ seen.Z, E) for E in units["W"]], axis=1),
             "U": np.stack([column(E @ X) for E in units["U"]], axis=1),
             "b": np.stack([column(e[:, None] * np.ones(self.N)) for e in units["b"]], axis=1),
         }

@@ -16,8 +16,8 @@ from .xie2021_net import (
     TANH,
     TIGHT,
     Array,
-    Endless,
     Net,
+    Remark,
     Sam,
     Unknown,
     arrays,
@@ -27,7 +27,6 @@ from .xie2021_net import (
     held,
     least_squares,
     mix,
-    norm2,
 )
 
 # Lemma 8.
@@ -49,6 +48,8 @@ def lem8(r1: float, t1: float, r2: float, t2: float, a1: float) -> dict[str, Any
         "t1_low": claim(t1, ">", 0),
         "t1_high": claim(t1, "<=", 1),
         "t2_low": claim(t2, ">", 0),
+        "r2_low": claim(r2, ">", 0),
+        "a1_low": claim(a1, ">=", 0),
         "bound": bounds,
     }
 
@@ -63,6 +64,9 @@ RECURSIONS = {
     "summable": ((0.4, 1.2, 0.6, 0.8, 2.0), "not applicable"),
     "flat": ((0.01, -0.1, 0.6, 0.8, 2.0), "not applicable"),
     "disturbed": ((0.4, 0.7, 0.6, -0.1, 2.0), "not applicable"),
+    "pulled": ((0.4, 0.7, -0.6, 0.8, 2.0), "not applicable"),
+    "below": ((0.4, 0.7, 0.6, 0.8, -0.1), "not applicable"),
+    "from zero": ((0.4, 0.7, 0.6, 0.8, 0.0), "confirmed"),
 }
 CONSTANTS = ("r1", "t1", "r2", "t2", "a1")
 
@@ -99,29 +103,31 @@ def sam_net(sam: Sam | None, K: int = 8) -> Net:
     return replace(TRACKED, sam=sam, K=K)
 
 
-def lem9(net: Net, printed: bool = False) -> dict[str, Any]:
+def lem9(net: Net) -> dict[str, Any]:
     """S(x) - S(y) = V (x - y) with V = (1 - g lambda) I - g A^T A."""
     sam = net.sam
     if sam is None:
         return {"given": claim(0, "==", 1)}
     sizes = np.abs(np.linalg.eigvals(net.V(sam.lambda_)))
     smallest, largest = float(sizes.min()), float(sizes.max())
-    lower = claim(smallest, ">=", 0.5 if printed else 0.25)
     return {
         "given": claim(1, "==", 1),
         "step": claim(2 * sam.gamma * net.R.L_z, "<=", 1 + TIGHT, FINE),
-        "damping": claim(sam.lambda_, "<=", net.R.L_z / 2 + TIGHT, FINE),
-        "half" if printed else "quarter": lower,
-        "upper": claim(largest, "<=", 1 - sam.gamma * sam.lambda_ / 2),
+        "damping": claim(2 * sam.lambda_, "<=", net.R.L_z * (1 + TIGHT), FINE),
+        "half": Remark(claim(smallest, ">=", 0.5)),
+        "quarter": claim(smallest, ">=", 0.25 - 2 * TIGHT, FINE),
+        "upper": claim(largest, "<=", 1 - sam.gamma * sam.lambda_ / 2 + 2 * TIGHT, FINE),
     }
 
 
 STEPS = {
-    "inside": (Sam(0.3, 0.17, 0.41 / R.L_z, R=R), "confirmed", "confirmed"),
-    "sharp": (Sam(0.3, 0.3, 0.49 / R.L_z, R=R), "refuted", "confirmed"),
-    "long": (Sam(0.3, 0.17, 2.3 / R.L_z, R=R), "not applicable", "not applicable"),
-    "damped": (Sam(0.3, 0.9, 0.3 / R.L_z, R=R), "not applicable", "not applicable"),
-    "plain": (None, "not applicable", "not applicable"),
+    "inside": (Sam(0.3, 0.17, 0.41 / R.L_z, R=R), "confirmed"),
+    "near": (Sam(0.3, 0.3, 0.49 / R.L_z, R=R), "confirmed"),
+    "sharp": (Sam(0.3, R.L_z / 2, 0.5 / R.L_z, R=R), "confirmed"),
+    "undamped": (Sam(0.3, 0.0, 0.4, R=least_squares(np.eye(3)[:2], np.ones(2))), "confirmed"),
+    "long": (Sam(0.3, 0.17, 2.3 / R.L_z, R=R), "not applicable"),
+    "damped": (Sam(0.3, 0.9, 0.3 / R.L_z, R=R), "not applicable"),
+    "plain": (None, "not applicable"),
 }
 
 
@@ -142,13 +148,13 @@ def unit(net: Net) -> Sides:
 
 
 def lem13(net: Net) -> dict[str, Any]:
-    """(T - (1 - zeta) I)/zeta is nonexpansive, zeta = a L/(2 + (L - 1) a)."""
-    drawn, a, L = net.points("xie2021/lem13.points", 128), net.alpha, net.L
-    zeta = a * L / (2 + (L - 1) * a)
-    stretch = [
-        fro((net.T(x) - net.T(y)) / zeta + (1 - 1 / zeta) * (x - y)) / fro(x - y)
-        for x, y in zip(drawn[::2], drawn[1::2], strict=True)
-    ]
+    """(f_l o ... o f_1 - (1 - zeta_l) I)/zeta_l is nonexpansive, zeta_l = a l/(2 + (l - 1) a)."""
+    drawn, a, stretch = net.points("xie2021/lem13.points", 128), net.alpha, []
+    for x, y in zip(drawn[::2], drawn[1::2], strict=True):
+        for i, (u, v) in enumerate(zip(net.blocks(x), net.blocks(y), strict=True)):
+            if i > 0:
+                zeta = a * i / (2 + (i - 1) * a)
+                stretch.append(fro((u - v) / zeta + (1 - 1 / zeta) * (x - y)) / fro(x - y))
     return {
         "layers are nonexpansive": unit(net),
         "averaged": claim(round(max(stretch), 12), "<=", 1.0),
@@ -175,19 +181,19 @@ LINE = least_squares(np.array([[1.0, 2.0]]), np.array([1.0]))
 UNDECIDED_R = boxes([np.eye(2)], HARDTANH, 1.0, Sam(0.3, 0.2, 0.1, 0.3, 0.25, LINE), 8)
 CONE = boxes([FLAT], RELU, 0.7, Sam(0.35, 0.4, 1 / 1.6, 0.3, 0.25, AWAY), 8)
 PUSHED = replace(BOX, K=8, v={**BOX.v, "b1": np.array([0.2, -0.1])})
+# A flat piece in one direction and a drive in another: what rests is not known.
+TILTED = replace(BOX, K=8, v={**BOX.v, "b1": np.array([0.2, 0.0])})
 
 MAPS = [
     *(
         held(
             "lem9",
             sam_net(sam),
-            lambda sam=sam, edition=edition: lem9(sam_net(sam), edition == "printed"),
-            edition=edition,
+            lambda sam=sam: lem9(sam_net(sam)),
             outcome=outcome,
             label=label,
         )
-        for label, (sam, *outcomes) in STEPS.items()
-        for edition, outcome in zip(("printed", "corrected"), outcomes, strict=True)
+        for label, (sam, outcome) in STEPS.items()
     ),
     held("lem10", TRACKED, lambda: lem10(TRACKED)),
     held("lem10", BOX, lambda: lem10(BOX, convex=True), label="box"),
@@ -198,7 +204,8 @@ MAPS = [
         lambda: lem10(replace(CONE, s=mix(0.4)), True),
         label="0",
     ),
-    held("lem10", CONE, lambda: lem10(CONE), label="cone"),
+    held("lem10", CONE, lambda: lem10(CONE, convex=True), label="cone"),
+    held("lem10", TILTED, lambda: lem10(TILTED), outcome="not checked", label="tilted"),
     held("lem13", TRACKED, lambda: lem13(TRACKED)),
     held("lem13", BOX, lambda: lem13(BOX), label="box"),
 ]
@@ -259,20 +266,9 @@ def thm4_hypotheses(net: Net, bound: Any, unique: Any) -> dict[str, Any]:
     }
 
 
-def contracting_bound(net: Net) -> Endless:
-    """(|S(0)| + |T(0)|)/(1 - q)."""
-    assert net.sam is not None
-    zero = 0 * net.v["Z0"]
-    pull = net.sam.gamma * fro(net.R.gradient(zero))
-    return Endless((pull + fro(net.T(zero))) / (1 - net.q))
-
-
-def saturating_bound(net: Net) -> Endless:
-    """|S(0)|/(1 - (1 - a)^L) + max ||W_l|| sqrt(n_l N) sup|s|."""
-    assert net.sam is not None
-    pull = net.sam.gamma * fro(net.R.gradient(0 * net.v["Z0"]))
-    size = max(norm2(W) * np.sqrt(len(W) * net.N) for W in net.weights)
-    return Endless(pull / (1 - (1 - net.alpha) ** net.L) + size * net.s.bound)
+# A contraction, a bounded activation, or one fixed point and a strongly convex R.
+BOUNDED = claim(0.0, "==", 0.0)
+UNBOUNDED = claim(1.0, "==", 0.0)
 
 
 def thm4_claims(net: Net, zbar: Array) -> dict[str, Any]:
@@ -320,19 +316,38 @@ def in_box() -> dict[str, Any]:
     """On {W^T t : |t| <= 1} the distance to a is least at t = W a, clipped."""
     zbar = FLAT.T @ np.clip(FLAT @ np.array([2.0, -1.0, 0.5]), -1, 1)
     Z = np.repeat(zbar[:, None], 2, axis=1)
-    return thm4_hypotheses(BOX, saturating_bound(BOX), POINT) | thm4_claims(BOX, Z)
+    return thm4_hypotheses(BOX, BOUNDED, ALONE) | thm4_claims(BOX, Z)
 
 
 def in_boxes() -> dict[str, Any]:
     zbar = polygon(np.vstack([np.eye(2), TURNED]), np.array([2.0, 0.9]))
-    Z, hypotheses = np.repeat(zbar[:, None], 2, axis=1), saturating_bound(TWO_BOXES)
-    return thm4_hypotheses(TWO_BOXES, hypotheses, POINT) | thm4_claims(TWO_BOXES, Z)
+    Z = np.repeat(zbar[:, None], 2, axis=1)
+    return thm4_hypotheses(TWO_BOXES, BOUNDED, ALONE) | thm4_claims(TWO_BOXES, Z)
 
 
 def contracting(net: Net) -> dict[str, Any]:
-    found = thm4_hypotheses(net, contracting_bound(net) if net.sam else None, ALONE)
+    found = thm4_hypotheses(net, BOUNDED, ALONE)
     runs = net.sam is not None and net.K is not None and net.K >= 32
     return found | (thm4_claims(net, net.equilibrium()) if runs else {})
+
+
+EDGE = least_squares(np.array([[1.0, 1.0]]), np.array([2.0]))
+CORNERED = boxes([np.eye(2)], HARDTANH, 1.0, Sam(0.5, 0.5, 0.25, 0.3, 0.25, EDGE), 32)
+DOWN = {"b1": np.array([-1.0, -0.5])}
+BESIDE = distance(1.0, np.array([0.7, -0.4]))
+DROPPED = boxes([np.eye(2)], RELU, 1.0, Sam(0.5, 0.5, 0.5, 0.3, 0.25, BESIDE), 32).at(DOWN)
+SIDE = least_squares(np.array([[1.0, 0.0]]), np.array([1.0]))
+HALF_DROPPED = replace(DROPPED, K=8, sam=Sam(0.5, 0.5, 0.5, 0.3, 0.25, SIDE))
+
+
+def cornered() -> dict[str, Any]:
+    """(z_1 + z_2 - 2)^2 is least on the square at its corner, and nowhere else."""
+    return thm4_hypotheses(CORNERED, BOUNDED, POINT) | thm4_claims(CORNERED, np.ones((2, 2)))
+
+
+def dropped() -> dict[str, Any]:
+    """relu(z - c) with c > 0 rests at 0 alone."""
+    return thm4_hypotheses(DROPPED, BOUNDED, ALONE) | thm4_claims(DROPPED, np.zeros((2, 2)))
 
 
 HALF = 1 / (2 * R.L_z)
@@ -373,23 +388,39 @@ LIMITS = [
     held(
         "thm4",
         UNDECIDED_R,
-        lambda: thm4_hypotheses(UNDECIDED_R, saturating_bound(UNDECIDED_R), spread()),
+        lambda: thm4_hypotheses(UNDECIDED_R, BOUNDED, spread()),
         outcome="not applicable",
         label="line",
     ),
     held(
         "thm4",
         CONE,
-        lambda: thm4_hypotheses(CONE, Endless(np.inf, "violated"), POINT),
+        lambda: thm4_hypotheses(CONE, UNBOUNDED, ALONE),
         outcome="not applicable",
         label="cone",
     ),
     held(
         "thm4",
         PUSHED,
-        lambda: thm4_hypotheses(PUSHED, saturating_bound(PUSHED), Unknown("<=", 1e-6)),
-        outcome="undecided",
+        lambda: thm4_hypotheses(PUSHED, BOUNDED, ALONE),
+        outcome="not checked",
         label="pushed",
+    ),
+    held(
+        "thm4",
+        TILTED,
+        lambda: thm4_hypotheses(TILTED, BOUNDED, Unknown("<=", 1e-6)),
+        outcome="undecided",
+        label="tilted",
+    ),
+    held("thm4", CORNERED, cornered, label="corner"),
+    held("thm4", DROPPED, dropped, label="dropped"),
+    held(
+        "thm4",
+        HALF_DROPPED,
+        lambda: thm4_hypotheses(HALF_DROPPED, Unknown("==", 0.0), ALONE),
+        outcome="undecided",
+        label="half",
     ),
 ]
 

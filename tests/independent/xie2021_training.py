@@ -11,14 +11,13 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from .harness import Sides
-from .xie2021_bounds import Bounds, Constants
+from .xie2021_bounds import Bounds, Constants, kinks
 from .xie2021_net import (
     FINE,
     RELU,
     SOFTPLUS,
     TIGHT,
     Array,
-    Endless,
     Infinite,
     Net,
     Sam,
@@ -83,11 +82,10 @@ def repaired_hypotheses(net: Net, step: float) -> dict[str, Any]:
     flow = step == 0
     rho = radius(net, flow)
     b, r, s0 = Bounds(net, rho), fro(net.residual), net.sigma_Z
-    smooth = Endless(net.s.curvature, "holds" if net.s.smooth else "violated")
     small = claim((4 if flow else 8) * b.B_J * r, "<=", s0**2)
     out = {
         "unrolled": claim(float(net.K is None or net.sam is not None), "==", 0.0),
-        "smooth": smooth,
+        "smooth": kinks(net),
         "full_rank": claim(s0, ">", 0),
         "small_flow" if flow else "small_descent": small,
         "nonexpansive": claim(net.norm_W + rho, "<=", 1.0),
@@ -277,17 +275,31 @@ def printed_hypotheses(net: Net, fixed: dict[str, float]) -> dict[str, Any]:
     c, r, a, K = Constants(net, fixed), fro(net.residual), net.alpha, net.K or 1
 
     def stay(numerator: float, right: float) -> Any:
-        return Unknown("<=", right) if c.Q0 == 0 else claim(2 * numerator * r / c.Q0, "<=", right)
+        return claim(2 * numerator * r, "<=", c.Q0 * right)
 
     out: dict[str, Any] = {
-        "unrolled": claim(float(net.K is None or net.sam is not None), "==", 0.0),
-        "smooth": Endless(net.s.curvature, "holds" if net.s.smooth else "violated"),
+        "iterated": claim(float(net.K is None), "==", 0.0),
+        "smooth": kinks(net),
         "narrow": claim(net.norm_W, "<=", 3 / 4 + TIGHT, FINE),
         "margin": claim(c.sigma_m, ">", 0),
-        "data": claim(c.norm_X, "<=", c.B_x),
         "rank": claim(net.sigma_o, ">", 0),
         "slopes": claim(net.s.kappa, ">", 0),
-        "exists": Endless(c.least, "holds" if np.isfinite(c.least) else "violated"),
+        "exists": claim(float(not np.isfinite(c.least)), "==", 0.0),
+    }
+    if "sigma_m" in fixed:
+        out["wide"] = claim(c.smallest + TIGHT, ">=", 1 / 4 + c.sigma_m, FINE)
+    if "B_Ub" in fixed:
+        out["inputs"] = claim(c.norm_Ub, "<=", c.B_Ub / 2)
+    if "B_x" in fixed:
+        out["data"] = claim(fro(net.v["X"]), "<=", c.B_x / 2)
+        out["samples"] = claim(np.sqrt(net.N), "<=", c.B_x)
+    if "B_L" in fixed:
+        out["output"] = claim(norm2(net.v["Wo"]), "<=", c.B_L / 2)
+    if not np.isfinite(c.least):
+        return out
+    if "B_star" in fixed:
+        out["bounded"] = Infinite(c.least, "<=", c.B_star)
+    return out | {
         "short": claim(a * K * net.L, "<", 1),
         "weights_stay": stay(a * K * c.C_z * c.B_L, 1 / 4),
         "inputs_stay": stay(a * K * c.B_x * c.B_L, c.B_Ub / 3),
@@ -295,27 +307,19 @@ def printed_hypotheses(net: Net, fixed: dict[str, float]) -> dict[str, Any]:
         "data_stay": stay(a * K * net.L * c.B_Ub * c.B_L, c.B_x / 2),
         "outputs_stay": stay(3 * K * c.B_star, net.sigma_o / 2),
     }
-    if "sigma_m" in fixed:
-        out["wide"] = claim(c.smallest + TIGHT, ">=", 1 / 4 + c.sigma_m, FINE)
-    if "B_Ub" in fixed:
-        out["inputs"] = claim(c.norm_Ub, "<=", c.B_Ub / 2)
-    if "B_L" in fixed:
-        out["output"] = claim(norm2(net.v["Wo"]), "<=", c.B_L / 2)
-    if "B_star" in fixed:
-        out["bounded"] = Infinite(c.least, "<=", c.B_star)
-    return out
 
 
 def printed(net: Net, fixed: dict[str, float], step: float) -> dict[str, Any]:
     """loss_k <= (1 - step Q0)^k loss_0 for a step of at most 1/Q0 and 1/Q1."""
     c = Constants(net, fixed)
     run = [each.loss / net.loss for each in net.descent(step, STEPS)]
-    return printed_hypotheses(net, fixed) | {
-        "gradient descent": claim(step, ">", 0),
-        "step_rate": claim(step * c.Q0, "<=", 1),
-        "step_smooth": claim(step * c.Q1, "<=", 1),
-        "printed_rate": curve(run, "<=", lambda k: (1 - step * c.Q0) ** k),
-    }
+    out = printed_hypotheses(net, fixed) | {"gradient descent": claim(step, ">", 0)}
+    if np.isfinite(c.least):
+        out["step_rate"] = claim(step * c.Q0, "<", 1)
+        out["step_smooth"] = claim(step * c.Q1, "<", 1)
+    if net.sam is not None:
+        return out
+    return out | {"printed_rate": curve(run, "<=", lambda k: (1 - step * c.Q0) ** k)}
 
 
 def scaled(seed: int, N: int, widths: tuple[int, ...], k: float, dy: int = 1) -> Net:

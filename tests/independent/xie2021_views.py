@@ -23,6 +23,8 @@ from .xie2021_net import (
     Beyond,
     Endless,
     Net,
+    Remark,
+    Unknown,
     arrays,
     claim,
     distance,
@@ -53,12 +55,20 @@ def chain(ranks: tuple[int, ...], s: Activation = TANH, m: int = 3) -> Net:
     return Net(v, 1.0, s, K=1)
 
 
-def lem1(net: Net, obstructions: list[int], factored: bool = True) -> dict[str, Any]:
-    """W_k = V_k V_{k-1}^T; printed, the width is m, and between invertible weights V_k is one."""
-    size = max(fro(W) for W in net.weights)
-    same = {"product": Noise(0, size), "output": Noise(0, size)} if factored else {}
-    found = {"obstruction": [claim(rank, ">=", net.m) for rank in obstructions]}
-    return {"chain": NONE, **same, **(found if obstructions else {})}
+def lem1(net: Net) -> dict[str, Any]:
+    """The output is that of W_k = V_k V_{k-1}^T."""
+    return {"output": Noise(0, max(fro(W) for W in net.weights))}
+
+
+def squeezed(s: Activation = TANH) -> Net:
+    """Between two invertible weights one of rank 2, in whole numbers."""
+    net = chain((3, 3, 3), s)
+    return net.at({"W2": np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 1.0]])})
+
+
+def obstructed() -> dict[str, Any]:
+    """Outputs and derivatives span the space, so that W_2 would have to be invertible."""
+    return {"obstruction": claim(np.linalg.matrix_rank(squeezed().v["W2"]), ">=", 3)}
 
 
 def feedforward(net: Net) -> Array:
@@ -71,28 +81,44 @@ def feedforward(net: Net) -> Array:
 
 def lem2(net: Net) -> dict[str, Any]:
     size = fro(net.v["Wo"] @ feedforward(net))
-    return {"chain": NONE, "output": Noise(0, size), "again": Noise(0, size)}
+    return {"output": Noise(0, size), "again": Noise(0, size)}
 
 
 UNEVEN = Net(arrays(3, 3, (3, 4, 2), 2, 2, 2), 0.6, TANH, K=2)
-OFF_CHAIN = {"chain": claim(2, "==", 0)}
+NOT_CHECKED: dict[str, Any] = {}
 
 CHAINS = [
-    held("lem1", chain((3, 3, 3)), lambda: lem1(chain((3, 3, 3)), [3]), edition="printed"),
+    held("lem1", chain((3, 3, 3)), lambda: lem1(chain((3, 3, 3))), edition="printed"),
     held(
         "lem1",
-        chain((3, 1, 3, 2, 3)),
-        lambda: lem1(chain((3, 1, 3, 2, 3)), [1, 2], factored=False),
+        chain((1, 3, 3, 2)),
+        lambda: lem1(chain((1, 3, 3, 2))),
         edition="printed",
-        outcome="refuted",
-        label="singular",
+        label="ends",
     ),
-    held("lem1", chain((3, 3, 3)), lambda: lem1(chain((3, 3, 3)), [])),
-    held("lem1", chain((2, 1, 3)), lambda: lem1(chain((2, 1, 3)), []), label="singular"),
-    held("lem1", UNEVEN, lambda: OFF_CHAIN, outcome="not applicable", label="uneven"),
+    held("lem1", squeezed(), obstructed, edition="printed", outcome="refuted", label="squeezed"),
+    *(
+        held(
+            "lem1",
+            net,
+            lambda: NOT_CHECKED,
+            edition="printed",
+            outcome="not checked",
+            label=label,
+        )
+        for label, net in (
+            ("long", chain((3, 1, 3, 2, 3))),
+            ("relu", squeezed(RELU)),
+            ("linear", squeezed(IDENTITY)),
+        )
+    ),
+    held("lem1", chain((3, 3, 3)), lambda: lem1(chain((3, 3, 3)))),
+    held("lem1", chain((2, 1, 3)), lambda: lem1(chain((2, 1, 3))), label="singular"),
+    held("lem1", squeezed(), lambda: lem1(squeezed()), label="squeezed"),
+    held("lem1", UNEVEN, lambda: NOT_CHECKED, outcome="not checked", label="uneven"),
     held("lem2", chain((3, 3, 3)), lambda: lem2(chain((3, 3, 3)))),
     held("lem2", chain((3, 3), SOFTPLUS), lambda: lem2(chain((3, 3), SOFTPLUS)), label="softplus"),
-    held("lem2", UNEVEN, lambda: OFF_CHAIN, outcome="not applicable", label="uneven"),
+    held("lem2", UNEVEN, lambda: NOT_CHECKED, outcome="not checked", label="uneven"),
 ]
 
 
@@ -107,7 +133,7 @@ def lem3(net: Net) -> dict[str, Any]:
         "an equilibrium was found": FINITE,
         "forward": Noise(0, fro(np.vstack(net.blocks(Z)[1:]))),
     }
-    return {**out, "backward": Noise(0, fro(Z))} if net.q < 1 else out
+    return {**out, "backward": Remark(Noise(0, fro(Z)))} if net.q < 1 else out
 
 
 DEEP = Net(arrays(3, 3, (3, 4, 2), 2, 2, 2, norms=(0.7, 0.9, 0.8)), 0.6, TANH)
@@ -181,11 +207,11 @@ MATRICES = [
 # Theorem 1, the remark after it, and the skip connection.
 
 
-def thm1(net: Net, mu: float = 1.0) -> dict[str, Any]:
+def thm1(net: Net, mu: float = 1.0, rests: bool = True) -> dict[str, Any]:
     """f(z) = (1/mu) W^T s(W z + c): Jacobians (1/mu) W^T D W, firm nonexpansiveness, envelopes."""
     drawn = net.points("xie2021/thm1.points", 128)
-    out: dict[str, Any] = {"positive": claim(mu, ">", 0), "scale": [], "convex": []}
-    out |= {"nonexpansive": [], "firm": [], "envelope": [], "proximal": []}
+    out: dict[str, Any] = {"scale": [], "convex": [], "nonexpansive": [], "firm": []}
+    out |= {"envelope": [], "proximal": [], "level": [], "minimiser": [], "explicit": []}
     for i, W in enumerate(net.weights, start=1):
         out["scale"].append(claim(mu + TIGHT, ">=", norm2(W) ** 2, FINE))
         spectra = [
@@ -204,19 +230,33 @@ def thm1(net: Net, mu: float = 1.0) -> dict[str, Any]:
         size = fro(drawn[0]) ** 2
         out["envelope"].append(Noise(0, size))
         out["proximal"].append(Noise(0, size))
-    if net.L == 1 and mu == 1:
-        Z = net.equilibrium()
-        out["minimiser"] = Noise(0, fro(Z))
-        if net.s is RELU and W.shape[0] == W.shape[1]:
-            out["explicit"] = Noise(fro(Z - by_nnls(net)), fro(Z))
-    return out
+        if not rests:
+            continue
+        Z = fixed_point(net, i, mu)
+        out["level"].append(Noise(0, 1.0))
+        out["minimiser"].append(Noise(0, 1.0))
+        if net.s is RELU and W.shape[0] == W.shape[1] and mu == 1:
+            out["explicit"].append(Noise(fro(Z - by_nnls(net, i)), fro(Z)))
+    return {name: sides for name, sides in out.items() if sides}
 
 
-def by_nnls(net: Net) -> Array:
+def fixed_point(net: Net, i: int, mu: float) -> Array:
+    """z = (1/mu) W^T s(W z + c) of one layer."""
+
+    def J(Z: Array, j: int) -> Array:
+        return np.eye(net.m) - net.slopes(i, Z[:, j], j) / mu
+
+    Z = net.v["Z0"]
+    for _ in range(100):
+        Z = net.inner(i, Z) / mu
+    return net.newton(lambda Z: Z - net.inner(i, Z) / mu, J, Z)
+
+
+def by_nnls(net: Net, i: int) -> Array:
     """z = W^T t with t >= 0 minimising <t, (I - W W^T) t>/2 - <c, t> (relu, W invertible)."""
-    W = net.v["W1"]
+    W = net.v[f"W{i}"]
     root = np.linalg.cholesky(np.eye(len(W)) - W @ W.T)
-    columns = [nnls(root.T, np.linalg.solve(root, c))[0] for c in net.drive(1).T]
+    columns = [nnls(root.T, np.linalg.solve(root, c))[0] for c in net.drive(i).T]
     return W.T @ np.stack(columns, axis=1)
 
 
@@ -225,12 +265,12 @@ SQUARE = Net(arrays(8, 3, (3,), 2, 1, 2, norms=0.85), 0.7, RELU)
 TWO = Net(arrays(9, 3, (4, 3), 2, 1, 2, norms=(0.9, 0.7)), 0.7, mix(0.3))
 
 
-def well_posed(net: Net, printed: bool = False, strict: bool = True) -> dict[str, Any]:
+def well_posed(net: Net, printed: bool = False, strict: Any = None) -> dict[str, Any]:
     """One layer; |f(a) - f(b)| <= ||W||^2 |a - b|."""
     out: dict[str, Any] = {"single": claim(net.L, "==", 1), "no last proximal layer": plain(net)}
     out["an equilibrium was found"] = FINITE
     if printed:
-        strictly = claim(float(strict), "==", 1.0)
+        strictly = strict or claim(1.0, "==", 1.0)
         return {**out, "layers are nonexpansive": net.nonexpansive, "strict": strictly}
     drawn = net.points("xie2021/well-posed.points", 128)
     ratios = [
@@ -282,6 +322,13 @@ def touching() -> Net:
     return Net(v, 1.0, RELU)
 
 
+def single() -> Net:
+    """relu with W = 1 and c < 0: phi(u) = -c u is linear."""
+    v = arrays(1, 1, (1,), 1, 1, 2)
+    v |= {"W1": np.ones((1, 1)), "U1": np.zeros((1, 1)), "b1": np.array([-1.0])}
+    return Net(v, 1.0, RELU)
+
+
 def skip(net: Net, printed: bool = False) -> dict[str, Any]:
     """y = a f(z) + (1 - a) z has prox_{(1-a) phi}(y) = f(z), so that the gradient of M^(1-a)(y)
     + |y - z|^2/2 there is (z - f(z)) (1 - a); with the factor a it is 0."""
@@ -317,7 +364,7 @@ LAYERS = [
     held("thm1", TWO, lambda: thm1(TWO, 1.3), constants={"mu": 1.3}, label="mu"),
     held("thm1", SQUARE, lambda: thm1(SQUARE), label="relu"),
     held("thm1", WIDE, lambda: thm1(WIDE), label="wide"),
-    held("thm1", TURNS, lambda: thm1(TURNS), label="isometry"),
+    held("thm1", TURNS, lambda: thm1(TURNS, rests=False), outcome="not checked", label="isometry"),
     held(
         "thm1",
         LAYER,
@@ -334,10 +381,18 @@ LAYERS = [
     held(
         "well-posed",
         touching(),
-        lambda: well_posed(touching(), printed=True, strict=False),
+        lambda: well_posed(touching(), printed=True, strict=Unknown("==", 1.0)),
+        edition="printed",
+        outcome="undecided",
+        label="touching",
+    ),
+    held(
+        "well-posed",
+        single(),
+        lambda: well_posed(single(), printed=True, strict=claim(0.0, "==", 1.0)),
         edition="printed",
         outcome="not applicable",
-        label="touching",
+        label="single",
     ),
     held(
         "well-posed", drifting(), without_rest, edition="printed", outcome="refuted", label="none"
@@ -399,11 +454,30 @@ def thm2(net: Net) -> dict[str, Any]:
 
 def cor1(net: Net) -> dict[str, Any]:
     """The equilibrium of two layers minimises the sum of both envelopes and |z_1 - z_0|^2/2."""
-    out = {**setting(net), "two": claim(net.L, "==", 2), "proper": claim(net.alpha, "<", 1.0)}
-    if net.L != 2 or net.alpha == 1:
+    out = {**setting(net), "two": claim(net.L, "==", 2)}
+    if net.L != 2:
         return out
     size = fro(np.vstack(net.blocks(net.equilibrium())[1:]))
-    return {**out, "minimiser": Noise(0, size), "lowest": Noise(0, size)}
+    lowest = Noise(least(net), 1.0) if net.alpha == 1 else Noise(0, 1.0)
+    return {**out, "stationary": [Noise(0, size), Noise(0, size)], "lowest": lowest}
+
+
+def least(net: Net) -> float:
+    """a = 1: the objective at the equilibrium, less the smallest one at drawn (f_1(w), f_2(v)).
+
+    phi(f(w)) = <f(w), w> - psi(w) - |f(w)|^2/2.
+    """
+
+    def phi(i: int, w: Array) -> float:
+        image, A = net.inner(i, w), net.v[f"W{i}"] @ w + net.drive(i)
+        return float(np.sum(image * w) - np.sum(net.s.primitive(A)) - np.sum(image**2) / 2)
+
+    def objective(w: Array, v: Array) -> float:
+        return phi(1, w) + phi(2, v) + fro(net.inner(1, w) - net.inner(2, v)) ** 2 / 2
+
+    drawn, Z = net.points("xie2021/cor1.points", 128), net.equilibrium()
+    values = [objective(w, v) for w, v in zip(drawn[::2], drawn[1::2], strict=True)]
+    return objective(Z, net.inner(1, Z)) - min(values)
 
 
 def wide(net: Net) -> Array:
@@ -428,7 +502,8 @@ def first_order(net: Net, Y: Array) -> Array:
     g = [net.inner(i, Y) - Y for i in layers]
     for n in range(net.N):
         D = [net.slopes(i, Y[:, n], n) - np.eye(net.m) for i in layers]
-        right = sum(D[i] @ g[j][:, n] for i in range(net.L) for j in range(i))
+        parts = (D[i] @ g[j][:, n] for i in range(net.L) for j in range(i))
+        right = sum(parts, start=np.zeros(net.m))
         columns.append(-np.linalg.solve(sum(D), right))
     return np.stack(columns, axis=1)
 
@@ -437,12 +512,10 @@ def thm3(net: Net) -> dict[str, Any]:
     """|z_i - y*| <= alpha sum_l D_{l-1}/(1 - q) + D_L with D_l = D_{l-1} + alpha (|g_l| + D_{l-1}),
     and (z_0 - y*)/alpha = v + O(alpha)."""
     smallest = min(norm2(W) for W in net.weights)
-    out: dict[str, Any] = {"deep": claim(net.L, ">", 1), "strict": claim(smallest, "<", 1.0)}
+    out: dict[str, Any] = {"strict": claim(smallest, "<", 1.0)}
     out["layers are nonexpansive"] = net.nonexpansive
-    if net.L == 1:
-        return out
     Y = wide(net)
-    out |= {"objective": Noise(0, fro(Y)), "limit": []}
+    out |= {"objective": Noise(0, 1.0), "limit": []}
     for alpha in (0.1, 0.01, 0.001):
         deep = replace(net, alpha=alpha)
         blocks = deep.blocks(deep.equilibrium(Y))[:-1]
@@ -450,13 +523,16 @@ def thm3(net: Net) -> dict[str, Any]:
         for i in range(1, net.L + 1):
             D.append(D[-1] + alpha * (fro(net.inner(i, Y) - Y) + D[-1]))
         right = alpha * sum(D[:-1]) / (1 - deep.q) + D[-1]
-        out["limit"].append(claim(max(fro(block - Y) for block in blocks), "<=", right))
+        off = max(fro(block - Y) for block in blocks)
+        # For one layer the limit is the equilibrium itself.
+        out["limit"].append(Noise(0, fro(Y)) if net.L == 1 else claim(off, "<=", right))
     if net.s.smooth:
         errors = []
         for alpha in (1 / 1024, 1 / 256):
             Z = replace(net, alpha=alpha).equilibrium(Y)
             errors.append(fro((Z - Y) / alpha - first_order(net, Y)))
-        out["slope"] = claim(errors[0], "<=", 0.5 * errors[1])
+        slope = claim(errors[0], "<=", 0.5 * errors[1])
+        out["slope"] = Remark(Sides(0, "<=", 0, decision="undecided") if net.L == 1 else slope)
     return out
 
 
@@ -475,12 +551,12 @@ NETWORKS = [
         "cor1",
         replace(PAIR, alpha=1.0),
         lambda: cor1(replace(PAIR, alpha=1.0)),
-        outcome="not applicable",
         label="no skip",
     ),
     held("thm3", DEEP, lambda: thm3(DEEP)),
     held("thm3", ROUGH, lambda: thm3(ROUGH), label="relu"),
-    held("thm3", LAYER, lambda: thm3(LAYER), outcome="not applicable", label="one"),
+    held("thm3", LAYER, lambda: thm3(LAYER), label="one"),
+    held("thm3", PAIR, lambda: thm3(PAIR), label="pair"),
 ]
 
 

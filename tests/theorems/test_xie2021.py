@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from deqcheck import judging
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.opteq.activations import Relu, Tanh
+from deqcheck.models.opteq.equilibrium import FixedPoint
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import gradient_norm, pack, unpack
 from deqcheck.records.claim import Decision
@@ -61,26 +63,25 @@ TOO_MUCH = [
     ("lem4-wide", "lem4", "reached", "rank_B == reachable + 1"),
     ("layer", "well-posed", "factor", "ratio <= slope*norm_W^4/2"),
     ("deep", "thm3", "limit", "distance <= alpha^2*spread/(1 - q) + alpha*drift"),
-    ("deep", "thm3", "slope", "fine_error <= 0.1*coarse_error"),
     ("sec4.1-shrinks", "sec4.1", "shrinks", "R_double <= R_single/2 - noise"),
     ("lem8-slow", "lem8", "bound", "a_n <= a_0*exp(-8*weight) + r2/k_0^(2*t2)"),
     ("sam-corner", "lem9", "quarter", "smallest >= 0.5"),
+    ("lem19-linear", "lem19", "derivative_bound", "change <= C_J*distance^2"),
     ("sam-corner", "lem9", "upper", "largest <= 1 - 2*gamma*lambda_1"),
     ("sam-orthonormal", "thm4", "contraction", "after <= (1 - 40*beta*gamma*lambda_k)*before"),
     ("sam-orthonormal", "thm4", "selection", "R_k + lambda_k*norm_k^2 <= R_bar/2 + noise"),
     ("bounds", "lem12", "bound", "Z_norm <= B_z^0.5/4"),
     ("bounds", "lem14", "bound", "G_norm <= abs(s_0)"),
-    ("bounds", "lem15", "weights", "norm_W <= alpha^3*(C + B_z)"),
-    ("bounds", "lem15", "inputs", "norm_U <= alpha^2*X_norm"),
-    ("bounds", "lem15", "biases", "norm_b <= alpha^2*sqrt(N)"),
-    ("bounds", "lem17", "bound", "norm_dZ <= alpha^3*K*sqrt(L)*(C + c_A)"),
+    ("bounds", "eq20", "weights", "norm_W <= alpha^3*(C + B_z)"),
+    ("bounds", "eq20", "inputs", "norm_U <= alpha^2*X_norm"),
+    ("bounds", "eq20", "biases", "norm_b <= alpha^2*sqrt(N)"),
+    ("bounds", "jacobian", "bound", "norm_dZ <= alpha^3*K*sqrt(L)*(C + c_A)"),
     ("bounds", "lem18", "bound", "norm_dZ <= 2*(gamma*B_L)^6*B_z*sum_beta"),
     ("thm5-repaired", "lem16", "polyak", "gradient^2 >= 20*loss"),
     ("thm5-repaired", "lem16", "features", "lambda_min_JJt >= sigma_min_Z"),
     ("lem16-one-sample", "lem16", "biases", "gradient_b^2 >= 4*sigma_o^2*sum_c^2*residual^2"),
-    ("lem19-counterexample", "lem19", "state_bound", "change <= B_J*distance^2"),
-    ("lem19-counterexample", "lem19", "derivative_bound", "change <= C_J*distance^2"),
-    ("lem19-counterexample", "lem19", "gradient_bound", "change <= Q1*distance^2"),
+    ("lem19-linear", "lem19", "state_bound", "change <= B_J*distance^2"),
+    ("lem19-linear", "lem19", "gradient_bound", "change <= Q1*distance^2"),
     ("thm5-repaired", "thm5-repaired", "rate", "gap/gap_0 <= (1 - 2000*step*mu)^k"),
     ("thm5-repaired", "thm5-repaired", "near", "distance <= rho/1000"),
     ("thm5-repaired", "thm5-repaired", "kept", "sigma_min_Z >= 1.01*sigma_0"),
@@ -108,6 +109,50 @@ def test_a_formula_that_claims_too_much_is_refuted(
     assert violated == {kept.name}
 
 
+PRINTED_TOO_MUCH = [
+    ("lem19", "printed_state", "change <= alpha^2*distance^2"),
+    ("lem19", "printed_slopes", "change <= L_sigma*own*state_change/C_D"),
+]
+
+
+@pytest.mark.parametrize(("id_", "attribute", "formula"), PRINTED_TOO_MUCH)
+def test_a_printed_formula_that_claims_too_much_is_refuted(
+    verdict: Judge, monkeypatch: pytest.MonkeyPatch, id_: str, attribute: str, formula: str
+) -> None:
+    kept: Check = getattr(of(id_), attribute)
+    right = verdict("xie2021/certificate", f"xie2021/{id_}", edition="printed")
+    assert right.outcome is Outcome.CONFIRMED
+    monkeypatch.setattr(of(id_), attribute, Check(kept.name, formula, kept.equation))
+    judged = verdict("xie2021/certificate", f"xie2021/{id_}", edition="printed")
+    assert {c.name for c in judged.conclusions if c.decision is Decision.VIOLATED} == {kept.name}
+
+
+def test_remarks_decide_nothing(verdict: Judge) -> None:
+    """The first order of Theorem 3 is not there yet at these alphas; the limit is."""
+    judged = verdict("xie2021/thm3-first-order", "xie2021/thm3")
+    assert judged.outcome is Outcome.CONFIRMED
+    assert [r.decision for r in judged.remarks] == [Decision.VIOLATED]
+
+
+def test_former_names_lead_to_the_new_ones() -> None:
+    from deqcheck.judging.catalogue import find
+
+    assert find("xie2021/lem15") is of("eq20") and find("xie2021/lem17") is of("jacobian")
+
+
+def test_the_counterexample_to_lemma_1_is_one() -> None:
+    """Its values and its gradients span the plane, so that V_2 and V_1 of width 2 are invertible;
+    the Jacobians of (2) then are, and those of the network are singular everywhere.
+    """
+    z = np.random.default_rng(0).normal(size=(2, 60)) * 1.5
+    t = np.tanh(z).sum(axis=0)
+    wanted = np.stack([np.tanh(t), np.tanh(2 * t)])
+    slope = np.stack([1 / np.cosh(t) ** 2, 2 / np.cosh(2 * t) ** 2])
+    D = slope.T[:, :, None] * (1 / np.cosh(z) ** 2).T[:, None, :]
+    assert np.abs(np.linalg.det(D)).max() < 1e-15
+    assert np.linalg.svd(wanted)[1][1] > 0.1 and np.linalg.svd(np.vstack(D))[1][1] > 0.1
+
+
 def scaled(f: Callable[..., Any], factor: float) -> Callable[..., Any]:
     return lambda *args, **more: factor * f(*args, **more)
 
@@ -125,6 +170,11 @@ def doubled_value(*args: Any) -> Any:
 def elsewhere(*args: Any) -> Any:
     x, _ = MINIMISED(*args)
     return x + 1e-3, 1e-12
+
+
+def astray(*args: Any) -> Any:
+    found = SOLVE(*args)
+    return replace(found, Z=found.Z + 1e-3)
 
 
 def early_input(theta: Any, depth: int) -> Any:
@@ -154,36 +204,38 @@ def outside(*args: Any) -> list[np.ndarray]:
     return [np.array([2.0, 0.0])] * 2
 
 
-INNER, VALUE, MINIMISED = blocks.inner_prox, thm2.block_value, thm1.minimised
+INNER, VALUE, MINIMISED = blocks.inner_prox, thm2.block_value, sec41.minimised
+SOLVE = FixedPoint.solve
 EMBEDDING, FACTORS, PHI = lem1.embedding, lem1.chain_factors, Hidden.phi_at_image
 
 # Case, statement, what is broken (owner, attribute, replacement) and the check that must notice.
 WRONG_NUMBERS: list[tuple[str, str, tuple[Any, str, Any], str]] = [
-    ("network", "lem1", (lem1, "chain_factors", bent_factors), "product"),
     ("network", "lem1", (lem1, "chain_factors", bent_factors), "output"),
     ("network", "lem2", (lem1, "embedding", early_input), "output"),
     ("network", "lem2", (lem1, "embedding", no_reset), "again"),
     ("network", "lem3", (lem3, "stacked", without_P), "forward"),
-    ("network", "lem3", (lem3, "stacked", without_P), "backward"),
     ("network", "lem4", (lem4, "factor", scaled(lem4.factor, 1.01)), "product"),
     ("layer", "thm1", (Relu, "slope", lambda s, t: np.where(t > 0, 1.0, -0.1)), "convex"),
     ("layer", "thm1", (Relu, "slope", lambda s, t: np.where(t > 0, 1.5, 0.0)), "nonexpansive"),
     ("layer", "thm1", (Hidden, "f", scaled(Hidden.f, 5.0)), "firm"),
     ("layer", "thm1", (Relu, "conjugate", lambda s, u: u * u), "envelope"),
     ("layer", "thm1", (Hidden, "phi_at_image", lambda s, Z: PHI(s, Z) - 10), "proximal"),
-    ("layer", "thm1", (thm1, "minimised", elsewhere), "minimiser"),
+    ("layer", "thm1", (FixedPoint, "solve", astray), "minimiser"),
+    ("layer", "thm1", (FixedPoint, "solve", astray), "level"),
     ("layer", "thm1", (thm1, "prox_by_nnls", scaled(thm1.prox_by_nnls, 1.001)), "explicit"),
     ("deep", "thm2", (blocks, "inner_prox", shifted_prox), "inclusion"),
     ("no-skip", "thm2", (Tanh, "conjugate", lambda s, u: u * u / 2), "inclusion"),
-    ("deep", "cor1", (thm2, "block_value", doubled_value), "minimiser"),
+    ("deep", "cor1", (blocks, "inner_prox", shifted_prox), "stationary"),
     ("deep", "cor1", (thm2, "block_value", doubled_value), "lowest"),
-    ("deep", "thm3", (thm3, "minimised", elsewhere), "objective"),
+    ("cor1-no-skip", "cor1", (Tanh, "conjugate", lambda s, u: -u * u), "stationary"),
+    ("cor1-no-skip", "cor1", (Hidden, "phi_conjugate", lambda s, Z: -PHI(s, Z)), "lowest"),
+    ("deep", "thm3", (FixedPoint, "solve", astray), "objective"),
     ("sec4.1-distance", "sec4.1", (blocks, "inner_prox", shifted_prox), "inclusion"),
     ("sec4.1-distance", "sec4.1", (sec41, "subgradient", scaled(sec41.subgradient, 2.0)), "extra"),
     ("sec4.1-counterexample", "sec4.1", (sec41, "minimised", elsewhere), "objective"),
     ("sam-corner", "lem10", (Network, "T", scaled(Network.T, 3.0)), "monotone"),
     ("sam-corner", "lem10", (RestingSet, "extremes", outside), "convex"),
-    ("deep", "lem13", (averaged.Lemma13, "zeta", lambda s, p: 0.1), "averaged"),
+    ("deep", "lem13", (averaged.Lemma13, "zeta", lambda s, p, depth: 0.1), "averaged"),
 ]  # fmt: skip
 
 
@@ -210,9 +262,11 @@ def test_every_conclusion_has_its_broken_version() -> None:
     caught |= {(id_, attribute) for _, id_, _, attribute in WRONG_NUMBERS}
     by_case = {
         ("lem1", "obstruction"), ("lem4", "full"), ("well-posed", "exists"), ("skip", "proximal"),
-        ("sec4.1", "printed_block"), ("lem9", "half"), ("lem11", "agrees"),
+        ("sec4.1", "printed_block"), ("lem11", "agrees"),
         ("lem14", "printed_bound"), ("lem16", "printed_bound"), ("lem19", "printed_bound"),
-        ("thm5", "printed_rate"), ("thm4", "nearer"),
+        ("lem19", "printed_factor"), ("thm5", "printed_rate"), ("thm4", "nearer"),
+        # Remarks decide nothing.
+        ("lem3", "backward"), ("thm3", "slope"), ("lem9", "half"),
     }  # fmt: skip
     words = ("deviation <=", "change <=", "gap/gap_0 <=", "shortfall <=", "distance <= noise")
     for id_, statement in STATEMENTS.items():
@@ -289,8 +343,9 @@ def test_the_numbers_of_theorem_5(verdict: Judge) -> None:
     T5 = of("thm5")
     same = verdict("xie2021/thm5-same-input", "xie2021/thm5", edition="printed")
     assert same.quantities["Q0"].value == pytest.approx(0.0078125)
-    assert numbers(same, T5.weights_stay.name)[0] == pytest.approx(0.0465, rel=1e-2)
-    assert numbers(same, T5.outputs_stay.name)[0] == pytest.approx(0.0434, rel=1e-2)
+    Q0 = same.quantities["Q0"].value
+    assert numbers(same, T5.weights_stay.name)[0] / Q0 == pytest.approx(0.0465, rel=1e-2)
+    assert numbers(same, T5.outputs_stay.name)[0] / Q0 == pytest.approx(0.0434, rel=1e-2)
     step = verdict("xie2021/thm5-step", "xie2021/thm5", edition="printed")
     assert step.quantities["Q1"].value == pytest.approx(0.348, rel=1e-2)
     rate = next(c for c in step.conclusions if c.name == T5.printed_rate.name)

@@ -33,10 +33,10 @@ GIVEN = Check("SAM is used", "given == 1", "setting")
 
 
 class Lemma9(Pointwise):
-    """S(x) = x - g (grad R(x) + lambda x) with R convex and L_z-smooth, g <= 1/(2 L_z) and
-    lambda <= L_z/2 stretches distances by at least 1/4 and at most 1 - g lambda/2. The lower
-    constant is blotted: the last legible line of the proof, 1/4 - 3/16 of the squared distance, gives
-    1/4, which is right and sharp; 1/2 could be read as well, and is looked at in a remark. The paper
+    """S(x) = x - g (grad R(x) + lambda x) with R convex and L_z-smooth, g <= 1/(2 L_z) and lambda
+    <= L_z/2 stretches distances by at least 1/4 and at most 1 - g lambda/2. The lower constant is
+    blotted: the last legible line of the proof, 1/4 - 3/16 of the squared distance, gives 1/4,
+    which is right and sharp; 1/2 could be read as well, and is looked at in a remark. The paper
     sets g = 1/(2 L_z). What is granted to the rounding of its conditions (1e-12) is granted to the
     bounds, too.
     """

@@ -60,9 +60,9 @@ class Equation20(StateBound):
 
 
 class Jacobian(StateBound):
-    """The derivative of the state by all layers together: ||dZ^K/d(W, U, b)||_2 <= a K sqrt(L)
-    (C + c_A), c_A = sqrt(B_z^2 + ||X||^2 + N), where the proof of Lemma 19 has 2 a K sqrt(L) C_z for
-    it (from the bounds (21) on its parts, Lemma 15).
+    """The derivative of the state by all layers together: ||dZ^K/d(W, U, b)||_2 <= a K sqrt(L) (C +
+    c_A), c_A = sqrt(B_z^2 + ||X||^2 + N), where the proof of Lemma 19 has 2 a K sqrt(L) C_z for it
+    (from the bounds (21) on its parts, Lemma 15).
     """
 
     id = "xie2021/jacobian"

@@ -53,9 +53,10 @@ class Lemma1(Pointwise):
     erratum = (
         "The width max n_k is not enough: s = tanh, W_1 = W_3 = I and W_2 = [[1, 1], [2, 2]] give "
         "the output (tanh t, tanh 2t), t = tanh z_1 + tanh z_2. It spans R^2 and is no function of "
-        "one a^T z, so that all V_k of width 2 are invertible and (2) is one to one; the network is "
-        "not. max_k (n_k + n_{k-1} - rank W_k) is enough. (Weights 1, 0, 1 have no factors of width "
-        "1 either, but other weights give the same, constant, output.)"
+        "one a^T z, so that all V_k of width 2 are invertible and (2) is one to one; the network "
+        "is not. (Large weights come as near as one likes.) max_k (n_k + n_{k-1} - rank W_k) is "
+        "enough. Weights 1, 0, 1 have no factors of width 1 either, but other weights give the "
+        "same, constant, output."
     )
 
     obstruction = Check(
@@ -172,8 +173,8 @@ class Lemma2(Pointwise):
     cite = cite("Lemma 2")
     soundness = "typo"
     erratum = (
-        "The proof sets W_1 = 0 and lets the input enter through U_1 alone: then f_1 = 0 whatever x "
-        "is, and the input is lost. It has to enter after the reset, through U_2; the lemma holds."
+        "The proof sets W_1 = 0 and lets the input enter through U_1 alone: then f_1 = 0 whatever "
+        "x is, and the input is lost. It has to enter after the reset, through U_2; the lemma holds."
     )
 
     output = Check("both networks give the same output", "difference <= noise", "Lemma 2")

@@ -51,9 +51,9 @@ class StateBound(Pointwise):
 
 
 class Lemma12(StateBound):
-    """Every state stays bounded: |Z^(k,l)|_F <= B_z = |Z^0|_F + a K L (sqrt(n N) |s(0)|
-    + B_Ub (|X|_F + sqrt N)). The paper claims B* for z^k and 3 B* within a sweep, of the order of
-    B_x, B_Ub and the bound B_1* of Assumption 4, for a <= ln 2/(2 L) (the bound on a is blotted, and
+    """Every state stays bounded: |Z^(k,l)|_F <= B_z = |Z^0|_F + a K L (sqrt(n N) |s(0)| + B_Ub
+    (|X|_F + sqrt N)). The paper claims B* for z^k and 3 B* within a sweep, of the order of B_x,
+    B_Ub and the bound B_1* of Assumption 4, for a <= ln 2/(2 L) (the bound on a is blotted, and
     read off exp(2 a L) <= 2 in the proof); this explicit form needs neither.
     """
 
@@ -72,9 +72,9 @@ class Lemma12(StateBound):
 class Lemma14(StateBound):
     """|s(W Z + U X + b 1^T)|_F <= sqrt(N n) |s(0)| + B_z + B_Ub (|X|_F + sqrt N), from the proof of
     Lemma 14. In place of 3 B* and 2 B_Ub B_x it has B_z, the bound on the states that is known here
-    (xie2021/lem12), and what 2 B_Ub B_x bounds for sqrt(N) <= B_x; so has the printed edition, whose
-    refutation says no more than that sqrt(m n) s(0) is too small there. The bounds (20) that the
-    lemma claims are in xie2021/eq20.
+    (xie2021/lem12), and what 2 B_Ub B_x bounds for sqrt(N) <= B_x; so has the printed edition,
+    whose refutation says no more than that sqrt(m n) s(0) is too small there. The bounds (20) that
+    the lemma claims are in xie2021/eq20.
     """
 
     id = "xie2021/lem14"
@@ -117,8 +117,8 @@ class Lemma14(StateBound):
 
 
 class Lemma18(StateBound):
-    """For R = |W_o z|^2/2 and g B_L^2 <= 1: ||dZ^K/dW_o||_2 <= 2 g B_L B_z sum_k beta_k, which is no
-    more than the 2 K g B* B_L of (26) where B* bounds the states as B_z does.
+    """For R = |W_o z|^2/2 and g B_L^2 <= 1: ||dZ^K/dW_o||_2 <= 2 g B_L B_z sum_k beta_k, which is
+    no more than the 2 K g B* B_L of (26) where B* bounds the states as B_z does.
     """
 
     id = "xie2021/lem18"

@@ -8,8 +8,8 @@ from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
-from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.averaged import smoothness
+from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.common import (
     UNROLLED,
     Pointwise,
@@ -25,9 +25,10 @@ class Lemma16(Pointwise):
     """Printed: if s' >= kappa > 0 and sigma_min(W_l) >= sigma_m under Assumption 3, the gradient by
     the biases is at least K sqrt(L) a kappa sigma_m sqrt(N) sigma_min(W_o) |r|. The proof also uses
     a K L < 1 and the appendix g < 1/(2 L_z + 1), which are asked. Corrected: for every N,
-    |gradient|^2 >= 2 lambda_min(J J^T) loss; for N = 1, n_l >= m >= d_y and ||W_l|| <= 1, the biases
-    alone give sigma_min(W_o)^2 sum_l c_l^2 |r|^2 with c_l = a max(0, sum_k (1 - beta_k) (kappa sigma_min(W_l)
-    - ||W_l|| e_kl)), e_kl = a (L - l) + sum_{q > k} (beta_q v + (1 - beta_q) a L).
+    |gradient|^2 >= 2 lambda_min(J J^T) loss; for N = 1, n_l >= m >= d_y and ||W_l|| <= 1, the
+    biases alone give sigma_min(W_o)^2 sum_l c_l^2 |r|^2 with c_l = a max(0, sum_k (1 - beta_k)
+    (kappa sigma_min(W_l) - ||W_l|| e_kl)), e_kl = a (L - l) + sum_{q > k} (beta_q v + (1 - beta_q)
+    a L).
     """
 
     id = "xie2021/lem16"

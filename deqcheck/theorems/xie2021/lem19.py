@@ -22,14 +22,14 @@ PAIRS = 12
 
 class Lemma19(Pointwise):
     """On a ball around the parameters where ||W_l|| <= 1, without SAM and with a fixed X.
-    Corrected: |Z^K(a) - Z^K(b)| <= B_J |a - b|, the derivative of the state changes by at most
-    C_J |a - b| and the gradient by at most Q1 |a - b|. Printed (29), with L_g = 1 and the B_Ub, B_x,
-    B_L of Assumption 3 that are least on the ball (and sqrt(N) <= B_x, which the proofs use):
-    2 a sqrt(L) K C_z |a - b| for the states Z^K and Z^(k,l), L_sigma (C_D |a_l - b_l| +
-    |Z^(k,l)(a) - Z^(k,l)(b)|) for the slopes D, 4 a sqrt(L) L_sigma C_z |a - b| for A, and
-    (9 a sqrt(L) B* L_sigma C_z + 2 sqrt(3 L) a K B* L_sigma C_D) |a - b| for the derivative of Z^K.
-    B* is that of Lemma 12, a constant times B_x, B_Ub and the bound of Assumption 4, which is asked,
-    too; it is taken as the least bound on fixed points and states that is known, or as given.
+    Corrected: |Z^K(a) - Z^K(b)| <= B_J |a - b|, the derivative of the state changes by at most C_J
+    |a - b| and the gradient by at most Q1 |a - b|. Printed (29), with L_g = 1 and the B_Ub, B_x,
+    B_L of Assumption 3 that are least on the ball (and sqrt(N) <= B_x, which the proofs use): 2 a
+    sqrt(L) K C_z |a - b| for the states Z^K and Z^(k,l), L_sigma (C_D |a_l - b_l| + |Z^(k,l)(a) -
+    Z^(k,l)(b)|) for the slopes D, 4 a sqrt(L) L_sigma C_z |a - b| for A, and (9 a sqrt(L) B*
+    L_sigma C_z + 2 sqrt(3 L) a K B* L_sigma C_D) |a - b| for the derivative of Z^K. B* is that of
+    Lemma 12, a constant times B_x, B_Ub and the bound of Assumption 4, which is asked, too; it is
+    taken as the least bound on fixed points and states that is known, or as given.
     """
 
     id = "xie2021/lem19"
@@ -38,8 +38,8 @@ class Lemma19(Pointwise):
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
-        "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 s' + 1 - a depends "
-        "on w even where s' is nearly constant. s = k t + (1 - k) tanh t with k near 1 and small "
+        "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 s' + 1 - a "
+        "depends on w even where s' is nearly constant. s = k t + (1 - k) tanh t with k near 1 and small "
         "inputs satisfies Assumption 4 with B* near 1, and L_sigma is of the order of 1 - k. The "
         "corrected C_J is a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
     )
@@ -118,9 +118,7 @@ class Lemma19(Pointwise):
         a, L = p.model.alpha, p.model.depth
         common = {"alpha": a, "L": L, "C_z": c.C_z}
         yield self._worst(
-            self.printed_state(
-                **common, K=p.model.iterations, change=change, distance=pair.whole
-            )
+            self.printed_state(**common, K=p.model.iterations, change=change, distance=pair.whole)
             for pair in pairs
             for change in (pair.state, *pair.inner_states)
         )

@@ -17,9 +17,9 @@ from deqcheck.theorems.xie2021.setting import Problem
 
 
 class Lemma3(Pointwise):
-    """If Z = T(Z), the blocks zt = (z_1, ..., z_{L-1}, z_0) solve
-    zt = a Wt^T s(Wt P zt + Ut x + bt) + (1 - a) P zt, where P zt = (z_0, z_1, ..., z_{L-1}). A remark,
-    not of the paper: the converse holds as well, and iterating (6) leads to the equilibrium.
+    """If Z = T(Z), the blocks zt = (z_1, ..., z_{L-1}, z_0) solve zt = a Wt^T s(Wt P zt + Ut x +
+    bt) + (1 - a) P zt, where P zt = (z_0, z_1, ..., z_{L-1}). A remark, not of the paper: the
+    converse holds as well, and iterating (6) leads to the equilibrium.
     """
 
     id = "xie2021/lem3"

@@ -17,10 +17,11 @@ SPLITS = (16, 256, 4096, 16384)
 
 
 class Lemma8(Pointwise):
-    """a_{k+1} <= (1 - r1/(k+1)^t1) a_k + r1 r2/((k+1)^t1 k^t2) with a_k >= 0, 0 < r1 < 1, r2 > 0,
-    0 < t1 <= 1, t2 > 0 tends to 0 and so is bounded. (The recursion is blotted; these are the b_k and
-    c_k of the proof.) Judged where it is an equality, by an explicit form: from any k0 on the second
-    term mixes in at most r2/k0^t2, so a_n <= a_k0 exp(-sum_{k0 <= k < n} r1/(k+1)^t1) + r2/k0^t2.
+    """a_{k+1} <= (1 - r1/(k+1)^t1) a_k + r1 r2/((k+1)^t1 k^t2) with a_k >= 0, 0 < r1 < 1, r2 > 0, 0
+    < t1 <= 1, t2 > 0 tends to 0 and so is bounded. (The recursion is blotted; these are the b_k and
+    c_k of the proof.) Judged where it is an equality, by an explicit form: from any k0 on the
+    second term mixes in at most r2/k0^t2, so a_n <= a_k0 exp(-sum_{k0 <= k < n} r1/(k+1)^t1) +
+    r2/k0^t2.
     """
 
     id = "xie2021/lem8"

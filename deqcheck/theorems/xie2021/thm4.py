@@ -42,15 +42,16 @@ class Selected:
 
 
 class Theorem4(Pointwise):
-    """T nonexpansive, the fixed points of beta S_lambda + (1 - beta) T bounded uniformly for beta in
-    [0, 1/2] and lambda in [0, L_z/2] (the ends of both are blotted; beta = 0, the fixed points of T
-    itself, is legible), R convex and L_z-smooth with a unique minimiser zbar on Fix T, g = 1/(2 L_z),
-    beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0, rho + 2 c < 1 and
-    eta = min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. The proof needs no more than first weights
-    of at most eta, and no more is asked. Judged by what a run can show: each step contracts towards
-    its own fixed point zbar^k by 1 - beta_k g lambda_k; since I - T is monotone, R + lambda_k |.|^2/2
+    """T nonexpansive, the fixed points of beta S_lambda + (1 - beta) T bounded uniformly for beta
+    in [0, 1/2] and lambda in [0, L_z/2] (the ends of both are blotted; beta = 0, the fixed points
+    of T itself, is legible), R convex and L_z-smooth with a unique minimiser zbar on Fix T, g =
+    1/(2 L_z), beta_k = eta k^-rho, lambda_k = eta k^-c with rho, c > 0, rho + 2 c < 1 and eta =
+    min(sqrt(2 L_z), 1/2, L_z/2): then z^k -> zbar. The proof needs no more than first weights of at
+    most eta, and no more is asked. Judged by what a run can show: each step contracts towards its
+    own fixed point zbar^k by 1 - beta_k g lambda_k; since I - T is monotone, R + lambda_k |.|^2/2
     is no larger at zbar^k than at zbar, which an independent solver finds; and every doubling of k
-    brings z^k nearer to zbar (where it does not, nothing is decided: no finite run refutes a limit).
+    brings z^k nearer to zbar (where it does not, nothing is decided: no finite run refutes a
+    limit).
     """
 
     id = "xie2021/thm4"
@@ -164,7 +165,9 @@ class Theorem4(Pointwise):
         noise += sam.noise(1 + top, zbar.Z.shape[1]) * (1 + slope)
         # <(I - T) a - (I - T) b, a - b> >= -overshoot |a - b|^2, over beta_k g.
         betas = np.array([sam.weights[i - 1].beta for i in k.tolist()])
-        noise += overshoot(p.start.network) * (norms + top) ** 2 / np.maximum(betas * sam.gamma, EPS)
+        noise += (
+            overshoot(p.start.network) * (norms + top) ** 2 / np.maximum(betas * sam.gamma, EPS)
+        )
         return self.selection.sampled(
             k,
             k.astype(float),
@@ -200,8 +203,8 @@ def state_bound(p: Problem, sam: Sam) -> Measured:
     """On the fixed points of z = beta S(z) + (1 - beta) T(z), beta <= 1/2; infinite if not known.
 
     |f_l(z)| <= a B + (1 - a) |z| with B = ||W_l|| sqrt(n_l N) sup|s|, so |z| <= |S(0)|/(1 - r) + B
-    with r = (1 - a)^L; for a contraction with factor q, |z| <= (|S(0)| + |T(0)|)/(1 - q). Where T has
-    one fixed point z* and R is c-strongly convex, |z - z*| <= |S(z) - z*| for beta > 0, so that
+    with r = (1 - a)^L; for a contraction with factor q, |z| <= (|S(0)| + |T(0)|)/(1 - q). Where T
+    has one fixed point z* and R is c-strongly convex, |z - z*| <= |S(z) - z*| for beta > 0, so that
     |z - z*| <= |z* - S(z*)|/(g c) <= (|grad R(z*)| + L_z |z*|/2)/c.
     """
     network, N = p.start.network, p.model.N

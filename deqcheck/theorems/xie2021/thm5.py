@@ -73,7 +73,7 @@ class PrintedConstants:
         start = errors.frobenius(self.p.model.Z0)
         if np.isfinite(s.bound):
             return maximum(sqrt(width * N) * s.bound, start)
-        if self.unbounded:
+        if not isinstance(s, Mix) or s.k == 1:
             return INFINITY
         k = measured(s.k)
         fixed = k / (1 - k) * self.B_Ub * (self.B_x + sqrt(N)) + sqrt(width * N)
@@ -83,8 +83,7 @@ class PrintedConstants:
     def unbounded(self) -> bool:
         """Where slopes are 1 for large t (id, relu, softplus), W_l = I with a small positive bias
         has no fixed point, and without any bias either none or a half-line of them."""
-        s = self.p.start.network.s
-        return not np.isfinite(s.bound) and not (isinstance(s, Mix) and s.k < 1)
+        return bool(np.isinf(self.least_B_star.value))
 
     @cached_property
     def B_star(self) -> Measured:
@@ -146,10 +145,10 @@ class Theorem5(RepairedRate):
     """Gradient descent from a point that satisfies Assumption 5 converges linearly to loss 0:
     loss_k <= (1 - step Q0)^k loss_0 with Q0 = K^2 L a^2 kappa^2 sigma_m^2 N sigma_min(W_o)^2/4.
     That N is large enough is asked in the form in which the proof uses it, (31) and after. The
-    bounds on U, b and W_o in Assumption 5 are blotted: 1/2 and 2/3 of B_Ub can be read, with moves of
-    at most 1/2 or 1/3 of it; asked are 1/2 and 1/3, which imply both, and steps strictly below 1/Q0
-    and 1/Q1, so that a refutation holds in every reading. The extractor of the input is the identity
-    here (L_g = 1). The corrected edition is the repaired Theorem 5R.
+    bounds on U, b and W_o in Assumption 5 are blotted: 1/2 and 2/3 of B_Ub can be read, with moves
+    of at most 1/2 or 1/3 of it; asked are 1/2 and 1/3, which imply both, and steps strictly below
+    1/Q0 and 1/Q1, so that a refutation holds in every reading. The extractor of the input is the
+    identity here (L_g = 1). The corrected edition is the repaired Theorem 5R.
     """
 
     id = "xie2021/thm5"
