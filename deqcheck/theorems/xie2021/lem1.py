@@ -174,7 +174,8 @@ class Lemma2(Pointwise):
     soundness = "typo"
     erratum = (
         "The proof sets W_1 = 0 and lets the input enter through U_1 alone: then f_1 = 0 whatever "
-        "x is, and the input is lost. It has to enter after the reset, through U_2; the lemma holds."
+        "x is, and the input is lost. It has to enter after the reset, through U_2; the lemma "
+        "holds."
     )
 
     output = Check("both networks give the same output", "difference <= noise", "Lemma 2")

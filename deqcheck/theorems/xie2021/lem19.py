@@ -39,9 +39,9 @@ class Lemma19(Pointwise):
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The printed bounds on A and J are proportional to L_sigma, but A = a w^2 s' + 1 - a "
-        "depends on w even where s' is nearly constant. s = k t + (1 - k) tanh t with k near 1 and small "
-        "inputs satisfies Assumption 4 with B* near 1, and L_sigma is of the order of 1 - k. The "
-        "corrected C_J is a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
+        "depends on w even where s' is nearly constant. s = k t + (1 - k) tanh t with k near 1 and "
+        "small inputs satisfies Assumption 4 with B* near 1, and L_sigma is of the order of 1 - k. "
+        "The corrected C_J is a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
     )
     constants = {
         "rho": "radius of the ball; default: 0.05, less where ||W_l|| needs it",
