@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.records.trajectory import Trajectory
@@ -98,9 +99,7 @@ class PolyakLojasiewicz(MonotoneStatement):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         eigenvalues = p.start.kernel.eigenvalues
-        dead = np.flatnonzero(p.start.dead)
-        why = f"sample {dead[0]} activates no unit: K has a zero row" if dead.size else ""
-        yield self.positive(why, mu=self.mu(p))
+        yield self.positive(why_singular(p.start), mu=self.mu(p))
         if "Lsm" in self.fixed:
             yield self.smooth(lambda_max_K=eigenvalues[-1], Lsm=self.Lsm(p))
         if "mu" in self.fixed:
@@ -134,10 +133,20 @@ class PolyakLojasiewicz(MonotoneStatement):
         yield self.flow_path.along(run, length=path_length(run), gap_0=run.gap[0], mu=mu)
 
 
+def why_singular(state: State) -> str:
+    """A reason that no rounding can touch, or nothing."""
+    equilibrium = state.equilibrium
+    dead = np.flatnonzero((equilibrium.H + equilibrium.H_error < 0).all(axis=0))
+    if dead.size:
+        return f"sample {dead[0]} activates no unit: K has a zero row"
+    pair = equal_columns(state.inputs)
+    return f"samples {pair[0]} and {pair[1]} are equal: so are two rows of K" if pair else ""
+
+
 def smallest(state: State) -> Measured:
-    """lambda_min(K): 0 if a sample activates no unit, since K has a zero row then. K is at least
-    Z^T Z, whose smallest eigenvalue may be known to more digits."""
-    if state.dead.any():
+    """lambda_min(K): exactly 0 where K is singular whatever its numbers are. K is at least Z^T Z,
+    whose smallest eigenvalue may be known to more digits."""
+    if why_singular(state):
         return measured(0.0)
     lowest = state.kernel.eigenvalues[0]
     low = max(float(lowest.low), max(float(state.sigma_min_Z.low), 0.0) ** 2 * (1 - 4 * EPS))

@@ -7,7 +7,6 @@ K_ij = sqrt(v_i v_j) Q(Lambda_ij/sqrt(v_i v_j)).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
