@@ -10,6 +10,7 @@ import pytest
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import UsageError, judge
+from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
 from deqcheck.losses.square import Square
 from deqcheck.models.problem import Problem
@@ -88,6 +89,26 @@ def test_a_pl_constant_that_may_be_true_is_left_open(
     polyak = next(h for h in verdict.hypotheses if h.name == "PL inequality of the outer loss")
     if outcome is not Outcome.CONFIRMED:
         assert (polyak.right.low, polyak.right.high) == pytest.approx((2, 4), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kappa", "outcome"),
+    [(0.05, Outcome.CONFIRMED), (0.1, Outcome.UNDECIDED), (0.21, Outcome.NOT_APPLICABLE)],
+)
+def test_a_pl_constant_fails_at_the_edge_of_the_ball(
+    delm: Builder, kappa: float, outcome: Outcome
+) -> None:
+    """One feature, labels 1, 0, 1, R = 4: proven is 0.0530, and |grad|^2/(2 gap) falls to 0.2086 as
+    w goes to -4."""
+    w = np.linspace(-4, 4, 4001)
+    p = 1 / (1 + np.exp(-w))
+    gap = -2 * np.log(p) - np.log(1 - p)
+    gap, slope = gap - gap.min(), 3 * p - 2
+    steep = gap > 1e-3
+    assert (slope[steep] ** 2 / (2 * gap[steep])).min() == pytest.approx(0.2086, rel=1e-3)
+    three = {"Phi": [[1.0, 1, 1]], "Y": [[1.0, 0, 1]], "A": [[0.0]], "B": [[0.0]]}
+    problem = delm(1, 3, 1, 0.5, loss=Logistic(R=4.0), train=GradientFlow(horizon=0.1), **three)
+    assert judge(Theorem1, problem, constants={"kappa": kappa}).outcome is outcome
 
 
 @pytest.mark.parametrize("kappa", [0.0, -1.0])

@@ -19,6 +19,7 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem
 STARTS, STEPS = 4, 200
 # Then how far from where descent ends the flattest direction is followed.
 FAR = (-100.0, -0.1, 0.1, 100.0)
+EDGE = 1 - 1e-6
 
 
 def ceiling(p: Problem) -> Measured:
@@ -48,6 +49,11 @@ def _points(p: Problem) -> Iterator[np.ndarray]:
     step = 1 / float(outer.smoothness().value)
     # The flattest direction that Phi has.
     flat = np.outer(np.eye(len(start))[0], outer.factored.p[:, -1])
+    if math.isfinite(outer.R):
+        # A loss that flattens does so at the edge of the ball.
+        for W in (flat, *drawn):
+            edge = EDGE * outer.R / np.abs(W).sum(axis=0).max() * W
+            yield from (edge, -edge)
     for W in (start, *drawn):
         for _ in range(STEPS if step > 0 else 1):
             yield W
