@@ -11,6 +11,7 @@ NO_BALL = "Inherited from the base class and never judged here: Corollary 1 has 
 OTHER = "Inherited from the base class and never judged here: the conclusions are times."
 NOT_EXACT = "The infimum of the logistic loss is never an exact number."
 HELD = "The same method as for the flow, where it is held."
+OF_FLOWS = "Inherited from the base class and never judged here: it belongs to the flow."
 EXEMPT: dict[str, dict[str, str]] = {
     "kawaguchi2021/cor1": {
         "positive": REPLACED,
@@ -18,7 +19,7 @@ EXEMPT: dict[str, dict[str, str]] = {
         "map_in_ball": NO_BALL,
     },
     "kawaguchi2021/cor2": {"positive": REPLACED, "at_rest": NOT_EXACT},
-    "kawaguchi2021/gd": {"at_rest": HELD},
+    "kawaguchi2021/gd": {"at_rest": HELD, "integrated": OF_FLOWS},
     "kawaguchi2021/times": dict.fromkeys(
         ("floor", "independent", "dependent", "integrated", "at_rest"), OTHER
     ),
