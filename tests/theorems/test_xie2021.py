@@ -12,7 +12,7 @@ import pytest
 from deqcheck import judging
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.opteq.activations import Relu, Tanh
-from deqcheck.models.opteq.equilibrium import FixedPoint
+from deqcheck.models.opteq.equilibrium import Existence, FixedPoint
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import gradient_norm, pack, unpack
 from deqcheck.records.claim import Decision
@@ -478,3 +478,13 @@ def test_a_certified_gradient_never_vanishes_where_the_gram_matrix_is_positive()
     assert p.start.lambda_min_JJt.low <= 0 < gradient_norm(p.start.gradient)
     judged = [h.judge() for h in of("certificate")().hypotheses(p)]
     assert judged[0].decision is not Decision.HOLDS
+
+
+@pytest.mark.parametrize(("b", "alone"), [(0.0, False), (-1.0, True)])
+def test_an_equilibrium_on_a_kink_need_not_be_the_only_one(b: float, alone: bool) -> None:
+    """relu with W = 1 rests on the half-line; with a negative drive at 0 alone."""
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    theta = parameters([[[1.0]]], [[[0.0]]], [[b]], [[1.0]])
+    p = problem(data, theta, iterations=2, activation="relu")
+    assert p.start.solved.found and not p.start.solved.Z.any()
+    assert (p.start.solved.existence is Existence.UNIQUE) == alone

@@ -39,23 +39,24 @@ class Equation20(StateBound):
         if list(too_large(_entries(p))):
             return
         largest = {"W": 0.0, "U": 0.0, "b": 0.0}
-        noise = 0.0
+        noise, slip = 0.0, 0.0
         for step in p.start.steps:
             for layer, seen in zip(p.start.network.layers, step.passes, strict=True):
                 for name, local in oracle.local_jacobians(layer, seen).items():
                     largest[name] = max(largest[name], float(np.linalg.norm(local, 2)))
                 bent = layer.s.curvature if layer.s.smooth else 0.0
-                scale = 1 + float(np.linalg.norm(seen.Zin) + np.linalg.norm(seen.G))
-                noise = max(noise, seen.A_error * (1 + bent * scale))
-                noise = max(noise, errors.rounding(sum(layer.W.shape), scale))
+                turned = bent * seen.A_error + errors.rounding(sum(layer.W.shape), 1.0)
+                size = float(np.linalg.norm(seen.Zin) + np.linalg.norm(seen.G))
+                noise = max(noise, turned * size + seen.A_error + seen.Zin_error)
+                slip = max(slip, turned)
         bounds = Bounds(p)
         common = {"alpha": p.model.alpha, "growth": self.growth(p)}
         yield self.weights(
             norm_W=Measured(largest["W"], noise), C=bounds.C, B_z=bounds.B_z, **common
         )
-        by_inputs = Measured(largest["U"], noise * bounds.X_fro.high)
+        by_inputs = Measured(largest["U"], slip * bounds.X_fro.high)
         yield self.inputs(norm_U=by_inputs, X_norm=bounds.X_fro, **common)
-        by_biases = Measured(largest["b"], noise * float(np.sqrt(p.model.N)))
+        by_biases = Measured(largest["b"], slip * float(np.sqrt(p.model.N)))
         yield self.biases(norm_b=by_biases, N=p.model.N, **common)
 
 
