@@ -186,9 +186,10 @@ def _followed(
     path = judged(s.path_hypotheses(p, run), "path_hypotheses")
     if not s.until_broken or all_hold(path):
         return path, run, ()
-    held = [each.curve.horizon for each in path if each.curve is not None]
-    ends = [-1 if k is None else k for k in held] or [-1]
-    last = int(np.searchsorted(run.k, min(ends), side="right")) - 1
+    held = [each.curve.horizon_t for each in path if each.curve is not None]
+    ends = [-1.0 if t is None else t for t in held] or [-1.0]
+    # A flow is seen between its recorded times, too.
+    last = int(np.searchsorted(run.t, min(ends), side="right")) - 1
     if last < 1:
         return path, run, ()
     first = path[int(np.argmin(ends))]
