@@ -59,16 +59,9 @@ class Order(Frequency[M, S]):
     # Whether the order bounds from above, O, or from below, Omega.
     upper: ClassVar[bool] = True
 
-    at_most = Check(
-        "the fitted exponent allows the order", "exponent_low <= exponent", "over the sizes tried"
-    )
-    at_least = Check(
-        "the fitted exponent allows the order", "exponent_high >= exponent", "over the sizes tried"
-    )
-    both = Check(
-        "the fitted exponent is that of the order",
-        "abs(fitted - exponent) <= radius",
-        "over the sizes tried",
+    # fitted - claimed for O, claimed - fitted for Omega, the modulus for Theta.
+    allows = Check(
+        "the fitted exponent allows the order", "excess <= radius", "over the sizes tried"
     )
 
     @property
@@ -113,9 +106,6 @@ class Order(Frequency[M, S]):
             f"{fit.exponent:.4g}, {1 - MISSED:.1%} interval [{low:.4g}, {high:.4g}], its drift "
             "over the sizes included"
         )
-        claimed = self.exponent(p)
-        if self.two_sided:
-            return self.both(note, fitted=fit.exponent, exponent=claimed, radius=fit.radius)
-        if self.upper:
-            return self.at_most(note, exponent_low=low, exponent=claimed)
-        return self.at_least(note, exponent_high=high, exponent=claimed)
+        beyond = fit.exponent - self.exponent(p)
+        excess = abs(beyond) if self.two_sided else beyond if self.upper else -beyond
+        return self.allows(note, excess=excess, radius=fit.radius)
