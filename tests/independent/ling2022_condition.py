@@ -323,7 +323,7 @@ def feasible(v: Arrays) -> bool:
 
 def section_3_2(v: Arrays, s2: float | None, fixed: Mapping[str, float]) -> Expected:
     """The claim that Condition 1 holds with probability 1 - t."""
-    found = {**assumption_1(v, s2, s2 is not None), **assumption_2(v)}
+    found = {**assumption_1(v, s2, s2 is not None, "WUa"), **assumption_2(v)}
     if s2 is None:
         return found
     found["independent"] = told(lambda_star(v["X"], s2), ">", 0.0)

@@ -15,7 +15,8 @@ BELOW = "sigma_w^2 below 1/8"
 RADIUS = "the samples have norm sqrt(d)"
 DISTINCT = "no two samples agree"
 PARALLEL = "no two samples are parallel"
-NORMAL = "W, U and a have independent normal entries"
+NORMAL = "W and U have independent normal entries"
+NORMAL_ALL = "W, U and a have independent normal entries"
 # Of the arc on which both factors are positive; the integrand has a few bends there.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
@@ -68,12 +69,15 @@ def assumption_2(v: Arrays, lines: bool = True) -> dict[str, Sides | Noise]:
     return found
 
 
-def assumption_1(v: Arrays, s2: float | None, laws: bool = True) -> dict[str, Sides | Noise]:
+def assumption_1(
+    v: Arrays, s2: float | None, laws: bool = True, names: str = "WU"
+) -> dict[str, Sides | Noise]:
     """The variances 2 sigma_w^2/m, 2/d and 1/m, times m, d and m."""
     below = {} if s2 is None else {BELOW: told(s2, "<", 0.125)}
+    words = NORMAL_ALL if "a" in names else NORMAL
     if not laws:
-        return {**below, NORMAL: told(0, "==", 3)}
-    return {**below, NORMAL: told(3, "==", 3), **variances(s2, "WUa")}
+        return {**below, words: told(0, "==", len(names))}
+    return {**below, words: told(len(names), "==", len(names)), **variances(s2, names)}
 
 
 def variances(s2: float | None, names: str) -> dict[str, Sides | Noise]:

@@ -19,7 +19,8 @@ from deqcheck.theorems.ling2022.setting import Problem
 DECIMALS = 1e-12
 
 BELOW = Check("sigma_w^2 below 1/8", "sigma_w2 < 1/8", "Assumption 1")
-DRAWN = Check("W, U and a have independent normal entries", "normal == 3", "Assumption 1")
+DRAWN = Check("W and U have independent normal entries", "normal == 2", "Assumption 1")
+DRAWN_ALL = Check("W, U and a have independent normal entries", "normal == 3", "Assumption 1")
 DRAWN_W = Check("W has independent normal entries", "normal == 1", "Lemma 1")
 LAWS = {
     "W": Check("variance of the entries of W", "m*variance == 2*sigma_w2", "Assumption 1"),
@@ -31,11 +32,12 @@ PARALLEL = Check("no two samples are parallel", "apart > 0", "Assumption 2")
 DISTINCT = Check("no two samples agree", "apart > 0", "needed of Assumption 2")
 
 
-def assumption_1(p: Problem) -> Iterable[Claim]:
-    """sigma_w^2 < 1/8, and W, U, a drawn as it says."""
+def assumption_1(p: Problem, with_a: bool = False) -> Iterable[Claim]:
+    """sigma_w^2 < 1/8, and W, U drawn as it says; a only where the claim speaks of it: the Gram
+    matrices do not depend on a, so that their law is the same for any a(0)."""
     if p.model.sigma_w2 is not None:
         yield BELOW(sigma_w2=p.model.sigma_w2)
-    yield from drawn(p, DRAWN, "W", "U", "a")
+    yield from drawn(p, DRAWN_ALL, "W", "U", "a") if with_a else drawn(p, DRAWN, "W", "U")
 
 
 def drawn(p: Problem, check: Check, *names: str) -> Iterable[Claim]:

@@ -38,6 +38,7 @@ class Condition1(WideEnough):
     soundness = "vacuous"
     editions = (PRINTED, CORRECTED)
     condition_in = (CORRECTED,)
+    with_a = True
     erratum = (
         "In (9) the width cancels: lambda_0 grows like m lambda_star with lambda_star < 8/7, and "
         "4 c_w^2 |X|_F^2 like 8 m n/(1 - rho_w)^4. Since lambda_0 <= c_a^2 |X|_F^2/n, (9) needs "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
@@ -24,6 +25,8 @@ class WideEnough(Draws):
     models = MODELS
     defaults = {"t": RISK, "C": 1.0}
     above_0 = ("t", "C")
+    # Whether the claim speaks of a.
+    with_a: ClassVar[bool] = False
     constants = {
         **SEEDS,
         "t": f"allowed probability of failure (default {RISK})",
@@ -47,7 +50,7 @@ class WideEnough(Draws):
         return self.wide
 
     def width_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield from assumption_1(p)
+        yield from assumption_1(p, self.with_a)
         yield from assumption_2(p)
         kernel = population_kernel(p.model)
         if kernel is None:
@@ -64,8 +67,9 @@ class WideEnough(Draws):
 
 class Theorem2(WideEnough):
     """lambda_0 >= m lambda_star/2 with probability at least 1 - t, for widths m of the order
-    (n/lambda_star)^2 log(n/(lambda_star t)), under Assumptions 1 and 2; the constant of that order
-    is C, which the paper does not give: a verdict is one for this C.
+    (n/lambda_star)^2 log(n/(lambda_star t)), under Assumptions 1 and 2 (a does not occur in it, so
+    its law is not asked); the constant of that order is C, which the paper does not give: a verdict
+    is one for this C.
     """
 
     id = "ling2022/thm2"

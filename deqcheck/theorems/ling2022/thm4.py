@@ -27,12 +27,12 @@ MOST_LAYERS = 1000
 
 class Theorem4(Draws):
     """Under Assumptions 1 and 2, |G - G^(l)|_F/m = O(n (2 sqrt2 sigma_w)^l) with probability at
-    least 1 - n^2 exp(-Omega(m)), judged over draws as C n (2 sqrt2 sigma_w)^l and 1 - n^2
-    exp(-c m): a verdict is one for these C and c, which the paper does not give. Whether one
-    event serves every l or each l has its own is not said; the weaker reading is judged, one l at a
-    time. The corrected edition is deterministic: for any |W| < 1 and Z^(0) = 0, |G - G^(l)|_F <=
-    |W|^l (2 - |W|^l)/(1 - |W|)^2 |relu(U X)|_F^2, because |z - z^(l)| <= |W|^l |z^(1)|/(1 - |W|)
-    and |z^(l)| <= (1 - |W|^l) |z^(1)|/(1 - |W|).
+    least 1 - n^2 exp(-Omega(m)); a does not occur in it, so its law is not asked. It is judged over
+    draws as C n (2 sqrt2 sigma_w)^l and 1 - n^2 exp(-c m): a verdict is one for these C and c,
+    which the paper does not give. Whether one event serves every l or each l has its own is not
+    said; the weaker reading is judged, one l at a time. The corrected edition is deterministic: for
+    any |W| < 1 and Z^(0) = 0, |G - G^(l)|_F <= |W|^l (2 - |W|^l)/(1 - |W|)^2 |relu(U X)|_F^2,
+    because |z - z^(l)| <= |W|^l |z^(1)|/(1 - |W|) and |z^(l)| <= (1 - |W|^l) |z^(1)|/(1 - |W|).
     """
 
     id = "ling2022/thm4"

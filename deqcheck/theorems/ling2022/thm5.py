@@ -24,8 +24,9 @@ MOST_LAYERS = 1000
 
 class Theorem5(Draws):
     """||G^(l)/m - K^(l)||_F <= n (2 sqrt2 sigma_w)^l with probability at least 1 - n^2 exp(-Omega(m
-    (8 sigma_w^2)^l) + O(l^2)) under Assumptions 1 and 2, judged as 1 - n^2 exp(-c m (8 sigma_w^2)^l
-    + C l^2): a verdict is one for these c and C, which the paper does not give.
+    (8 sigma_w^2)^l) + O(l^2)) under Assumptions 1 and 2; a does not occur in it, so its law is not
+    asked. It is judged as 1 - n^2 exp(-c m (8 sigma_w^2)^l + C l^2): a verdict is one for these c
+    and C, which the paper does not give.
     """
 
     id = "ling2022/thm5"
