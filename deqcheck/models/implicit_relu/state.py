@@ -152,7 +152,7 @@ class ImplicitReluState(ReluState):
         U = self.equilibrium
         incoming = self.b[:, None] + U.W.T @ self.V
         size = _size(self.b) + U.W_size * (_size(self.V) + self.V_radius)
-        radius = U.W_size * self.V_radius + errors.rounding(1, np.sqrt(self.m) * size)
+        radius = U.W_size * self.V_radius + errors.product(self.m, size)
         return may, may & (np.abs(incoming) > radius)
 
     def kinks_in_the_way(self, may: np.ndarray, does: np.ndarray) -> Measured:
@@ -183,7 +183,7 @@ class ImplicitReluState(ReluState):
         dZ = U.on_its_pattern(source)
         incoming = U.W @ dZ + source
         defect = _size(np.where(U.mask, dZ - incoming, 0.0))
-        noise = errors.rounding(1, np.sqrt(self.m) * (U.W_size * _size(dZ) + _size(source)))
+        noise = errors.product(self.m, (U.W_size * _size(dZ) + _size(source)))
         noise += U.W_radius * _size(dZ) + source_radius
         # On the other side of its kink a doubtful unit passes on what comes in, or nothing.
         radius = (defect + noise) * U.certificate.inverse
@@ -193,21 +193,21 @@ class ImplicitReluState(ReluState):
         size = _size(dZ) * _size(self.b) + _size(self.Z) * _size(db)
         radius = _size(self.b) * radius + _size(db) * U.error
         moved: np.ndarray = dZ.T @ self.b + self.Z.T @ db
-        return moved, radius + errors.rounding(1, np.sqrt(self.m) * size)
+        return moved, radius + errors.product(self.m, size)
 
     def _source(self, d: Params) -> tuple[np.ndarray, float]:
         """gamma Z dA + E o (X dW) in canonical form (m x N), and its radius."""
         source, radius = np.zeros(self.Z.shape), 0.0
         if "A" in d:
             source += self.gamma * (d["A"].T @ self.Z)
-            rounded = errors.rounding(1, np.sqrt(self.m) * _size(self.Z))
+            rounded = errors.product(self.m, _size(self.Z))
             radius += self.gamma * _size(d["A"]) * (self.equilibrium.error + rounded)
         if "W" in d:
             XdW = self.X @ d["W"]
             source += (self.on * XdW).T
             radius += _size(XdW[self.on_doubtful & self._not_off.T])
             size = self.model.X_size * _size(d["W"])
-            radius += errors.rounding(1, np.sqrt(self.model.d) * size)
+            radius += errors.product(self.model.d, size)
         return source, radius
 
     @property

@@ -143,7 +143,7 @@ def _ends(p: Problem, state: State) -> Iterable[tuple[float, float]]:
             if moved <= EPS * float(np.linalg.norm(Z)):
                 break
         total = float(np.linalg.norm(scale) * np.linalg.norm(last) + np.linalg.norm(state.Phi))
-        noise = errors.rounding(1, np.sqrt(state.m) * total) + state.Phi_radius
+        noise = errors.product(state.m, total) + state.Phi_radius
         # Z is one sweep nearer than `last`.
         radius = (q * moved + noise) / (1 - q) + noise + state.equilibrium.error
         yield float(np.linalg.norm(Z - state.Z.T)), radius * (1 + 16 * EPS)

@@ -67,7 +67,7 @@ class Lemma2(Statement):
         along = sum(float(np.vdot(formula[name], v[name])) for name in v)
         size = float(np.sqrt(sum(np.vdot(g, g) for g in formula.values()))) * length
         count = max(x.size for x in v.values())
-        formula_along = Measured(along, radius * length + errors.rounding(1, np.sqrt(count) * size))
+        formula_along = Measured(along, radius * length + errors.product(count, size))
         return self.derivative(formula=formula_along, derivative=_derivative(state, v))
 
 
