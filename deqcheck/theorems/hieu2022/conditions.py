@@ -55,6 +55,7 @@ class ConditionTwo(Met, Condition2):
     id = "hieu2022/condition2"
     title = "Condition 2: room for every parameter, and small sensitivities"
     cite = cite("Condition 2", "(3.16)-(3.18)")
+    soundness = "typo"
     editions = (PRINTED, CORRECTED)
     condition_in = (PRINTED, CORRECTED)
     erratum = (
