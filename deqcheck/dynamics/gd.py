@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from deqcheck.dynamics.perturbed_run import PerturbedRun
-from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, schedule, silent
+from deqcheck.dynamics.recorder import (
+    EVERY_DISTANCE,
+    OnProgress,
+    Progress,
+    Recorder,
+    Step,
+    looked_at,
+    schedule,
+    silent,
+)
 from deqcheck.fields import integer, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
@@ -47,7 +56,9 @@ class GradientDescent(Dynamics):
         report: OnProgress = silent,
     ) -> Trajectory:
         recorder = Recorder(problem, self, tracks)
-        expensive = set(schedule(self.steps, problem.record_points).tolist())
+        tracked = looked_at(problem, self.steps)
+        told = set(schedule(self.steps, problem.record_points).tolist())
+        moved = range(self.steps + 1) if self.steps <= EVERY_DISTANCE else tracked
         perturbed, memory = PerturbedRun(problem, self.step), Memory()
         x, shapes = pack(problem.theta0), problem.shapes
         theta = unpack(x, shapes)
@@ -71,9 +82,11 @@ class GradientDescent(Dynamics):
                 recorder.record_inexpensive(
                     seen._replace(error_growth=error_growth, step_error=perturbed.push)
                 )
-                if k in expensive:
-                    recorder.record_expensive(k, t, state, other, error_growth=error_growth)
-                if k % PROGRESS_EVERY == 0 or k in expensive:
+                if k in moved:
+                    recorder.record_expensive(
+                        k, t, state, other, error_growth=error_growth, tracked=k in tracked
+                    )
+                if k % PROGRESS_EVERY == 0 or k in told:
                     report(Progress("descent", k, t, k / self.steps, here.gap))
                 if k == self.steps:
                     break

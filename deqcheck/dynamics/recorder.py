@@ -47,6 +47,20 @@ def schedule(steps: int, points: int) -> np.ndarray:
     return np.unique(np.append(0, np.round(spaced).astype(int)))
 
 
+# Quantities are looked at in every step of a run that is no longer than this, if the cubes of the
+# largest size of a parameter, which spectra cost, do not add up to more; distances from the start
+# in every step of one that is no longer than the last number.
+EVERY_STEP, CUBES, EVERY_DISTANCE = 2000, 1e8, 20_000
+
+
+def looked_at(problem: AnyProblem, steps: int) -> range | set[int]:
+    """The steps of gradient descent at which the quantities of theorems are measured."""
+    largest = max((size for shape in problem.shapes.values() for size in shape), default=1)
+    if steps <= EVERY_STEP and (steps + 1) * largest**3 <= CUBES:
+        return range(steps + 1)
+    return set(schedule(steps, problem.record_points).tolist())
+
+
 class Step(NamedTuple):
     """What is recorded at every step."""
 
@@ -99,10 +113,11 @@ class Recorder:
         other: State | None = None,
         blur: float = 0.0,
         error_growth: float = 1.0,
+        tracked: bool = True,
     ) -> None:
-        """The asked-for quantities, how far the perturbed run is from them there (not known
-        without one), the time that a flow needs to move by its tolerance, and by how much more than
-        usual that distance may fall short."""
+        """The distances from the start and, where `tracked`, the asked-for quantities; how far the
+        perturbed run is from them there (not known without one), the time that a flow needs to move
+        by its tolerance, and by how much more than usual that distance may fall short."""
         precision_lost = not (
             math.isfinite(error_growth) and (other is None or _finite(other.theta))
         )
@@ -114,7 +129,7 @@ class Recorder:
                 off = {name: error_growth * d for name, d in apart(other).items()}
             return k, t, blur, {name: (value, off[name]) for name, value in here.items()}
 
-        if self.tracks:
+        if self.tracks and tracked:
             here = quantities(state, self.tracks)
             self._expensive.append(
                 row(here, lambda other: _differences(here, quantities(other, self.tracks)))

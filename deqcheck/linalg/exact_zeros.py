@@ -6,8 +6,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import structural_rank
 
 from deqcheck.linalg.errors import rounding
 
@@ -90,5 +88,9 @@ def why_dependent(may_differ: np.ndarray, inputs: np.ndarray) -> str:
     pair = equal_columns(inputs)
     if pair is not None:
         return f"samples {pair[0]} and {pair[1]} are equal"
+    # Few come here: the others need not wait for this import.
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import structural_rank
+
     most = int(structural_rank(csr_matrix(may_differ)))
     return f"the active units allow rank {most} at most for {n} samples" if most < n else ""

@@ -48,6 +48,8 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     else:
         raise ValueError(f"unknown relation {relation}")
     known = np.isfinite(left.error) & np.isfinite(right.error)
+    # Two infinities of one sign are not compared: what overflowed is not known.
+    known &= ~(np.isinf(left.value) & (left.value == right.value))
     return holds & known, violated & known
 
 

@@ -229,7 +229,8 @@ class Flow:
             method="DOP853",
             rtol=1e-12,
             atol=1e-14,
-            max_step=horizon / 4,
+            # What is interpolated between steps has no error control of its own.
+            max_step=horizon / 64,
             dense_output=True,
         ).sol
 

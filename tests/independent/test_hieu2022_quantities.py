@@ -10,7 +10,6 @@ import pytest
 from scipy.optimize import minimize
 
 import deqcheck as dq
-from deqcheck.seeds import rng
 
 from .hieu2022_conditions import (
     GENERIC,
@@ -34,12 +33,9 @@ from .hieu2022_model import (
     at_start,
     descent,
     equilibrium,
-    fro,
     loss,
-    norm2,
     problem,
     single,
-    weight,
 )
 from .hieu2022_training import FIXED, FLOW, pl_constants, printed_steps, sparse
 
@@ -241,24 +237,6 @@ def test_a_condition_that_fails_by_less_than_the_search_may_miss(
     found = dq.judge("hieu2022/condition1", problem(scaled))
     assert found.quantities["worst_ratio"].value == near(1 + apart, 2e-4)
     assert found.outcome == outcome
-
-
-def test_the_remark_on_peaceman_rachford() -> None:
-    """At alpha = 1/L the bound is sqrt((L - m)/(L + m)); the ratio on 200 drawn pairs of
-    (2 (I + alpha F)^-1 (. + alpha U x) - I) (2 relu - I)."""
-    v = GENERIC
-    F, C = np.eye(5) - weight(v), v["U"] @ v["X"]
-    L, m = norm2(F), v["m"]
-    resolvent, stream = np.linalg.inv(np.eye(5) + F / L), rng(0, "hieu2022/prop3.pairs")
-    ratios = []
-    for _ in range(200):
-        p, q = max(1.0, fro(C)) * stream.standard_normal((2, 5))
-        ends = [2 * resolvent @ (np.abs(x) + C[:, 0] / L) - np.abs(x) for x in (p, q)]
-        ratios.append(fro(ends[0] - ends[1]) / fro(p - q))
-    (remark,) = dq.judge("hieu2022/prop3", problem(v)).remarks
-    assert remark.decision == "holds"
-    assert remark.left.value == near(max(ratios))
-    assert remark.right.value == near(((L - m) / (L + m)) ** 0.5)
 
 
 def test_path_condition() -> None:

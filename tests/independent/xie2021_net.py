@@ -140,7 +140,7 @@ class Held(Instance):
             sides.compare(name, judged)
         missed = [name for name, rest in wanted.items() if rest]
         assert not missed, f"not judged: {missed}"
-        return replace(verdict, **left)
+        return replace(verdict, remarks=(), **left)
 
 
 def listed(sides: Any) -> list[Any]:

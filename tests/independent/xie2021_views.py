@@ -47,11 +47,15 @@ def plain(net: Net) -> Sides:
 
 
 def chain(ranks: tuple[int, ...], s: Activation = TANH, m: int = 3) -> Net:
-    """Layers of width m whose weights have these ranks."""
+    """Layers of width m whose weights have these ranks, exactly: the deficient ones are products of
+    whole numbers over a power of two."""
     v = arrays(2, m, (m,) * len(ranks), 2, 2, 4)
+    r = np.random.default_rng(4)
     for i, rank in enumerate(ranks, start=1):
-        U, sigma, Vt = np.linalg.svd(v[f"W{i}"])
-        v[f"W{i}"] = (U[:, :rank] * sigma[:rank]) @ Vt[:rank]
+        if rank < m:
+            left, right = r.integers(-4, 5, (m, rank)), r.integers(-4, 5, (rank, m))
+            v[f"W{i}"] = left @ right / 64.0
+            assert np.linalg.matrix_rank(v[f"W{i}"]) == rank
     return Net(v, 1.0, s, K=1)
 
 

@@ -80,7 +80,9 @@ def test_a_first_layer_near_its_kink_leaves_the_gradient_open(implicit: Builder)
     """0.1 + 0.2 - 0.3 with the doubles of these names is 2^-55 > 0, and computed as 2^-54."""
     p = implicit(W=[[0.1, 1.0], [0.2, 1.0], [-0.3, 1.0]], **FLAT)
     assert 0 < abs(p.start.XW[0, 0]) < 1e-16
-    assert p.start.measure("gradient.W").error == np.inf
+    # With the other slope there the gradient is 0.
+    found = p.start.measure("gradient.W")
+    assert found.low <= 0 and found.error < np.inf
 
 
 def rational(W: np.ndarray, c: np.ndarray) -> list[Fraction]:
