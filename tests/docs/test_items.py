@@ -72,7 +72,7 @@ def test_every_row_says_what_judges_it_or_why_nothing_does(paper: str) -> None:
     known = {*registry.statements(), *embedded.names()}
     for row in rows(paper):
         assert len(row) == 3 and all(row), row
-        named = re.findall(rf"\b{paper}/[\w.-]+\w", row[2])
+        named = re.findall(rf"\b{paper}/[\w./-]+\w", row[2])
         assert set(named) <= known, set(named) - known
         assert named or len(row[2]) > 4, row
 
