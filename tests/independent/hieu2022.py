@@ -11,6 +11,5 @@ INSTANCES = [
     *hieu2022_induction.INSTANCES,
 ]
 EXEMPT: dict[str, dict[str, str]] = {
-    **hieu2022_static.EXEMPT,
     **hieu2022_conditions.EXEMPT,
 }

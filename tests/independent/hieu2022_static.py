@@ -311,8 +311,3 @@ INSTANCES = [
     case("hieu2022/lem3.3.2", SMALL_M, lem332_printed, **REFUTED),
     case("hieu2022/lem3.3.2", LARGE_M, lem332_printed, "m > 1", **REFUTED),
 ]
-EXEMPT = {
-    "hieu2022/prop3": {
-        "reflected": "A remark: test_the_remark_on_peaceman_rachford holds its two sides."
-    }
-}
