@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -118,7 +119,9 @@ def _judgeable(
 
 
 def _room(claim: Claim) -> float:
-    return float(claim.right.low) / float(claim.left.high)
+    """Right over left; what is exactly 0 has any room."""
+    left = float(claim.left.high)
+    return float(claim.right.low) / left if left else math.inf
 
 
 class EquilibriumLipschitz(Pairs):

@@ -94,7 +94,8 @@ class Condition1(WideEnough):
         room = 1 - float(p.start.q.high)
         grid = [found.best, *np.geomspace(1e-12 * room, room * (1 - 1e-6), GRID)]
         claims = [self._cap(p, found, float(delta)) for delta in grid]
-        yield max(claims, key=lambda c: c.left.value / c.right.value)
+        # With U = 0 both sides are 0.
+        yield max(claims, key=lambda c: c.left.value / c.right.value if c.right.value else np.inf)
 
     def _cap(self, p: Problem, at: Condition, delta: float) -> Claim:
         return self.cap(f"at delta = {delta:.4g}", n=p.model.n, **at.values(delta))
