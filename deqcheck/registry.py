@@ -140,6 +140,11 @@ def renamed(id_: str) -> str | None:
     return next((s.id for s in known.beside(id_) if id_ in s.aliases), None)
 
 
+def is_now(old: str, new: str) -> str:
+    """What a reader is told of a former id."""
+    return f"{old} is now {new}"
+
+
 def in_papers(base: type[T], module: str) -> list[type[T]]:
     """Concrete subclasses of `base` in the modules of this name, one in a paper's folder at most,
     and in the user's files."""

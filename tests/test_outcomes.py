@@ -13,6 +13,7 @@ import deqcheck as dq
 from deqcheck import registry
 from deqcheck.case.renamed import notices
 from deqcheck.cli.exit_code import exit_code
+from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Ending, Report
 from deqcheck.records.verdict import Outcome, Status
@@ -60,6 +61,29 @@ def test_a_remark_takes_no_part_in_the_outcome(p: Any) -> None:
     assert "remarks of deqcheck, which decide nothing" in text
     page = Report({}, (verdict,)).html()
     assert "Remarks of deqcheck" in page
+
+
+class Lost(Remarked):
+    """A remark that cannot be made."""
+
+    id = "doe2031/lost"
+
+    def remarks(self, p: Any, run: Any) -> Iterable[Any]:
+        yield self.right(one=1.0)
+        raise NoEquilibrium("nowhere")
+
+
+class Divides(Remarked):
+    id = "doe2031/divides"
+
+    def remarks(self, p: Any, run: Any) -> Iterable[Any]:
+        yield self.right(one=1.0 / len(p.theta0["a"][:0]))
+
+
+def test_a_remark_that_cannot_be_made_is_left_out(p: Any) -> None:
+    lost, divides = dq.judge(Lost, p), dq.judge(Divides, p)
+    assert lost.outcome == divides.outcome == "confirmed"
+    assert (len(lost.remarks), len(divides.remarks)) == (1, 0)
 
 
 class Limited(Remarked):
@@ -125,6 +149,8 @@ class Missed(Condition):
 
 
 def test_a_condition_is_met_or_not_met(p: Any) -> None:
+    before = dq.bounds(p, only=[Condition, Missed, Remarked])
+    assert [v.word for v in before] == ["met", "not met", "hypotheses hold"]
     assert dq.judge(Condition, p).outcome == "met"
     assert dq.judge(Missed, p).outcome == "not met"
     assert dq.check(Condition, p)
@@ -312,6 +338,17 @@ def test_an_order_is_fitted_over_sizes(p: Any, power: float, upper: bool, outcom
     verdict = dq.judge(one, p)
     assert verdict.outcome == outcome
     assert "sizes 10, 20, 40, 80" in verdict.conclusions[0].note
+
+
+def test_an_order_of_zeros_is_left_open(p: Any) -> None:
+    class Nothing(Grows):
+        """The value is O(m)."""
+
+        def value(self, p: Any, size: int, seed: int) -> float:
+            return 0.0
+
+    verdict = dq.judge(Nothing, p)
+    assert verdict.outcome == "undecided" and "positive" in verdict.conclusions[0].note
 
 
 def test_the_interval_of_an_exponent_holds_it() -> None:

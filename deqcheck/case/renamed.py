@@ -43,12 +43,8 @@ def _id(name: Any, notice: Callable[[str], None]) -> Any:
     new = registry.renamed(name) if isinstance(name, str) else None
     if new is None:
         return name
-    notice(said(name, new))
+    notice(registry.is_now(name, new))
     return new
-
-
-def said(old: str, new: str) -> str:
-    return f"{old} is now {new}"
 
 
 def _words(expect: Mapping[str, Any], notice: Callable[[str], None]) -> Iterator[tuple[str, Any]]:

@@ -50,9 +50,8 @@ def remarks_on(question: Question, asked: Iterable[AnyStatement]) -> Iterator[st
     """What a reader should know about how the question was understood."""
     yield from question.notices
     for named in question.statements or ():
-        new = registry.renamed(named) if isinstance(named, str) else None
-        if new is not None:
-            yield f"{named} is now {new}"
+        if isinstance(named, str) and (new := registry.renamed(named)) is not None:
+            yield registry.is_now(named, new)
     for s in asked:
         if s.edition not in question.editions:
             yield f"{s.id} has no {' or '.join(question.editions)} edition: judged is {s.edition}"

@@ -20,7 +20,7 @@ from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.training import check_start
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
-from deqcheck.records.arithmetic import OutOfRange, in_range
+from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict, condition_outcome, outcome_of
@@ -161,11 +161,20 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         p,
         hypotheses,
         conclusions=tuple(conclusions),
-        remarks=tuple(judged(s.remarks(p, run), "remarks")),
+        remarks=_remarks(s, p, run),
         unchecked=unchecked if outcome is Outcome.NOT_CHECKED else limits,
         outcome=outcome,
     )
     return replace(told, notes=(*told.notes, *notes))
+
+
+def _remarks(s: AnyStatement, p: AnyProblem, run: Trajectory | None) -> tuple[Judged, ...]:
+    """Those that can be made: what they lack is nothing against the statement."""
+    found: list[Judged] = []
+    with suppress(NoEquilibrium, *FAILURES):
+        for claim in s.remarks(p, run):
+            found += judged([claim], "remarks")
+    return tuple(found)
 
 
 def _nothing_to_judge(
@@ -186,21 +195,23 @@ def _followed(
     path = judged(s.path_hypotheses(p, run), "path_hypotheses")
     if not s.until_broken or all_hold(path):
         return path, run, ()
-    held = [each.curve.horizon_t for each in path if each.curve is not None]
-    ends = [-1.0 if t is None else t for t in held] or [-1.0]
+    held = {e.name: e.curve.horizon_t for e in path if e.curve is not None}
+    ends = {name: -1.0 if t is None else t for name, t in held.items()}
+    first = min(ends, key=lambda name: ends[name], default="")
     # A flow is seen between its recorded times, too.
-    last = int(np.searchsorted(run.t, min(ends), side="right")) - 1
+    last = int(np.searchsorted(run.t, ends.get(first, -1.0), side="right")) - 1
     if last < 1:
         return path, run, ()
-    first = path[int(np.argmin(ends))]
     at = f"t = {run.t[last]:.4g}" if run.flow else f"k = {run.k[last]}"
     until = run.until(last)
-    note = f"judged until {at}, the last point at which {first.name} is known to hold"
+    note = f"judged until {at}, the last point at which {first} is known to hold"
     return judged(s.path_hypotheses(p, until), "path_hypotheses"), until, (note,)
 
 
 def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
-    """What is known before training: no outcome yet."""
+    """What is known before training: no outcome yet, unless it is a condition on the start."""
+    if s.is_condition and STATIC in s.dynamics:
+        return verdict(s, p, None, Drawing())
     try:
         with authored(s, p):
             return _told(s, p, before_training(s, p))

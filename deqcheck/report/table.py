@@ -39,6 +39,8 @@ COLORS = {
     "refuted": BAD,
     "inconsistent": BAD,
 }
+# With these outcomes, or none yet, what a statement promises is the answer.
+BEFORE_TRAINING = (None, Outcome.MET, Outcome.NOT_MET)
 MARKS = {
     Decision.HOLDS: ("✓", "ok", GOOD),
     Decision.VIOLATED: ("✗", "no", BAD),
@@ -180,7 +182,7 @@ class _Page:
         if verdict.remarks:
             yield indented(Text("remarks of deqcheck, which decide nothing", "dim"))
             yield self._rows(verdict.remarks)
-        if verdict.outcome is None and verdict.quantities:
+        if verdict.outcome in BEFORE_TRAINING and verdict.quantities:
             yield indented(Text("promises", "dim"))
             yield self._quantities(verdict.quantities, indent=4)
         yield from (indented(f"note: {note}") for note in verdict.notes)

@@ -7,6 +7,7 @@ with a confidence interval, and the outcome is `consistent` or `inconsistent` ov
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +16,7 @@ import scipy
 
 from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.frequency import MISSED, SEEDS, Frequency
 
@@ -98,8 +100,12 @@ class Order(Frequency[M, S]):
     def tallied(self, p: Problem[M, S], results: Sequence[Any]) -> Claim:
         sizes = [self._size(p, seed) for seed in range(len(results))]
         known = [(m, v) for m, v in zip(sizes, results, strict=True) if v is not None and v > 0]
-        fit = fitted(*zip(*known, strict=True))
         tried = self.sizes(p)
+        if any([m for m, _ in known].count(size) < 2 for size in tried):
+            # A logarithm needs positive numbers, a spread two of them.
+            note = f"fewer than two of the draws at some size of {tried} are positive"
+            return self.allows(note, excess=Measured(0.0, math.inf), radius=0.0)
+        fit = fitted(*zip(*known, strict=True))
         low, high = fit.exponent - fit.radius, fit.exponent + fit.radius
         note = (
             f"{len(known)} draws at sizes {', '.join(map(str, tried))}: exponent "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -89,11 +90,21 @@ def norms(d: Delm) -> Expected:
         "equal": Sides(here.V.sum(axis=0)[-1], "==", inverse),
         "sums": Sides(here.U.sum(axis=0)[0], "==", 1 - g),
         "resolvent": Sides(norm1(here.U), "==", float((1 + g - 2 * g * np.diag(here.S)).max())),
-        "below": Sides(1 + g - norm1(here.U), ">=", 0.0),
+        "below": Sides(norm1(here.U), "<=", 1 + g),
         "attained" if d.m == 1 else "effective": Sides(
             (1 - g) * norm1(here.Z), "==" if d.m == 1 else "<=", norm1(d.B)
         ),
     }
+
+
+# Softmax with a diagonal of e^-60: |U|_1 is 1 + gamma up to rounding.
+SATURATED = replace(WIDE, A=60 * (1 - np.eye(4)))
+
+
+def saturated(d: Delm) -> Expected:
+    found = dict(norms(d))
+    del found["below"]
+    return {**found, "saturated": Sides(2 * d.gamma * float(np.diag(start(d).S).min()), ">=", 0.0)}
 
 
 # Gradients and D.
@@ -340,6 +351,7 @@ INSTANCES = [
     static("norms", "tall", TALL, norms),
     static("norms", "single", SINGLE, norms),
     static("norms", "one unit", SCALAR, norms),
+    static("norms", "saturated", SATURATED, saturated),
     static("gradient", "wide", WIDE, gradients),
     static("gradient", "tall", TALL, gradients),
     static("gradient", "logistic", LOGISTIC, gradients),

@@ -40,7 +40,7 @@ SCALAR = {"Phi": [[1.0]], "Y": [[1.0]], "A": [[0.0]], "B": [[0.0]]}
         (Norms, "inverse", "1/(1-gamma)", "1/(1-gamma^2)"),
         (Norms, "sums", "1-gamma", "1-gamma^2"),
         (Norms, "resolvent", "2*min_S", "min_S"),
-        (Norms, "below", "2*gamma*min_S", "-2*gamma*min_S"),
+        (Norms, "below", "1 + gamma", "1 - gamma"),
         (Norms, "effective", "(1-gamma)*norm1_Z", "4*norm1_Z"),
         (Gradient, "energy", "gradient^2", "gradient^2*1.001"),
         (Metric, "printed_floor", "1/(m*(1+gamma)^2)", "1/(1-gamma)^2"),

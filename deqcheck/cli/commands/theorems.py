@@ -17,6 +17,7 @@ from deqcheck.judging import catalogue
 from deqcheck.judging.catalogue import find
 from deqcheck.judging.errors import UsageError
 from deqcheck.plugins import where
+from deqcheck.registry import is_now
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, render_text
 from deqcheck.report.parts.sentences import numbered
@@ -56,7 +57,7 @@ def show(id_: str, citing: bool, form: str) -> None:
     except UsageError as error:
         raise Complaint(f"deqcheck: {error}") from None
     if statement.id != id_:
-        click.echo(f"deqcheck: {id_} is now {statement.id}", err=True)
+        click.echo(f"deqcheck: {is_now(id_, statement.id)}", err=True)
     if citing:
         entry = bibtex(statement)
         if entry is None:

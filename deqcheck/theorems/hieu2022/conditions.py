@@ -39,7 +39,7 @@ class ConditionOne(Met, Condition1):
     """
 
     id = "hieu2022/condition1"
-    title = "Condition 1: room for every parameter"
+    title = "Room for every parameter"
     cite = cite("Condition 1", "(3.8), (3.9)")
     condition_in = (CORRECTED,)
 
@@ -53,7 +53,7 @@ class ConditionTwo(Met, Condition2):
     """
 
     id = "hieu2022/condition2"
-    title = "Condition 2: room for every parameter, and small sensitivities"
+    title = "Room for every parameter, and small sensitivities"
     cite = cite("Condition 2", "(3.16)-(3.18)")
     soundness = "typo"
     editions = (PRINTED, CORRECTED)

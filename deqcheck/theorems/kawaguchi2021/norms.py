@@ -9,7 +9,7 @@ import scipy
 
 from deqcheck.linalg.errors import norm1
 from deqcheck.models.delm.state import DelmState
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import Claim, Decision
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import STATIC, Check
@@ -33,8 +33,9 @@ class Norms(Statement):
     equal = Check("equal column sums of the inverse", "smallest_sum == 1/(1-gamma)", "A.1")
     sums = Check("column sums of U", "smallest_sum_U == 1-gamma", "A.1")
     resolvent = Check("norm of U", "norm1_U == 1 + gamma*(1 - 2*min_S)", "A.1.7")
-    # 1 + gamma - norm1_U, with nothing to cancel: a saturated softmax has min_S = 0.
-    below = Check("norm of U at most 1 + gamma", "2*gamma*min_S >= 0", "A.1.7")
+    below = Check("norm of U at most 1 + gamma", "norm1_U <= 1 + gamma", "A.1.7")
+    # Of a saturated softmax: the difference of the two sides, with nothing to cancel.
+    saturated = Check("norm of U at most 1 + gamma", "2*gamma*min_S >= 0", "A.1.7")
     effective = Check("norm of Z", "(1-gamma)*norm1_Z <= norm1_B", "A.1.7")
     attained = Check("norm of Z, columns of B equal", "(1-gamma)*norm1_Z == norm1_B", "A.1.7")
 
@@ -50,9 +51,13 @@ class Norms(Statement):
         yield self.sums(smallest_sum_U=Measured(float(U_sums.min()), 8 * EPS * m), gamma=g)
         share = float(np.diag(state.S).min())
         yield self.resolvent(norm1_U=norm_U, gamma=g, min_S=Measured(share, softmax))
-        # Each entry of S is known relatively to itself; the exponent rounds once.
-        spread = float(np.ptp(state.A, axis=0).max())
-        yield self.below(gamma=g, min_S=Measured(share, (16 + m + spread) * EPS * share))
+        plain = self.below(norm1_U=norm_U, gamma=g)
+        if plain.judge().decision is Decision.UNDECIDED:
+            # Each entry of S is known relatively to itself; the exponent rounds once.
+            spread = float(np.ptp(state.A, axis=0).max())
+            min_S = Measured(share, (16 + m + spread) * EPS * share)
+            plain = self.saturated(gamma=g, min_S=min_S)
+        yield plain
         # Then Z = B/(1 - gamma), as 1^T U = (1 - gamma) 1^T.
         equal = bool((np.ptp(state.B, axis=1) == 0).all())
         yield (self.attained if equal else self.effective)(
