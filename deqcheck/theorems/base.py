@@ -168,6 +168,8 @@ class Statement(Generic[M, S]):
     # hypotheses hold.
     until_broken: ClassVar[bool] = False
     erratum: ClassVar[str] = ""
+    # The ids of the statements that its proof rests on.
+    uses: ClassVar[tuple[str, ...]] = ()
     # Free constants of the statement and what they mean.
     constants: ClassVar[Mapping[str, str]] = {}
     # Spectral quantities that the dynamics must record, and those of them whose infimum is needed.
