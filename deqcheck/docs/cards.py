@@ -10,6 +10,7 @@ from deqcheck import registry
 from deqcheck.case import Case
 from deqcheck.docs import Cases
 from deqcheck.theorems.base import CORRECTED, PRINTED, AnyStatement
+from deqcheck.theorems.proofs import FALLS, lines
 from deqcheck.theorems.references import theory
 
 ERRATA = "errata"
@@ -74,6 +75,10 @@ def _card(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
         yield ""
     if s.erratum:
         yield f"Erratum: {s.erratum}\n"
+    place = [f"- {heading}: {ids}" for heading, ids in lines(s, registry.statements())]
+    if place:
+        yield "Proof map:\n"
+        yield from (*place, "")
     expecting = [name for name, case in cases.items() if s.id in case.stated.expect]
     if expecting:
         yield f"Cases: {', '.join(expecting)}.\n"
@@ -92,6 +97,9 @@ def _errata(cases: Mapping[str, Case]) -> str:
 def _entry(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
     yield f"### {s.id} ({s.cite.number}): {s.soundness}\n"
     yield f"{s.erratum}\n"
+    falling = dict(lines(s, registry.statements())).get(FALLS)
+    if falling:
+        yield f"What rests on it: {falling}.\n"
     example = _counterexample(s, cases)
     if example is not None:
         yield "```console"

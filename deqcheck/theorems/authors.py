@@ -46,6 +46,7 @@ def _statement(s: type[AnyStatement]) -> Iterator[str]:
     yield from _words(s, "dynamics", DYNAMICS)
     yield from _words(s, "editions", EDITIONS)
     yield from _words(s, "tracks", None, empty=True)
+    yield from _words(s, "uses", None, empty=True)
     if s.soundness not in SOUNDNESS:
         yield f"soundness is {_shown(s.soundness)}; expected {one_of(SOUNDNESS)}"
     if not isinstance(s.constants, Mapping):
@@ -76,15 +77,17 @@ def _words(
 ) -> Iterator[str]:
     value = getattr(s, name, None)
     if not isinstance(value, tuple) or not (value or empty):
-        yield f"{name} is {_shown(value)}; expected a tuple of words, such as {_example(known)}"
+        example = _example(name, known)
+        yield f"{name} is {_shown(value)}; expected a tuple of words, such as {example}"
     elif known is not None:
         for word in value:
             if word not in known:
                 yield f"{name} has {show(word)}; expected {one_of(known)}"
 
 
-def _example(known: tuple[str, ...] | None) -> str:
-    return repr((known[0],)) if known else "('relu-deq',), or ('sigma_min_Z',) for tracks"
+def _example(name: str, known: tuple[str, ...] | None) -> str:
+    examples = {"tracks": "sigma_min_Z", "uses": "doe2031/lem1"}
+    return repr((known[0] if known else examples.get(name, "relu-deq"),))
 
 
 def _shown(value: Any) -> str:

@@ -22,6 +22,7 @@ from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, indented, render_text
 from deqcheck.report.parts.sentences import numbered
 from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.proofs import lines, proof
 from deqcheck.theorems.references import bibtex
 
 
@@ -92,11 +93,15 @@ def _entry(s: type[AnyStatement]) -> dict[str, Any]:
 
 
 def _details(s: type[AnyStatement]) -> dict[str, Any]:
+    place = proof(s, catalogue())
     return {
         "statement": s.text(),
         "bibtex": bibtex(s),
         "equations": s.cite.equations,
         "constants": dict(s.constants),
+        "uses": list(place.uses),
+        "used_by": list(place.used_by),
+        "falls_with": list(place.falls_with),
         "checks": [
             {"name": c.name, "equation": c.equation, "formula": c.formula.text} for c in s.checks()
         ],
@@ -126,3 +131,7 @@ def _page(s: type[AnyStatement]) -> Iterator[RenderableType]:
     if s.erratum:
         yield Text("")
         yield Text(f"erratum: {s.erratum}")
+    place = list(lines(s, catalogue()))
+    if place:
+        yield Text("")
+        yield columns(place)
