@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 
+from deqcheck.records import tower
 from deqcheck.records.measured import Measured
 from deqcheck.records.power import Form, caught_beyond, stronger
 
@@ -53,6 +55,44 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     return holds & known, violated & known
 
 
+def _decided(left: Measured, relation: str, right: Measured) -> Decision:
+    """Of two numbers."""
+    holds, violated = compare(left, relation, right)
+    if violated:
+        return Decision.VIOLATED
+    return Decision.HOLDS if holds else Decision.UNDECIDED
+
+
+class Again(NamedTuple):
+    """The sides as they were computed again, the decision, and on which level it fell."""
+
+    left: Measured
+    right: Measured
+    decision: Decision
+    by: str
+
+
+# Which signs of left - right an exact comparison accepts.
+ACCEPTED = {"<=": (-1, 0), "<": (-1,), ">=": (0, 1), ">": (1,), "==": (0,)}
+
+
+def computed_again(left: Measured, relation: str, right: Measured) -> Again | None:
+    """None where a side cannot be, or nothing came of it."""
+    if left.again is None or right.again is None or tower.flint() is None:
+        return None
+    answer = tower.compared(left.again, right.again)
+    if answer.left is None or answer.right is None:
+        return None
+    sides = Measured(*answer.left, "exact"), Measured(*answer.right, "exact")
+    if answer.sign is None:
+        # Balls never prove an identity, but may show it to more digits than it asks for.
+        decision = _decided(sides[0], relation, sides[1])
+    else:
+        holds = answer.sign in ACCEPTED[relation]
+        decision = Decision.HOLDS if holds else Decision.VIOLATED
+    return Again(*sides, decision, answer.by)
+
+
 def _ratio(left: float, relation: str, right: float) -> float | None:
     """Above 1 when the relation holds with room: left/right for >=, right/left for <=.
 
@@ -84,6 +124,8 @@ class Judged:
     caught: float | None = None
     # The right side is what rounding may make of 0: the decision counts, the ratio does not.
     rounding: bool = False
+    # Where doubles could not tell: on which level of exact numbers it was decided, or why not.
+    again: str = ""
 
     def __repr__(self) -> str:
         sides = f"{self.left.value!s} {self.relation} {self.right.value!s}"
@@ -135,19 +177,24 @@ class Claim:
     rounding: bool = False
 
     def judge(self) -> Judged:
-        holds, violated = compare(self.left, self.relation, self.right)
-        decision = Decision.UNDECIDED
-        if violated:
-            decision = Decision.VIOLATED
-        elif holds:
-            decision = Decision.HOLDS
+        """In doubles with their radii; what they leave open is computed again, exactly."""
+        found = self._judged(_decided(self.left, self.relation, self.right))
+        if found.decision is not Decision.UNDECIDED:
+            return found
+        answer = computed_again(self.left, self.relation, self.right)
+        if answer is None:
+            return found
+        better = replace(self, left=answer.left, right=answer.right)
+        return replace(better._judged(answer.decision), again=answer.by)
+
+    def _judged(self, decision: Decision) -> Judged:
         return Judged(
             self.name,
             self.equation,
             self.formula,
-            self.left,
+            self.left.forgetting(),
             self.relation,
-            self.right,
+            self.right.forgetting(),
             decision,
             _ratio(self.left.value, self.relation, self.right.value),
             self.note,

@@ -15,7 +15,7 @@ from typing import Any
 
 from deqcheck.records import log_domain
 from deqcheck.records import measured as ms
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import Measured, given, measured
 
 RELATIONS = ("<=", ">=", "==", "<", ">")
 # What rounding, and the tolerance of a solver, may make of a zero.
@@ -137,8 +137,7 @@ def _refuse_foreign(side: ast.expr) -> None:
 @cache
 def _constant(x: float) -> Measured:
     """A decimal such as 0.14375 that no double equals carries its rounding."""
-    exact = Fraction(repr(x)) == Fraction(x)
-    return Measured(x, 0.0 if exact else EPS * abs(x))
+    return given(Fraction(repr(x)))
 
 
 def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:

@@ -6,8 +6,10 @@ of the operation itself. NaN never survives as a value with a finite radius.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from deqcheck.records import scalar
 from deqcheck.records.scalar import EPS as EPS
 from deqcheck.records.scalar import TINY
+from deqcheck.records.tower.node import Again, integer, rational
 
 # exp, log and pow of the platform's libm are trusted to this many units in the last place.
 LIBM_ULPS = 4.0
@@ -24,11 +27,17 @@ Number: TypeAlias = "float | int | Measured"
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """`value`, known up to the absolute radius `error`; `how` says where the radius comes from."""
+    """`value`, known up to the absolute radius `error`; `how` says where the radius comes from.
+
+    `again` computes the same real number once more, better. Only those who know the number exactly
+    give it (a radius of 0 is no proof); single numbers carry it through the operations on them. It
+    serves the judgement of a claim and is not kept longer: it is never pickled.
+    """
 
     value: Any
     error: Any = 0.0
     how: str = ""
+    again: Again | None = field(default=None, repr=False)
 
     # numpy leaves mixed arithmetic to this class.
     __array_ufunc__ = None
@@ -46,6 +55,16 @@ class Measured:
     def _settle(self, value: Any, error: Any) -> None:
         object.__setattr__(self, "value", value)
         object.__setattr__(self, "error", error)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"value": self.value, "error": self.error, "how": self.how, "again": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+
+    def forgetting(self) -> Measured:
+        """The number alone, without what computes it again."""
+        return self if self.again is None else Measured(self.value, self.error, self.how)
 
     @property
     def low(self) -> Any:
@@ -72,15 +91,16 @@ class Measured:
         return Measured(self.value, self.error + np.asarray(extra), how or self.how)
 
     def __neg__(self) -> Measured:
-        return Measured(-self.value, self.error, self.how)
+        return Measured(-self.value, self.error, self.how, _carried("minus", self))
 
     def __abs__(self) -> Measured:
-        return Measured(abs(self.value), self.error, self.how)
+        return Measured(abs(self.value), self.error, self.how, _carried("size", self))
 
     def __add__(self, other: Number) -> Measured:
         b = measured(other)
         if _single(self, b):
-            return Measured(*scalar.plus(self.value, self.error, b.value, b.error))
+            total = scalar.plus(self.value, self.error, b.value, b.error)
+            return Measured(*total, again=_carried("plus", self, b))
         # Adding an exact zero does not round.
         ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
         with np.errstate(all="ignore"):
@@ -93,7 +113,8 @@ class Measured:
     def __mul__(self, other: Number) -> Measured:
         b = measured(other)
         if _single(self, b):
-            return Measured(*scalar.times(self.value, self.error, b.value, b.error))
+            product = scalar.times(self.value, self.error, b.value, b.error)
+            return Measured(*product, again=_carried("times", self, b))
         with np.errstate(all="ignore"):
             error = (
                 _times(abs(self.value), b.error)
@@ -107,7 +128,8 @@ class Measured:
     def __truediv__(self, other: Number) -> Measured:
         b = measured(other)
         if _single(self, b) and b.value != 0:
-            return Measured(*scalar.over(self.value, self.error, b.value, b.error))
+            quotient = scalar.over(self.value, self.error, b.value, b.error)
+            return Measured(*quotient, again=_carried("over", self, b))
         with np.errstate(all="ignore"):
             away = np.abs(b.value) - b.error
             quotient = np.divide(self.value, b.value)
@@ -144,9 +166,33 @@ class Measured:
         return measured(other) ** self
 
 
+def _carried(operation: str, *xs: Measured) -> Again | None:
+    """The same operation on what computes the numbers again, if all of them can be."""
+    parts = []
+    for x in xs:
+        if x.again is None:
+            return None
+        parts.append(x.again)
+    return Again(operation, *parts)
+
+
 def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
-    """`x` as a Measured; plain numbers are exact."""
-    return x if isinstance(x, Measured) else Measured(x, error, how)
+    """`x` as a Measured; plain numbers have no radius, and whole ones are what they are."""
+    if isinstance(x, Measured):
+        return x
+    if isinstance(x, int) and not error:
+        return Measured(x, 0.0, how, integer(x))
+    return Measured(x, error, how)
+
+
+def given(x: float | Fraction) -> Measured:
+    """A number of the instance, which is this double and no other, or any rational number."""
+    if isinstance(x, float) and not math.isfinite(x):
+        return Measured(x)
+    exact = Fraction(x)
+    near = float(exact)
+    error = 0.0 if Fraction(near) == exact else EPS * abs(near) + TINY
+    return Measured(near, error, again=rational(exact))
 
 
 def between(low: float, high: float, how: str = "") -> Measured:
@@ -158,7 +204,7 @@ def nonnegative(x: Measured) -> Measured:
     """A single number that cannot be negative: of its interval what is left of 0 is cut off."""
     if x.low >= 0 or x.high < 0 or not np.isfinite(x.error):
         return x
-    return Measured(x.high / 2, x.high / 2, x.how)
+    return Measured(x.high / 2, x.high / 2, x.how, x.again)
 
 
 def _times(a: Any, b: Any) -> Any:
@@ -202,40 +248,41 @@ def _rounded(value: Any, error: Any, ulps: Any = 1.0) -> Measured:
 
 def _integer_power(x: Measured, n: int) -> Measured:
     if n == 0:
-        return measured(np.ones_like(x.value))
+        return measured(np.ones_like(x.value)) if np.ndim(x.value) else measured(1)
     result = x
     for _ in range(n - 1):
         result = result * x
     return result
 
 
-def _monotone(f: Callable[[Any], Any], x: Measured, plain: float) -> Measured:
-    """An increasing function: the radius spans the images of both ends; at the number `plain` its
-    value is a number of no rounding."""
+def _monotone(f: Callable[[Any], Any], x: Measured, plain: float, name: str) -> Measured:
+    """An increasing function, `name` in the tower: the radius spans the images of both ends; at the
+    number `plain` its value is a number of no rounding."""
     with np.errstate(all="ignore"):
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
     ulps = np.where((np.asarray(x.error) == 0) & (x.value == plain), 0.0, LIBM_ULPS)
-    return _rounded(value, _overflown(value, x, x, error), ulps)
+    found = _rounded(value, _overflown(value, x, x, error), ulps)
+    return Measured(found.value, found.error, again=_carried(name, x)) if x.again else found
 
 
 def exp(x: Number) -> Measured:
-    return _monotone(np.exp, measured(x), 0.0)
+    return _monotone(np.exp, measured(x), 0.0, "exp")
 
 
 def log(x: Number) -> Measured:
-    return _monotone(np.log, measured(x), 1.0)
+    return _monotone(np.log, measured(x), 1.0, "log")
 
 
 def log1p(x: Number) -> Measured:
-    return _monotone(np.log1p, measured(x), 0.0)
+    return _monotone(np.log1p, measured(x), 0.0, "log1p")
 
 
 def sqrt(x: Number) -> Measured:
     m = measured(x)
     # A true value that is nonnegative may have a radius that reaches below zero.
-    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m, 0.0)
+    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m, 0.0, "root")
 
 
 def cosh(x: Number) -> Measured:
@@ -244,22 +291,23 @@ def cosh(x: Number) -> Measured:
 
 
 def minimum(*xs: Number) -> Measured:
-    return _extreme(np.minimum, xs)
+    return _extreme(np.minimum, xs, "smaller")
 
 
 def maximum(*xs: Number) -> Measured:
-    return _extreme(np.maximum, xs)
+    return _extreme(np.maximum, xs, "larger")
 
 
-def _extreme(pick: Any, xs: tuple[Number, ...]) -> Measured:
+def _extreme(pick: Any, xs: tuple[Number, ...], name: str) -> Measured:
     """min and max are monotone in each argument, so both ends are picked among the ends."""
     ms = [measured(x) for x in xs]
-    value, low, high = ms[0].value, ms[0].low, ms[0].high
+    value, low, high, again = ms[0].value, ms[0].low, ms[0].high, ms[0].again
     for m in ms[1:]:
         value, low, high = pick(value, m.value), pick(low, m.low), pick(high, m.high)
+        again = Again(name, again, m.again) if again and m.again else None
     with np.errstate(invalid="ignore"):
         error = np.where(low == high, 0.0, np.maximum(high - value, value - low))
-    return Measured(value, error)
+    return Measured(value, error, again=again)
 
 
 def stack(xs: list[Measured]) -> Measured:

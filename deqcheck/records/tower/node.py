@@ -1,0 +1,135 @@
+"""Real numbers that are computed again: as a rational or the root of one, else in balls.
+
+A number is a node: an operation on other nodes, or a leaf that knows how to make itself on a level.
+The levels are the rationals with the square roots of rationals, which decide everything that stays
+there, and balls (midpoint and radius, rounded outward) of more and more bits, which decide all but
+equalities. python-flint does the arithmetic; without it nothing is computed again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import Any
+
+# Multiplications of 64-bit numbers, roughly, that one question may cost.
+BUDGET = 2e7
+
+
+class NoExactForm(Exception):
+    """The number cannot be made on this level."""
+
+
+class Exhausted(Exception):
+    """The budget of the question is used up."""
+
+
+@cache
+def flint() -> Any:
+    """python-flint, or None where it is not installed."""
+    try:
+        import flint as found
+    except ImportError:
+        return None
+    return found
+
+
+class Again:
+    """A node; its value on a level is computed once."""
+
+    __slots__ = ("_known", "_make", "_parts")
+
+    def __init__(self, make: Callable[..., Any] | str, *parts: Again):
+        """`make(level, *values of the parts)` gives the value, or the level's operation of this
+        name on them."""
+        self._make, self._parts = make, parts
+        self._known: dict[int, Any] = {}
+
+    def at(self, level: Level) -> Any:
+        if level.bits not in self._known:
+            values = [part.at(level) for part in self._parts]
+            self._known[level.bits] = self._made(level, values)
+        return self._known[level.bits]
+
+
+    def _made(self, level: Level, values: list[Any]) -> Any:
+        if isinstance(self._make, str):
+            return getattr(level, self._make)(*values)
+        return self._make(level, *values)
+
+
+def rational(x: Fraction | int | float) -> Again:
+    """A number that is this one and no other."""
+    exact = Fraction(x)
+    return Again(lambda level: level.rational(exact))
+
+
+@lru_cache(maxsize=1024)
+def integer(x: int) -> Again:
+    return rational(x)
+
+
+class Level(ABC):
+    """The arithmetic of one level."""
+
+    # Of a ball; 0 and less where numbers are exact.
+    bits: int
+
+    def __init__(self, budget: float = BUDGET):
+        self._left = budget
+        self.flint = flint()
+
+    def charge(self, work: float) -> None:
+        """Before work is done: how many multiplications of 64-bit numbers it takes."""
+        self._left -= work
+        if self._left < 0:
+            raise Exhausted
+
+    @property
+    def exact(self) -> bool:
+        """Whether matrices are rational."""
+        return self.bits <= 0
+
+    def rational(self, x: Fraction) -> Any:
+        return self.number(self.flint.fmpq(x.numerator, x.denominator))
+
+    @abstractmethod
+    def number(self, x: Any) -> Any:
+        """A number of the level from a rational one (fmpq), or on a level of balls a ball."""
+
+    @abstractmethod
+    def plus(self, a: Any, b: Any) -> Any: ...
+
+    @abstractmethod
+    def times(self, a: Any, b: Any) -> Any: ...
+
+    @abstractmethod
+    def over(self, a: Any, b: Any) -> Any: ...
+
+    @abstractmethod
+    def minus(self, a: Any) -> Any: ...
+
+    @abstractmethod
+    def size(self, a: Any) -> Any: ...
+
+    @abstractmethod
+    def root(self, a: Any) -> Any: ...
+
+    @abstractmethod
+    def exp(self, a: Any) -> Any: ...
+
+    @abstractmethod
+    def log(self, a: Any) -> Any: ...
+
+    @abstractmethod
+    def smaller(self, a: Any, b: Any) -> Any: ...
+
+    @abstractmethod
+    def larger(self, a: Any, b: Any) -> Any: ...
+
+    def log1p(self, a: Any) -> Any:
+        return self.log(self.plus(self.rational(Fraction(1)), a))
+
+
