@@ -1,7 +1,8 @@
 """The few rules by which computed numbers get their error bars.
 
 Each rule is the classical worst case with a small stated factor (Higham, chapters 3 and 4): it
-counts the roundings that a term takes part in.
+counts the roundings that a term takes part in. Where the matrix can be computed again, `exact`
+makes it, and the number can be computed again, too.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg import exact as again
 from deqcheck.linalg import smallest
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
+from deqcheck.records.tower import Again
 
 # Norms between these have squares that neither underflow nor overflow.
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100
@@ -60,18 +63,20 @@ def length(a: np.ndarray) -> float:
     return float(np.ldexp(scaled, exponent))
 
 
-def sum_of_squares(a: np.ndarray, radius: float = 0.0) -> Measured:
+def sum_of_squares(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
     value = _squares(a)
     # What underflowed is not zero.
     lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
-    return Measured(value, 2 * length(a) * radius + radius * radius + summed(a.size, value) + lost)
+    error = 2 * length(a) * radius + radius * radius + summed(a.size, value) + lost
+    return Measured(value, error, again=exact and again.sum_of_squares(exact))
 
 
-def frobenius(a: np.ndarray, radius: float = 0.0) -> Measured:
+def frobenius(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     value = length(a)
     subnormal = TINY if 0 < value < SMALLEST_PLAIN else 0.0
-    return Measured(value, radius + summed(a.size, value) + subnormal)
+    error = radius + summed(a.size, value) + subnormal
+    return Measured(value, error, again=exact and again.frobenius(exact))
 
 
 def lapack(shape: tuple[int, ...], size: float) -> float:
@@ -89,32 +94,37 @@ def singular_values(a: np.ndarray, radius: float = 0.0) -> Measured:
     return Measured(s, np.full(s.shape, radius + lapack(a.shape, s[0])), "Weyl")
 
 
-def norm2(a: np.ndarray, radius: float = 0.0) -> Measured:
+def norm2(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """Operator 2-norm of a matrix, Euclidean norm of a vector."""
     if a.ndim == 1:
-        return frobenius(a, radius)
+        return frobenius(a, radius, exact)
+    node = exact and again.norm2(exact)
     if a.size == 1:
-        return Measured(abs(float(a[0, 0])), radius)
-    return singular_values(a, radius)[0]
+        return Measured(abs(float(a[0, 0])), radius, again=node)
+    found = singular_values(a, radius)[0]
+    return Measured(found.value, found.error, found.how, node)
 
 
-def norm1(a: np.ndarray, radius: float = 0.0) -> Measured:
+def norm1(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """Induced 1-norm: the largest column sum of absolute values."""
     # Columns as contiguous rows: added up in pairs.
     value = float(np.abs(np.ascontiguousarray(a.T)).sum(axis=1).max())
-    return Measured(value, radius + summed(len(a), value))
+    return Measured(value, radius + summed(len(a), value), again=exact and again.norm1(exact))
 
 
-def nth_singular_value(a: np.ndarray, count: int, radius: float = 0.0) -> Measured:
+def nth_singular_value(
+    a: np.ndarray, count: int, radius: float = 0.0, exact: Again | None = None
+) -> Measured:
     """The `count`-th singular value: exactly 0 when the matrix has fewer."""
     if min(a.shape) < count:
-        return Measured(0.0)
+        return given(0)
     if count == min(a.shape) >= smallest.LARGE:
         last = smallest.smallest_singular_value(a if count == a.shape[1] else a.T)
         if last is not None:
             return last.widened(radius)
     s = singular_values(a, radius)[count - 1]
-    return Measured(max(s.value, 0.0), s.error, s.how)
+    node = exact and again.singular_value(exact, count)
+    return Measured(max(s.value, 0.0), s.error, s.how, node)
 
 
 def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
@@ -126,10 +136,17 @@ def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
     return Measured(w, np.full(w.shape, radius + lapack(a.shape, size)), "Weyl")
 
 
+def eigenvalue(a: np.ndarray, k: int, radius: float = 0.0, exact: Again | None = None) -> Measured:
+    """The k-th smallest one of a symmetric matrix; a negative k counts from the largest."""
+    found = symmetric_eigenvalues(a, radius)[k]
+    return Measured(found.value, found.error, found.how, exact and again.eigenvalue(exact, k))
+
+
 def together(norms: Iterable[Measured]) -> Measured:
     """sqrt of the sum of squares of several norms (their radii add at most in the same way)."""
     parts = list(norms)
     # hypot: squares of large floats would raise.
     value = math.hypot(*(p.value for p in parts))
     radius = math.hypot(*(p.error for p in parts))
-    return Measured(value, radius + rounding(1, value))
+    squares = sum((p * p for p in parts[1:]), parts[0] * parts[0])
+    return Measured(value, radius + rounding(1, value), again=sqrt(squares).again)

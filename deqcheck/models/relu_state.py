@@ -17,12 +17,15 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
+from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
+from deqcheck.models.exact_relu_state import ExactReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Kinks, NotCertified, Objective, Params, State
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, measured
+from deqcheck.records.tower import Again
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
 CERTIFIED = 1e-6
@@ -60,6 +63,20 @@ class ReluState(State):
     @abstractmethod
     def gradient(self) -> Params:
         """The fast gradient of the loss."""
+
+    @abstractmethod
+    def exact_weights(self) -> tuple[Again, Again]:
+        """W and C of the canonical form, to be computed again."""
+
+    @abstractmethod
+    def exact_gradient(self) -> dict[str, Again]:
+        """Each part of the gradient, to be computed again."""
+
+    @cached_property
+    def again(self) -> ExactReluState:
+        """The state, to be computed again. Its pattern is verified there; that the equilibrium is
+        the only one is known here."""
+        return ExactReluState(*self.exact_weights(), self.equilibrium.mask, self.a, self.y)
 
     @abstractmethod
     def gradient_radii(self) -> dict[str, float]:
@@ -106,13 +123,13 @@ class ReluState(State):
 
     @cached_property
     def residual(self) -> Measured:
-        return errors.frobenius(self.r, self.r_radius)
+        return errors.frobenius(self.r, self.r_radius, self.again.r)
 
     @cached_property
     def loss(self) -> Measured:
-        total = errors.sum_of_squares(self.r, self.r_radius)
+        total = errors.sum_of_squares(self.r, self.r_radius, self.again.r)
         # Halving is exact.
-        return Measured(total.value / 2, total.error / 2)
+        return Measured(total.value / 2, total.error / 2, again=(total / 2).again)
 
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
@@ -181,8 +198,9 @@ class ReluState(State):
     @cached_property
     def sigma_min_Z(self) -> Measured:
         """The n-th singular value of Z (m x n): exactly 0 when the columns must be dependent."""
-        found = errors.nth_singular_value(self.Z, self.Z.shape[1], self.equilibrium.error)
-        return Measured(0.0) if found.low <= 0 and self.why_sigma_is_zero else found
+        n = self.Z.shape[1]
+        found = errors.nth_singular_value(self.Z, n, self.equilibrium.error, self.again.Z)
+        return given(0) if found.low <= 0 and self.why_sigma_is_zero else found
 
     @cached_property
     def why_sigma_is_zero(self) -> str:
@@ -196,8 +214,10 @@ class ReluState(State):
 
     @cached_property
     def gradient_norms(self) -> dict[str, Measured]:
-        radii = self.gradient_radii()
-        return {name: errors.frobenius(g, radii[name]) for name, g in self.gradient.items()}
+        radii, exact = self.gradient_radii(), self.exact_gradient()
+        return {
+            name: errors.frobenius(g, radii[name], exact[name]) for name, g in self.gradient.items()
+        }
 
     @cached_property
     def _measures(self) -> dict[str, Callable[[Any], Measured]]:
@@ -227,7 +247,7 @@ def _gradient_norm(name: str, state: ReluState) -> Measured:
 
 
 def _parameter_norm(name: str, state: ReluState) -> Measured:
-    return errors.norm2(state.theta[name])
+    return errors.norm2(state.theta[name], exact=array(state.theta[name]))
 
 
 R = TypeVar("R", bound=ReluState)
@@ -241,4 +261,4 @@ class ReluModel(BuiltModel[R], Generic[R]):
 
     @property
     def infimum(self) -> Measured:
-        return Measured(0.0)
+        return given(0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg import arccos, errors
+from deqcheck.linalg import arccos, errors, exact
 from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
@@ -18,7 +19,8 @@ from deqcheck.models.implicit_relu import spectrum
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
-from deqcheck.records.measured import EPS, Measured, between, nonnegative
+from deqcheck.records.measured import EPS, Measured, between, given, nonnegative
+from deqcheck.records.tower import Again, rational
 
 if TYPE_CHECKING:
     from deqcheck.models.implicit_relu.model import ImplicitReluModel
@@ -71,12 +73,14 @@ class ImplicitReluState(ReluState):
     @cached_property
     def norm_A(self) -> Measured:
         a = self.diagonal_A
-        return errors.norm2(self.A) if a is None else Measured(float(np.abs(a).max()))
+        if a is None:
+            return errors.norm2(self.A, exact=exact.array(self.A))
+        return given(float(np.abs(a).max()))
 
     @cached_property
     def gamma0(self) -> Measured:
         """gamma |A|: the contraction factor."""
-        return self.gamma * self.norm_A
+        return given(self.gamma) * self.norm_A
 
     @property
     def _cheap_gamma0(self) -> float:
@@ -224,6 +228,40 @@ class ImplicitReluState(ReluState):
             "b": self.Z @ self.r,
         }
 
+    def exact_weights(self) -> tuple[Again, Again]:
+        A = exact.scaled(rational(self.gamma), exact.transpose(exact.array(self.A)))
+        return A, exact.transpose(self._exact_Phi)
+
+    @cached_property
+    def _exact_X(self) -> Again:
+        return exact.array(self.X)
+
+    @cached_property
+    def _exact_XW(self) -> Again:
+        return exact.product(self._exact_X, exact.array(self.W))
+
+    @property
+    def _exact_Phi(self) -> Again:
+        return exact.relu(self._exact_XW)
+
+    def exact_gradient(self) -> dict[str, Again]:
+        rP = exact.transpose(self.again.E)
+        masked = exact.where_positive(self._exact_XW, rP)
+        return {
+            "W": exact.product(exact.transpose(self._exact_X), masked),
+            "A": exact.scaled(rational(self.gamma), exact.product(self.again.Z, rP)),
+            "b": self.again.Zr,
+        }
+
+    @cached_property
+    def _exact_H(self) -> Again:
+        Z, P = exact.transpose(self.again.Z), exact.transpose(self.again.V)
+        ZZ, XX, PP = exact.gram(Z), exact.gram(self._exact_X), exact.gram(P)
+        EP = exact.gram(exact.where_positive(self._exact_XW, P))
+        squared = rational(Fraction(self.gamma) ** 2)
+        parts = [ZZ, exact.scaled(squared, exact.hadamard(ZZ, PP)), exact.hadamard(XX, EP)]
+        return exact.total(parts)
+
     def gradient_radii(self) -> dict[str, float]:
         X, Z, E, r = self.model.X_size, *(_size(a) for a in (self.Z, self.E, self.r))
         dZ, dE = self.equilibrium.error, self.E_radius
@@ -237,7 +275,7 @@ class ImplicitReluState(ReluState):
     @cached_property
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
-        return errors.nth_singular_value(self.Phi, self.N, self.Phi_radius)
+        return errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self._exact_Phi)
 
     @cached_property
     def H(self) -> np.ndarray:
@@ -258,17 +296,18 @@ class ImplicitReluState(ReluState):
     @cached_property
     def lambda_min_H(self) -> Measured:
         """H is a sum of three J J^T."""
-        return nonnegative(errors.symmetric_eigenvalues(*self.H_with_radius)[0])
+        H, radius = self.H_with_radius
+        return nonnegative(errors.eigenvalue(H, 0, radius, self._exact_H))
 
     @cached_property
     def X_fro(self) -> Measured:
-        return errors.frobenius(self.X)
+        return errors.frobenius(self.X, exact=self._exact_X)
 
     @cached_property
     def lambda_star_G(self) -> Measured:
         """Smallest eigenvalue of G = E[relu(Xw) relu(Xw)^T], w normal: 0 with any zero sample."""
         if not self.X.any(axis=1).all():
-            return Measured(0.0)
+            return given(0)
         # Each angle is good to about d eps, and |d G_ij / d angle| <= |x_i| |x_j| / 2.
         radius = (self.model.d + 8) * EPS * self.model.X_size**2
         return errors.symmetric_eigenvalues(arccos.gram(self.X.T), radius)[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
 from deqcheck.linalg.patterns import Patterns
@@ -23,7 +23,8 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq.kernel import Kernel
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import ReluState
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import EPS, Measured, given
+from deqcheck.records.tower import Again, rational
 
 if TYPE_CHECKING:
     from deqcheck.models.monotone_deq.model import MonotoneDeqModel
@@ -96,12 +97,40 @@ class MonotoneDeqState(ReluState):
 
     @cached_property
     def lipschitz(self) -> Measured:
-        return errors.norm2(self.F, self.W_radius + EPS * float(np.linalg.norm(self.F)))
+        radius = self.W_radius + EPS * float(np.linalg.norm(self.F))
+        return errors.norm2(self.F, radius, self._exact_F)
+
+    @cached_property
+    def _exact_F(self) -> Again:
+        """m I + A^T A - B + B^T."""
+        A, B = exact.array(self.A), exact.array(self.B)
+        turned = exact.minus(exact.transpose(B), B)
+        square = exact.product(exact.transpose(A), A)
+        return exact.total([exact.scaled(rational(self.m), self._identity), square, turned])
+
+    @property
+    def _identity(self) -> Again:
+        return exact.array(np.eye(self.n))
+
+    def exact_weights(self) -> tuple[Again, Again]:
+        C = exact.product(exact.array(self.U), exact.array(self.X))
+        return exact.minus(self._identity, self._exact_F), C
+
+    def exact_gradient(self) -> dict[str, Again]:
+        A, X, E, Z = exact.array(self.A), exact.array(self.X), self.again.E, self.again.Z
+        G = exact.product(E, exact.transpose(Z))
+        turned = exact.transpose(G)
+        return {
+            "A": exact.scaled(rational(-1), exact.product(A, exact.plus(G, turned))),
+            "B": exact.minus(G, turned),
+            "U": exact.product(E, exact.transpose(X)),
+            "u": self.again.Zr,
+        }
 
     @property
     def forward_backward_limit(self) -> Measured:
         """2 m/Lip^2: forward-backward splitting contracts for every step below (Proposition 3)."""
-        return 2 * measured(self.m) / self.lipschitz**2
+        return 2 * given(self.m) / self.lipschitz**2
 
     def solve(self) -> Equilibrium:
         if not np.isfinite(self.W).all():
@@ -205,5 +234,5 @@ class MonotoneDeqState(ReluState):
         "lipschitz": lambda s: s.lipschitz,
         "kink_margin": lambda s: s.equilibrium.kink_margin,
         "sensitivity_max": lambda s: s.sensitivity_max,
-        "X_fro": lambda s: errors.frobenius(s.X),
+        "X_fro": lambda s: errors.frobenius(s.X, exact=exact.array(s.X)),
     }

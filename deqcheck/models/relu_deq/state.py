@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg import errors, well_posed
+from deqcheck.linalg import errors, exact, well_posed
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
@@ -18,6 +18,7 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import Again
 
 if TYPE_CHECKING:
     from deqcheck.models.relu_deq.model import ReluDeqModel
@@ -39,7 +40,7 @@ class ReluDeqState(ReluState):
     @cached_property
     def q(self) -> Measured:
         """||W||_2."""
-        return errors.norm2(self.theta["W"])
+        return errors.norm2(self.theta["W"], exact=exact.array(self.theta["W"]))
 
     def solve(self) -> Equilibrium:
         W, U, X = self.theta["W"], self.theta["U"], self.model.X
@@ -73,6 +74,18 @@ class ReluDeqState(ReluState):
     def gradient(self) -> Params:
         """(S diag(r)) Z^T, (S diag(r)) X^T, Z r."""
         return {"W": self.E @ self.Z.T, "U": self.E @ self.model.X.T, "a": self.Z @ self.r}
+
+    def exact_weights(self) -> tuple[Again, Again]:
+        U, X = exact.array(self.theta["U"]), exact.array(self.model.X)
+        return exact.array(self.theta["W"]), exact.product(U, X)
+
+    def exact_gradient(self) -> dict[str, Again]:
+        E, Z, X = self.again.E, self.again.Z, exact.array(self.model.X)
+        return {
+            "W": exact.product(E, exact.transpose(Z)),
+            "U": exact.product(E, exact.transpose(X)),
+            "a": self.again.Zr,
+        }
 
     def gradient_radii(self) -> dict[str, float]:
         Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
@@ -116,13 +129,24 @@ class ReluDeqState(ReluState):
 
     @cached_property
     def lambda_min_H(self) -> Measured:
-        return errors.symmetric_eigenvalues(self.H, self.H_radius)[0]
+        return errors.eigenvalue(self.H, 0, self.H_radius, self._exact_H)
+
+    @property
+    def _exact_H(self) -> Again:
+        Z, S, X = (exact.transpose(a) for a in (self.again.Z, self.again.V, self._exact_X))
+        G, SS, XX = (exact.gram(a) for a in (Z, S, X))
+        return exact.total([G, exact.hadamard(G, SS), exact.hadamard(XX, SS)])
+
+    @property
+    def _exact_X(self) -> Again:
+        return exact.array(self.model.X)
 
     @cached_property
     def lambda_min_sum(self) -> Measured:
         """lambda_min(G + X^T X): the square of a singular value of Z stacked on X."""
         stacked = np.vstack([self.Z, self.model.X])
-        return errors.nth_singular_value(stacked, stacked.shape[1], self.equilibrium.error) ** 2
+        n, both = stacked.shape[1], exact.stacked(self.again.Z, self._exact_X)
+        return errors.nth_singular_value(stacked, n, self.equilibrium.error, both) ** 2
 
     @cached_property
     def shortest_sensitivity(self) -> Measured:

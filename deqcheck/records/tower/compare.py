@@ -39,7 +39,9 @@ def compared(left: Again, right: Again, budget: float = BUDGET) -> Answer:
     for bits in BITS:
         try:
             answer = _in_balls(left, right, Balls(bits, budget))
-        except (NoExactForm, Exhausted, RecursionError):
+        except NoExactForm:
+            continue
+        except (Exhausted, RecursionError):
             return answer
         if answer.sign is not None:
             return answer

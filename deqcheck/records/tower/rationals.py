@@ -106,7 +106,7 @@ class Rationals(Level):
         if signs[0] != signs[1]:
             return 1 if signs[0] > signs[1] else -1
         squares = self._square(a), self._square(b)
-        return signs[0] * ((squares[0] > squares[1]) - (squares[0] < squares[1]))
+        return signs[0] * (int(squares[0] > squares[1]) - int(squares[0] < squares[1]))
 
     def smaller(self, a: Any, b: Any) -> Any:
         return a if self.compared(a, b) <= 0 else b

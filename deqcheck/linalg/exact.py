@@ -1,0 +1,293 @@
+"""Matrices that are computed again: rational ones (fmpq_mat), else of balls (arb_mat).
+
+Each function takes and gives nodes of the tower (`records.tower`): a matrix, or a number made of
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
+from deqcheck.records.tower.annihilators import Annihilators
+from deqcheck.records.tower.rationals import Rationals
+
+# Up to this order eigenvalues are sought among the rationals, by their polynomial.
+POLYNOMIAL_ORDER = 12
+# To which roots of polynomials are isolated.
+ISOLATING_BITS = 256
+
+
+def array(a: np.ndarray) -> Again:
+    """A matrix of doubles as it is; a vector is a column."""
+    columns = a.reshape(len(a), -1)
+    return Again(lambda level: _of_doubles(level, columns))
+
+
+def _of_doubles(level: Level, a: np.ndarray) -> Any:
+    if not np.isfinite(a).all():
+        raise NoExactForm
+    rows = [[level.flint.fmpq(*float(x).as_integer_ratio()) for x in row] for row in a]
+    exact = level.flint.fmpq_mat(*a.shape, [x for row in rows for x in row])
+    return exact if level.exact else level.flint.arb_mat(exact)
+
+
+def product(a: Again, b: Again) -> Again:
+    return Again(_product, a, b)
+
+
+def _product(level: Level, a: Any, b: Any) -> Any:
+    charge(level, a.nrows() * a.ncols() * b.ncols(), a, b)
+    return a * b
+
+
+def plus(a: Again, b: Again) -> Again:
+    return Again(lambda level, x, y: x + y, a, b)
+
+
+def minus(a: Again, b: Again) -> Again:
+    return Again(lambda level, x, y: x - y, a, b)
+
+
+def transpose(a: Again) -> Again:
+    return Again(lambda level, x: x.transpose(), a)
+
+
+def scaled(c: Again, a: Again) -> Again:
+    """A number times a matrix."""
+    return Again(lambda level, c, x: mapped(level, x, lambda e: level.times(c, e)), c, a)
+
+
+def hadamard(a: Again, b: Again) -> Again:
+    return Again(_hadamard, a, b)
+
+
+def _hadamard(level: Level, a: Any, b: Any) -> Any:
+    charge(level, a.nrows() * a.ncols(), a, b)
+    entries = [x * y for x, y in zip(a.entries(), b.entries(), strict=True)]
+    return matrix(level, a.nrows(), a.ncols(), entries)
+
+
+def columns_scaled(a: Again, c: Again) -> Again:
+    """Column j times the j-th entry of the column c."""
+    return Again(_columns_scaled, a, c)
+
+
+def _columns_scaled(level: Level, a: Any, c: Any) -> Any:
+    m, n = a.nrows(), a.ncols()
+    charge(level, m * n, a, c)
+    return matrix(level, m, n, [a[i, j] * c[j, 0] for i in range(m) for j in range(n)])
+
+
+def gram(a: Again) -> Again:
+    """a a^T."""
+    return product(a, transpose(a))
+
+
+def total(parts: list[Again]) -> Again:
+    """The sum of several matrices."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = plus(found, part)
+    return found
+
+
+def relu(a: Again) -> Again:
+    """Of each entry its positive part."""
+    return Again(lambda level, x: mapped(level, x, partial(_positive, level)), a)
+
+
+def _positive(level: Level, x: Any) -> Any:
+    zero = level.flint.fmpq(0) if level.exact else level.flint.arb(0)
+    if level.exact:
+        return x if x > 0 else zero
+    return x if x > 0 else zero if x <= 0 else x.max(zero)
+
+
+def where_positive(a: Again, b: Again) -> Again:
+    """b where a > 0, and 0 elsewhere."""
+    return Again(_where_positive, a, b)
+
+
+def _where_positive(level: Level, a: Any, b: Any) -> Any:
+    zero = level.flint.fmpq(0) if level.exact else level.flint.arb(0)
+    kept = []
+    for x, y in zip(a.entries(), b.entries(), strict=True):
+        if not (x > 0 or x <= 0):
+            raise NoExactForm
+        kept.append(y if x > 0 else zero)
+    return matrix(level, b.nrows(), b.ncols(), kept)
+
+
+def stacked(a: Again, b: Again) -> Again:
+    """One matrix on top of another."""
+    return Again(_stacked, a, b)
+
+
+def _stacked(level: Level, a: Any, b: Any) -> Any:
+    return matrix(level, a.nrows() + b.nrows(), a.ncols(), [*a.entries(), *b.entries()])
+
+
+def mapped(level: Level, a: Any, f: Callable[[Any], Any]) -> Any:
+    return matrix(level, a.nrows(), a.ncols(), [f(x) for x in a.entries()])
+
+
+def matrix(level: Level, rows: int, columns: int, entries: list[Any]) -> Any:
+    kind = level.flint.fmpq_mat if level.exact else level.flint.arb_mat
+    return kind(rows, columns, entries)
+
+
+def identity(level: Level, n: int) -> Any:
+    return matrix(level, n, n, [int(i == j) for i in range(n) for j in range(n)])
+
+
+def charge(level: Level, products: int, *matrices: Any) -> None:
+    """So many products of entries of these matrices; rational ones are as long as they are."""
+    words = 1.0
+    if level.exact:
+        longest = max((x.height_bits() for m in matrices for x in m.entries()), default=0)
+        words = (1 + longest / 64) ** 1.5
+    level.charge(products * words)
+
+
+def entry(a: Again, i: int, j: int = 0) -> Again:
+    return Again(lambda level, x: level.number(x[i, j]), a)
+
+
+def sum_of_squares(a: Again) -> Again:
+    return Again(lambda level, x: level.number(_squares(level, x)), a)
+
+
+def _squares(level: Level, a: Any) -> Any:
+    charge(level, a.nrows() * a.ncols(), a)
+    total = level.flint.fmpq(0) if level.exact else level.flint.arb(0)
+    for x in a.entries():
+        total += x * x
+        if level.exact:
+            # Each sample has its own denominator.
+            charge(level, 1, level.flint.fmpq_mat(1, 1, [total]))
+    return total
+
+
+def frobenius(a: Again) -> Again:
+    return Again("root", sum_of_squares(a))
+
+
+def norm1(a: Again) -> Again:
+    """The largest column sum of absolute values."""
+    return Again(_norm1, a)
+
+
+def _norm1(level: Level, a: Any) -> Any:
+    sums = []
+    for j in range(a.ncols()):
+        column = [abs(a[i, j]) for i in range(a.nrows())]
+        sums.append(sum(column[1:], column[0]))
+    largest = level.number(sums[0])
+    for total in sums[1:]:
+        largest = level.larger(largest, level.number(total))
+    return largest
+
+
+def trace(a: Again) -> Again:
+    return Again(lambda level, x: level.number(sum(x[i, i] for i in range(x.nrows()))), a)
+
+
+def eigenvalue(a: Again, k: int) -> Again:
+    """The k-th smallest eigenvalue of a symmetric matrix; a negative k counts from the largest."""
+    return Again(lambda level, x: _eigenvalue(level, x, k), a)
+
+
+def singular_value(a: Again, k: int) -> Again:
+    """The k-th largest, counted from 1: 0 for a matrix of smaller rank, on every level."""
+    return Again(lambda level: _singular_value(level, a, k))
+
+
+def norm2(a: Again) -> Again:
+    return singular_value(a, 1)
+
+
+def _singular_value(level: Level, node: Again, k: int) -> Any:
+    a = node.at(level)
+    if k > min(a.nrows(), a.ncols()) or _rank_below(level, node, k):
+        return level.rational(Fraction(0))
+    gram = _gram(level, a)
+    square = _eigenvalue(level, gram, gram.nrows() - k)
+    return level.root(square)
+
+
+def _gram(level: Level, a: Any) -> Any:
+    wide = a.nrows() < a.ncols()
+    return _product(level, a, a.transpose()) if wide else _product(level, a.transpose(), a)
+
+
+def _rank_below(level: Level, node: Again, k: int) -> bool:
+    """Balls cannot tell a 0; the rationals can, where the matrix is one of them."""
+    exact = level if level.exact else Rationals()
+    try:
+        a = node.at(exact)
+        charge(exact, a.nrows() * a.ncols() * min(a.nrows(), a.ncols()), a)
+    except (NoExactForm, Exhausted):
+        return False
+    return bool(a.rank() < k)
+
+
+def _eigenvalue(level: Level, a: Any, k: int) -> Any:
+    n = a.nrows()
+    k = k % n
+    if not level.exact:
+        return _in_balls(level, a, k)
+    if n == 1:
+        return level.number(a[0, 0])
+    if n > POLYNOMIAL_ORDER:
+        raise NoExactForm
+    charge(level, n**4, a)
+    found = a.charpoly().numer()
+    if isinstance(level, Annihilators):
+        return level.polynomial(found)
+    return level.number(_rational_root(level, found, k))
+
+
+def _in_balls(level: Level, a: Any, k: int) -> Any:
+    n = a.nrows()
+    if n == 1:
+        return a[0, 0]
+    level.charge(25 * n**3)
+    try:
+        each = [x.real for x in a.eig(multiple=True)]
+    except (ValueError, ArithmeticError):
+        raise NoExactForm from None
+    low = sorted((x.lower() for x in each), key=_middle)[k]
+    high = sorted((x.upper() for x in each), key=_middle)[k]
+    return low.union(high)
+
+
+def _middle(x: Any) -> Any:
+    """Ends of balls are exact, so that they can be ordered."""
+    man, exp = x.mid().man_exp()
+    return Fraction(int(man)) * Fraction(2) ** int(exp)
+
+
+def _rational_root(level: Level, polynomial: Any, k: int) -> Any:
+    """The k-th smallest root of a polynomial with real roots only, if it is rational."""
+    with level.flint.ctx.workprec(ISOLATING_BITS):
+        roots = []
+        for factor, times in polynomial.factor()[1]:
+            linear = factor.degree() == 1
+            own = level.flint.fmpq(-factor[0], factor[1]) if linear else None
+            for root, _ in factor.complex_roots():
+                roots += [(root.real, own)] * times
+        for i, (one, _) in enumerate(roots):
+            for other, _ in roots[i + 1 :]:
+                if one.overlaps(other) and one is not other:
+                    raise NoExactForm
+        roots.sort(key=lambda each: _middle(each[0]))
+    _, own = roots[k]
+    if own is None:
+        raise NoExactForm
+    return own
