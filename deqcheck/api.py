@@ -183,15 +183,18 @@ def run(
     seed: int | None = None,
     store: Word | None = None,
     progress: Callable[[Progress], None] | None = None,
+    certify: bool = False,
 ) -> Report:
     """Train the model of a case or problem and judge the theorems on what happened.
 
     `train` replaces the dynamics, `only` names the statements (ids, or classes of one's own),
-    `edition` is printed, corrected or both. Raises CaseError or UsageError.
+    `edition` is printed, corrected or both. `certify` computes what doubles decide once more, in
+    exact numbers. Raises CaseError or UsageError.
     """
     with _mistakes():
         found, question = _asked(_one(case, set, seed), train, only, edition, constants)
-        return judging.run(found, question, progress=progress, store=_store(store))
+        kept = _store(store)
+        return judging.run(found, question, progress=progress, store=kept, certify=certify)
 
 
 def run_all(

@@ -10,6 +10,7 @@ from typing import Any
 
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import environment
+from deqcheck.judging.errors import UsageError
 from deqcheck.judging.question import Question, choose, remarks_on
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.training import check_start, train
@@ -22,6 +23,7 @@ from deqcheck.judging.verdicts import (
     without_equilibrium,
 )
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, quantities
+from deqcheck.records import tower
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
@@ -30,6 +32,9 @@ from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.quantities import of_papers
 
+NOT_INSTALLED = (
+    "exact numbers need python-flint, which is not installed: pip install 'deqcheck[certify]'"
+)
 ASK = Question()
 Asked = Sequence[AnyStatement]
 
@@ -40,11 +45,15 @@ def run(
     *,
     progress: Callable[[Progress], None] | None = None,
     store: Store | None = None,
+    certify: bool = False,
 ) -> Report:
     """Train the model and judge every statement asked for. Raises UsageError.
 
-    Trials over seeds are kept in the store, and found there again.
+    Trials over seeds are kept in the store, and found there again. Certifying, what doubles decide
+    is computed again in exact numbers.
     """
+    if certify and tower.flint() is None:
+        raise UsageError(NOT_INSTALLED)
 
     def judged(asked: Asked) -> dict[str, Any]:
         shown = silent if progress is None else _with_bound(progress, problem, asked)
@@ -58,7 +67,8 @@ def run(
         made, found = settled(problem, asked, shown, each)
         return {"verdicts": tuple(found), **_runs(problem, made, progress or silent)}
 
-    return _report(problem, question, judged)
+    with tower.certifying(certify):
+        return _report(problem, question, judged)
 
 
 def bounds(problem: AnyProblem, question: Question = ASK) -> Report:
@@ -98,7 +108,8 @@ def _measured(
 ) -> dict[str, Any]:
     try:
         check_start(p)
-        measured = quantities(p.start) | of_papers(p.model.kind, p.start)
+        every = quantities(p.start) | of_papers(p.model.kind, p.start)
+        measured = {name: number.forgetting() for name, number in every.items()}
     except NoEquilibrium as stop:
         known = (without_equilibrium(s, p) for s in asked)
         failing = tuple(verdict for verdict in known if verdict.failing)

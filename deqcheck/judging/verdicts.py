@@ -21,7 +21,9 @@ from deqcheck.judging.second_look import settled
 from deqcheck.judging.training import check_start
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
+from deqcheck.records.basis import COMPANION, TRIALS, resting_on
 from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict, condition_outcome, outcome_of
 from deqcheck.records.words import EDITIONS, FLOW, STATIC
@@ -44,7 +46,8 @@ class Drawing:
         def done(finished: int, total: int) -> None:
             self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
 
-        return s.tallied(p, tally(s, p, self.store, done)).judge()
+        found = s.tallied(p, tally(s, p, self.store, done)).judge()
+        return replace(found, basis=resting_on(TRIALS))
 
 
 def judge(
@@ -148,7 +151,7 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         if len(run.k) > 1:
             path, run, notes = _followed(s, p, run)
             hypotheses += path
-            conclusions += judged(s.conclusions(p, run), "conclusions")
+            conclusions += _along(run, judged(s.conclusions(p, run), "conclusions"))
     unchecked = limits or _nothing_to_judge(s, conclusions, run)
     if s.is_condition:
         outcome = condition_outcome([*hypotheses, *conclusions], bool(unchecked))
@@ -192,7 +195,7 @@ def _followed(
     s: AnyStatement, p: AnyProblem, run: Trajectory
 ) -> tuple[list[Judged], Trajectory, tuple[str, ...]]:
     """The path hypotheses, and the run as far as they matter."""
-    path = judged(s.path_hypotheses(p, run), "path_hypotheses")
+    path = _along(run, judged(s.path_hypotheses(p, run), "path_hypotheses"))
     if not s.until_broken or all_hold(path):
         return path, run, ()
     held = {e.name: e.curve.horizon_t for e in path if e.curve is not None}
@@ -205,7 +208,14 @@ def _followed(
     at = f"t = {run.t[last]:.4g}" if run.flow else f"k = {run.k[last]}"
     until = run.until(last)
     note = f"judged until {at}, the last point at which {first} is known to hold"
-    return judged(s.path_hypotheses(p, until), "path_hypotheses"), until, (note,)
+    path = _along(until, judged(s.path_hypotheses(p, until), "path_hypotheses"))
+    return path, until, (note,)
+
+
+def _along(run: Trajectory, found: Sequence[Judged]) -> list[Judged]:
+    """Whatever is said of a run rests on how well the run is known."""
+    basis = resting_on(run.gap.how or COMPANION)
+    return [replace(each, basis=basis) if each.basis.certified else each for each in found]
 
 
 def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
@@ -252,10 +262,14 @@ def _told(s: AnyStatement, p: AnyProblem, hypotheses: Sequence[Judged], **more: 
         **_labels(s),
         hypotheses=tuple(hypotheses),
         constants=_if_known(lambda: s.constants_used(p), s.fixed),
-        quantities=_if_known(lambda: s.quantities(p), {}),
+        quantities=_if_known(lambda: _kept(s.quantities(p)), {}),
         notes=_if_known(lambda: tuple(s.notes(p)), ()),
         flow=p.dynamics == FLOW,
     )
+
+
+def _kept(quantities: Mapping[str, Measured]) -> dict[str, Measured]:
+    return {name: measured(x).forgetting() for name, x in quantities.items()}
 
 
 def _labels(s: AnyStatement) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.records import tower
+from deqcheck.records.basis import INTERVAL, Basis, resting_on, weakest
 from deqcheck.records.measured import Measured
 from deqcheck.records.power import Form, caught_beyond, stronger
 
@@ -25,6 +26,9 @@ class Decision(str, Enum):
 IDENTITY_RESOLUTION = 1e-6
 # A bound with fewer than three digits left above the error bars is below the numerical resolution.
 CURVE_RESOLUTION = 1e-3
+# Why something is undecided: no exact numbers are known for it, or its error bars are estimates
+# that finer settings would narrow.
+NO_FORM, COARSE = tower.Answer.NO_FORM, "coarse"
 # A rate is read off only where the logarithmic decrease is known to this relative accuracy.
 RATE_RESOLUTION = 1e-2
 
@@ -124,8 +128,9 @@ class Judged:
     caught: float | None = None
     # The right side is what rounding may make of 0: the decision counts, the ratio does not.
     rounding: bool = False
-    # Where doubles could not tell: on which level of exact numbers it was decided, or why not.
-    again: str = ""
+    basis: Basis = INTERVAL
+    # Of an undecided one: why.
+    undecided: str = ""
 
     def __repr__(self) -> str:
         sides = f"{self.left.value!s} {self.relation} {self.right.value!s}"
@@ -177,15 +182,33 @@ class Claim:
     rounding: bool = False
 
     def judge(self) -> Judged:
-        """In doubles with their radii; what they leave open is computed again, exactly."""
+        """In doubles with their radii; what they leave open is computed again, exactly. Certifying,
+        so is what they decide."""
         found = self._judged(_decided(self.left, self.relation, self.right))
-        if found.decision is not Decision.UNDECIDED:
+        if found.decision is not Decision.UNDECIDED and not tower.is_certifying():
             return found
         answer = computed_again(self.left, self.relation, self.right)
         if answer is None:
             return found
-        better = replace(self, left=answer.left, right=answer.right)
-        return replace(better._judged(answer.decision), again=answer.by)
+        better = replace(self, left=answer.left, right=answer.right)._judged(answer.decision)
+        if answer.decision is Decision.UNDECIDED:
+            open_ = found.decision is Decision.UNDECIDED
+            return replace(better, undecided=answer.by) if open_ else found
+        if found.decision not in (answer.decision, Decision.UNDECIDED):
+            better = self._overruled(found, better)
+        return replace(better, basis=Basis(True, answer.by))
+
+    def _overruled(self, found: Judged, better: Judged) -> Judged:
+        """An estimate may be wrong, a proven bound may not."""
+        told = (
+            f"{found.left.value!r} +- {found.left.error:.2g} {self.relation} "
+            f"{found.right.value!r} +- {found.right.error:.2g} {found.decision}"
+        )
+        if found.basis.certified:
+            sides = f"{better.left.value!r} and {better.right.value!r}"
+            raise tower.Contradiction(f"{self.name}: {told}; exact numbers are {sides}")
+        note = f"estimated in doubles: {told}"
+        return replace(better, note=f"{better.note}; {note}" if better.note else note)
 
     def _judged(self, decision: Decision) -> Judged:
         return Judged(
@@ -200,7 +223,13 @@ class Claim:
             self.note,
             caught=_caught(caught_beyond(self.left, self.relation, self.right, Form.VALUE)),
             rounding=self.rounding,
+            basis=resting_on(self.left.how, self.right.how),
+            undecided="" if decision is not Decision.UNDECIDED else self._why_open(),
         )
+
+    def _why_open(self) -> str:
+        """Without exact numbers: they are not there, or the radius is an estimate."""
+        return COARSE if weakest(self.left.how, self.right.how) else NO_FORM
 
     def stronger(self, factor: float) -> Claim:
         return replace(self, right=stronger(self.right, self.relation, factor, Form.VALUE))
@@ -259,6 +288,8 @@ class Curve:
             facts,
             _caught(caught_beyond(self.left, self.relation, self.right, self._form)[first:]),
             self.rounding,
+            resting_on(self.left.how, self.right.how),
+            "" if decision is not Decision.UNDECIDED else COARSE,
         )
 
     def stronger(self, factor: float) -> Curve:

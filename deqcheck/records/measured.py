@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from deqcheck.records import scalar
+from deqcheck.records.basis import weakest
 from deqcheck.records.scalar import EPS as EPS
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower.node import Again, integer, rational
@@ -100,12 +101,13 @@ class Measured:
         b = measured(other)
         if _single(self, b):
             total = scalar.plus(self.value, self.error, b.value, b.error)
-            return Measured(*total, again=_carried("plus", self, b))
+            return Measured(*total, _how(self, b), _carried("plus", self, b))
         # Adding an exact zero does not round.
         ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
         with np.errstate(all="ignore"):
             total = self.value + b.value
-        return _rounded(total, _overflown(total, self, b, self.error + b.error), ulps)
+        error = _overflown(total, self, b, self.error + b.error)
+        return _rounded(total, error, ulps, _how(self, b))
 
     def __sub__(self, other: Number) -> Measured:
         return self + (-measured(other))
@@ -114,7 +116,7 @@ class Measured:
         b = measured(other)
         if _single(self, b):
             product = scalar.times(self.value, self.error, b.value, b.error)
-            return Measured(*product, again=_carried("times", self, b))
+            return Measured(*product, _how(self, b), _carried("times", self, b))
         with np.errstate(all="ignore"):
             error = (
                 _times(abs(self.value), b.error)
@@ -123,13 +125,13 @@ class Measured:
             )
             ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
             product = self.value * b.value
-            return _rounded(product, _overflown(product, self, b, error), ulps)
+            return _rounded(product, _overflown(product, self, b, error), ulps, _how(self, b))
 
     def __truediv__(self, other: Number) -> Measured:
         b = measured(other)
         if _single(self, b) and b.value != 0:
             quotient = scalar.over(self.value, self.error, b.value, b.error)
-            return Measured(*quotient, again=_carried("over", self, b))
+            return Measured(*quotient, _how(self, b), _carried("over", self, b))
         with np.errstate(all="ignore"):
             away = np.abs(b.value) - b.error
             quotient = np.divide(self.value, b.value)
@@ -140,7 +142,7 @@ class Measured:
             )
             error = np.where(away > 0, error, np.inf)
             ulps = np.where(_exact_zero(self) & (away > 0), 0.0, 1.0)
-        return _rounded(quotient, error, ulps)
+        return _rounded(quotient, error, ulps, _how(self, b))
 
     def __pow__(self, power: Number) -> Measured:
         if isinstance(power, int) and power >= 0:
@@ -164,6 +166,11 @@ class Measured:
 
     def __rpow__(self, other: Number) -> Measured:
         return measured(other) ** self
+
+
+def _how(a: Measured, b: Measured) -> str:
+    """An estimate does not become a bound by being computed with."""
+    return weakest(a.how, b.how) if a.how or b.how else ""
 
 
 def _carried(operation: str, *xs: Measured) -> Again | None:
@@ -238,12 +245,12 @@ def _exact_zero(x: Measured) -> np.ndarray:
     return found
 
 
-def _rounded(value: Any, error: Any, ulps: Any = 1.0) -> Measured:
+def _rounded(value: Any, error: Any, ulps: Any = 1.0, how: str = "") -> Measured:
     """Add the rounding of the operation that gave `value` (and of the radius arithmetic)."""
     with np.errstate(all="ignore"):
         exact = (np.isinf(value) & (np.asarray(error) == 0)) | (np.asarray(ulps) == 0)
         rounding = np.where(exact, 0.0, ulps * EPS * np.abs(value) + 4 * TINY)
-        return Measured(value, np.asarray(error) * (1 + 8 * EPS) + rounding)
+        return Measured(value, np.asarray(error) * (1 + 8 * EPS) + rounding, how)
 
 
 def _integer_power(x: Measured, n: int) -> Measured:
@@ -263,8 +270,8 @@ def _monotone(f: Callable[[Any], Any], x: Measured, plain: float, name: str) -> 
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
     ulps = np.where((np.asarray(x.error) == 0) & (x.value == plain), 0.0, LIBM_ULPS)
-    found = _rounded(value, _overflown(value, x, x, error), ulps)
-    return Measured(found.value, found.error, again=_carried(name, x)) if x.again else found
+    found = _rounded(value, _overflown(value, x, x, error), ulps, x.how)
+    return Measured(found.value, found.error, x.how, _carried(name, x)) if x.again else found
 
 
 def exp(x: Number) -> Measured:
@@ -307,9 +314,10 @@ def _extreme(pick: Any, xs: tuple[Number, ...], name: str) -> Measured:
         again = Again(name, again, m.again) if again and m.again else None
     with np.errstate(invalid="ignore"):
         error = np.where(low == high, 0.0, np.maximum(high - value, value - low))
-    return Measured(value, error, again=again)
+    return Measured(value, error, weakest(*(m.how for m in ms)), again)
 
 
 def stack(xs: list[Measured]) -> Measured:
     """Scalars to one array."""
-    return Measured(np.array([x.value for x in xs]), np.array([x.error for x in xs]))
+    value, error = np.array([x.value for x in xs]), np.array([x.error for x in xs])
+    return Measured(value, error, weakest(*(x.how for x in xs)))

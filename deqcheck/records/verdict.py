@@ -142,6 +142,12 @@ class Verdict:
         return tuple(h for h in self.hypotheses if h.decision is Decision.VIOLATED)
 
     @property
+    def certified(self) -> bool:
+        """Whether every check rests on exact numbers or proven bounds."""
+        checks = (*self.hypotheses, *self.conclusions)
+        return bool(checks) and all(each.basis.certified for each in checks)
+
+    @property
     def word(self) -> str:
         """The outcome, or what is known of it before training."""
         if self.outcome is not None:

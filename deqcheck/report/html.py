@@ -9,7 +9,7 @@ from typing import Any
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
-from deqcheck.records.verdict import Status, Verdict
+from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.report.json import plain
 from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.report.parts.numbers import number
@@ -18,6 +18,7 @@ from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import (
     Clock,
     full_title,
+    kind,
     numbered,
     reason,
     run_length,
@@ -137,7 +138,9 @@ def _tally(reports: Sequence[Report]) -> str:
 
 def _outcome(verdict: Verdict) -> Markup:
     name = verdict.word
-    tone = "good" if name in GOOD else "bad" if name in BAD else "open"
+    if verdict.outcome is Outcome.REFUTED:
+        name += f" ({kind(verdict)})"
+    tone = "good" if verdict.word in GOOD else "bad" if verdict.word in BAD else "open"
     missed = tag("span", f" (expected {verdict.expected})", class_="word bad")
     return join(tag("span", name, class_=f"word {tone}"), missed if verdict.met is False else None)
 
@@ -258,7 +261,7 @@ class _Case:
             "tr",
             tag("td", tag("span", sign, class_=f"word {tone}")),
             tag("td", numbered(judged), formula),
-            tag("td", finding),
+            tag("td", finding, tag("div", str(judged.basis), class_="soft")),
             tag("td", *_margin(judged)),
         )
 

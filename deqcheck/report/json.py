@@ -91,6 +91,7 @@ def statement(verdict: Verdict) -> dict[str, Any]:
         "number": verdict.number,
         "title": verdict.title,
         "outcome": None if verdict.outcome is None else verdict.outcome.value,
+        "certified": verdict.certified,
         "expected": verdict.expected,
         "met": verdict.met,
         "constants": {name: finite(x) for name, x in verdict.constants.items()},
@@ -119,7 +120,10 @@ def _judged(judged: Judged) -> dict[str, Any]:
         "caught": finite(judged.caught),
         "rounding": judged.rounding,
         "note": judged.note,
+        "basis": {"kind": judged.basis.kind, "by": judged.basis.by},
     }
+    if judged.undecided:
+        entry["undecided"] = judged.undecided
     return entry if judged.curve is None else entry | _facts(judged.curve)
 
 

@@ -22,6 +22,7 @@ from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import (
     Clock,
     full_title,
+    kind,
     numbered,
     run_length,
     tell,
@@ -90,8 +91,10 @@ def _drawn(
 
 def _headline(verdict: Verdict, case: str = "") -> Text:
     outcome = verdict.word
+    # What a refutation rests on is the first thing to know of it.
+    rests = f" ({kind(verdict)})" if verdict.outcome is Outcome.REFUTED and not case else ""
     line = Text.assemble(
-        (outcome.upper(), COLORS.get(outcome, OPEN)),
+        (outcome.upper() + rests, COLORS.get(outcome, OPEN)),
         (f" {verdict.id} ({verdict.edition})", "bold"),
         f" {case or full_title(verdict)}",
     )
@@ -200,6 +203,8 @@ class _Page:
         sentence = tell(judged, self.clock, self.options, needed)
         if judged.note:
             sentence += f" ({judged.note})"
+        if judged.basis.exact:
+            sentence += f", {judged.basis}"
         return (
             Text(fancy if self.options.unicode else plain, style),
             Text(numbered(judged)),

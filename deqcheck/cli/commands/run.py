@@ -38,6 +38,11 @@ from deqcheck.report import renderer
 @output_file_options
 @quiet_option
 @click.option(
+    "--certify",
+    is_flag=True,
+    help="Compute what doubles decide once more, in exact numbers (needs deqcheck[certify]).",
+)
+@click.option(
     "--store",
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
@@ -56,6 +61,7 @@ def command(
     output_files: OutputFiles,
     quiet: bool,
     folder: Path | None,
+    certify: bool,
 ) -> None:
     """Train the model of each CASE and judge the theorems on what happened.
 
@@ -77,6 +83,7 @@ def command(
                         choice.of(task.case.question),
                         progress=progress if progress.shown else None,
                         store=store,
+                        certify=certify,
                     )
                 reports.append(report)
                 if (quiet or output) and report.status is not Status.COMPLETED:

@@ -3,22 +3,28 @@
 from deqcheck.records.tower.compare import Answer, compared
 from deqcheck.records.tower.node import (
     Again,
+    Contradiction,
     Exhausted,
     Level,
     NoExactForm,
+    certifying,
     flint,
     integer,
+    is_certifying,
     rational,
 )
 
 __all__ = [
     "Again",
     "Answer",
+    "Contradiction",
     "Exhausted",
     "Level",
     "NoExactForm",
+    "certifying",
     "compared",
     "flint",
     "integer",
+    "is_certifying",
     "rational",
 ]

@@ -9,7 +9,9 @@ equalities. python-flint does the arithmetic; without it nothing is computed aga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
@@ -36,6 +38,27 @@ def flint() -> Any:
     return found
 
 
+_CERTIFYING: ContextVar[bool] = ContextVar("certifying", default=False)
+
+
+def is_certifying() -> bool:
+    """Whether what doubles decide is computed again, too."""
+    return _CERTIFYING.get()
+
+
+@contextmanager
+def certifying(wanted: bool = True) -> Iterator[None]:
+    token = _CERTIFYING.set(wanted)
+    try:
+        yield
+    finally:
+        _CERTIFYING.reset(token)
+
+
+class Contradiction(Exception):
+    """An exact number contradicts a proven bound: a bug."""
+
+
 class Again:
     """A node; its value on a level is computed once."""
 
@@ -52,7 +75,6 @@ class Again:
             values = [part.at(level) for part in self._parts]
             self._known[level.bits] = self._made(level, values)
         return self._known[level.bits]
-
 
     def _made(self, level: Level, values: list[Any]) -> Any:
         if isinstance(self._make, str):
@@ -131,5 +153,3 @@ class Level(ABC):
 
     def log1p(self, a: Any) -> Any:
         return self.log(self.plus(self.rational(Fraction(1)), a))
-
-

@@ -84,6 +84,11 @@ def reason(verdict: Verdict, options: RenderOptions) -> str:
     return "; ".join(verdict.unchecked)
 
 
+def kind(verdict: Verdict) -> str:
+    """What a verdict rests on."""
+    return "certified" if verdict.certified else "estimated"
+
+
 def full_title(verdict: Verdict) -> str:
     """`Theorem 1: Linear rate of the flow`."""
     return f"{verdict.number}: {verdict.title}" if verdict.number else verdict.title
@@ -160,7 +165,9 @@ def _quotient(judged: Judged) -> str:
 
 def _undecided(judged: Judged, clock: Clock, options: RenderOptions) -> str:
     sides = comparison(judged.left, judged.relation, judged.right, options)
-    if not all(math.isfinite(side.error) for side in (judged.left, judged.right)):
+    if judged.undecided == "open":
+        reason = "equal to as many digits as were computed"
+    elif not all(math.isfinite(side.error) for side in (judged.left, judged.right)):
         reason = "no error bar could be had"
     elif judged.relation == "==":
         reason = "the error bars are too wide for an identity"

@@ -1,0 +1,61 @@
+"""On what a decision rests: on proven bounds and exact numbers, or on estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Where a radius comes from, if it is an estimate: with a safety factor, or from what was looked at.
+# The weaker ones come first.
+TRIALS, COMPANION = "trials", "difference to the second run"
+ESTIMATES = {
+    TRIALS: "trials",
+    "two integrations": "two runs",
+    COMPANION: "companion",
+    "sampled infimum": "sampled",
+    "parabolas through the samples": "sampled",
+    "smallest over the free constants": "search",
+    "numerical rank": "LAPACK",
+    "the rank is not certain": "LAPACK",
+    "Bauer-Fike": "LAPACK",
+    "Kato-Temple": "LAPACK",
+    "Lanczos above Cholesky": "LAPACK",
+    "Lanczos above a certified floor": "LAPACK",
+    "Weyl": "LAPACK",
+}
+ORDER = {how: i for i, how in enumerate(ESTIMATES)}
+
+
+def weakest(*hows: str) -> str:
+    """Of several sources of error the weakest estimate; empty where none is one."""
+    known = [how for how in hows if how in ORDER]
+    return min(known, key=ORDER.__getitem__) if known else ""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """`certified (rational)`, `certified (interval)`, `estimated (two runs)`."""
+
+    certified: bool
+    by: str
+
+    @property
+    def kind(self) -> str:
+        return "certified" if self.certified else "estimated"
+
+    @property
+    def exact(self) -> bool:
+        """Whether it was computed again."""
+        return self.certified and self != INTERVAL
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.by})"
+
+
+# Every radius counts its roundings, and is a proven bound.
+INTERVAL = Basis(True, "interval")
+
+
+def resting_on(*hows: str) -> Basis:
+    """What a comparison of numbers with these sources of error rests on."""
+    how = weakest(*hows)
+    return Basis(False, ESTIMATES[how]) if how else INTERVAL
