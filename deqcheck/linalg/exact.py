@@ -146,6 +146,55 @@ def identity(level: Level, n: int) -> Any:
     return matrix(level, n, n, [int(i == j) for i in range(n) for j in range(n)])
 
 
+def zeros(level: Level, m: int, n: int) -> Any:
+    return matrix(level, m, n, [0] * (m * n))
+
+
+def raw(level: Level, x: Fraction | int) -> Any:
+    """An entry of the level's matrices."""
+    q = level.flint.fmpq(*Fraction(x).as_integer_ratio())
+    return q if level.exact else level.flint.arb(q)
+
+
+def kronecker(level: Level, a: Any, b: Any) -> Any:
+    rows, columns = a.nrows() * b.nrows(), a.ncols() * b.ncols()
+    p, q = b.nrows(), b.ncols()
+    entries = [a[i // p, j // q] * b[i % p, j % q] for i in range(rows) for j in range(columns)]
+    return matrix(level, rows, columns, entries)
+
+
+def inverse(a: Again) -> Again:
+    return Again(_inverse, a)
+
+
+def _inverse(level: Level, a: Any) -> Any:
+    n = a.nrows()
+    charge(level, round(n**3 * (1 + n / 8)) if level.exact else 2 * n**3, a)
+    try:
+        return a.inv()
+    except ZeroDivisionError:
+        raise NoExactForm from None
+
+
+def onto_row_space(a: Again) -> Again:
+    """The orthogonal projector P = R^T (R R^T)^-1 R, with R the rows of an echelon form."""
+    return Again(lambda level: _projector(level, a))
+
+
+def _projector(level: Level, node: Again) -> Any:
+    """Balls cannot tell a rank."""
+    exact = level if level.exact else Rationals()
+    a = node.at(exact)
+    charge(exact, a.nrows() * a.ncols() * min(a.nrows(), a.ncols()), a)
+    echelon, rank = a.rref()
+    rows = matrix(
+        exact, rank, a.ncols(), [echelon[i, j] for i in range(rank) for j in range(a.ncols())]
+    )
+    turned = rows.transpose()
+    found = _product(exact, turned, _product(exact, _inverse(exact, rows * turned), rows))
+    return found if level.exact else level.flint.arb_mat(found)
+
+
 def charge(level: Level, products: int, *matrices: Any) -> None:
     """So many products of entries of these matrices; rational ones are as long as they are."""
     words = 1.0

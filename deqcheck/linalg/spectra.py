@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.linalg.errors import lapack
-from deqcheck.records.measured import EPS, Measured, sqrt
+from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 
 # A singular value between the rank tolerance and this multiple of it is neither zero nor not.
@@ -160,9 +161,10 @@ class Factored:
     def sigma(self, i: int) -> Measured:
         """The i-th singular value, counted from 1."""
         if self.certain and i > self.rank:
-            return Measured(0.0)
+            return given(0)
         error = lapack(self.a.shape, float(self._svd[1][0]))
-        return Measured(float(self._svd[1][i - 1]), error, "Weyl")
+        node = exact.singular_value(exact.array(self.a), i)
+        return Measured(float(self._svd[1][i - 1]), error, "Weyl", node)
 
     @property
     def largest(self) -> Measured:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import Again
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,14 @@ class Outer(Protocol):
 
     def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
         """At a W of this Frobenius norm that is known up to the radius."""
+        ...
+
+    def exact_gradient(self, W: Again) -> Again | None:
+        """grad L0 at W, to be computed again; None where it is not known how."""
+        ...
+
+    def exact_gap(self, W: Again) -> Again | None:
+        """L0(W) - L0*, likewise."""
         ...
 
     def slopes(self, W: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import optimality_gap, projected_newton
 from deqcheck.losses.outer import PL, Evaluation
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.tower import Again
 
 
 class LinearScalar(ABC):
@@ -24,6 +25,12 @@ class LinearScalar(ABC):
         self.factored = Factored(Phi)
         self._columns = np.linalg.norm(Phi, axis=0)
         self._phi_norm = float(np.linalg.norm(Phi))
+
+    def exact_gradient(self, W: Again) -> Again | None:
+        return None
+
+    def exact_gap(self, W: Again) -> Again | None:
+        return None
 
     @abstractmethod
     def values(self, q: np.ndarray) -> np.ndarray: ...

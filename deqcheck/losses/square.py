@@ -11,11 +11,13 @@ import numpy as np
 
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import OuterLoss
+from deqcheck.linalg import exact
 from deqcheck.linalg.errors import length, rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
 from deqcheck.losses.outer import PL, Evaluation
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given
+from deqcheck.records.tower import Again, rational
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,20 @@ class LinearSquare:
     def _free_infimum(self) -> Measured:
         """||Y (I - V V^T)||^2: exactly 0 when the samples are independent."""
         if self.factored.rank == self.Phi.shape[1]:
-            return Measured(0.0)
+            return given(0)
         radius = (
             rounding(sum(self.Phi.shape), self._y_norm, 1.0)
             + self.factored.row_space_error * self._y_norm
         )
-        return sum_of_squares(self._rest, radius)
+        Phi, Y = self._exact_data
+        rest = exact.minus(Y, exact.product(Y, exact.onto_row_space(Phi)))
+        return sum_of_squares(self._rest, radius, rest)
 
     @cached_property
     def raised(self) -> Measured:
         """By how much a finite ball lifts the infimum: 0 when it holds a least-squares fit."""
         if self._whole:
-            return Measured(0.0)
+            return given(0)
         fit = np.linalg.lstsq(self.features.T, self.targets.T, rcond=None)[0].T
         if np.abs(fit).sum(axis=0).max() < self.R * (1 - 1e-9):
             return Measured(0.0)
@@ -134,6 +138,23 @@ class LinearSquare:
             return found
         raised = self.raised
         return found._replace(gap=found.gap - raised.value, error=found.error + raised.error)
+
+    @cached_property
+    def _exact_data(self) -> tuple[Again, Again]:
+        return exact.array(self.Phi), exact.array(self.Y)
+
+    def exact_gradient(self, W: Again) -> Again:
+        Phi, Y = self._exact_data
+        r = exact.minus(exact.product(W, Phi), Y)
+        return exact.scaled(rational(2), exact.product(r, exact.transpose(Phi)))
+
+    def exact_gap(self, W: Again) -> Again | None:
+        """||(W Phi - Y) P||^2 with P the projector onto the row space of Phi."""
+        if not self._whole:
+            return None
+        Phi, Y = self._exact_data
+        r = exact.minus(exact.product(W, Phi), Y)
+        return exact.sum_of_squares(exact.product(r, exact.onto_row_space(Phi)))
 
     @cached_property
     def pl(self) -> PL:

@@ -1,4 +1,4 @@
-"""What a ReLU model measures, computed again: the exact number lies within the error bar."""
+"""What a model measures, computed again: the exact number lies within the error bar."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import deqcheck as dq
 from deqcheck.models.problem import State
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import compared, rational
-from tests.conftest import implicit_problem
+from tests.conftest import delm_problem, implicit_problem
 
 pytest.importorskip("flint")
 
@@ -33,6 +33,10 @@ def monotone_deq(r: np.random.Generator, m: int, n: int, d: int) -> State:
     return started("monotone-deq", r, n, d, theta, {"m": 0.5})
 
 
+def delm(r: np.random.Generator, m: int, n: int, d: int) -> State:
+    return delm_problem(m=m, n=n, my=d, seed=int(r.integers(1000))).start
+
+
 def started(
     kind: str, r: np.random.Generator, n: int, d: int, theta: dict[str, Any], fields: dict[str, Any]
 ) -> State:
@@ -45,6 +49,7 @@ MODELS: dict[str, Callable[..., State]] = {
     "relu-deq": relu_deq,
     "implicit-relu": implicit_relu,
     "monotone-deq": monotone_deq,
+    "delm": delm,
 }
 SIZES = [(1, 1, 1), (2, 3, 1), (4, 3, 2), (7, 5, 4)]
 
@@ -61,5 +66,6 @@ def test_the_exact_number_lies_within_the_bar(model: str, sizes: tuple[int, int,
     for seed in range(3):
         state: Any = MODELS[model](np.random.default_rng(seed), *sizes)
         exact = {name: x for name in state.names if (x := state.measure(name)).again}
-        assert {"loss", "residual", "gradient", "sigma_min_Z"} <= set(exact)
+        spectral = "lambda_min_D" if model == "delm" else "sigma_min_Z"
+        assert {"loss", "residual", "gradient", spectral} <= set(exact)
         assert not [name for name, x in exact.items() if not within(x)]

@@ -62,7 +62,7 @@ def lambda_min(state: DelmState) -> Measured:
 
 def _without_blocks(state: DelmState) -> Measured:
     """my >= m: some w has w^T Z in span(1^T), so every w^T M_k w = |w|^2 and D's floor is U's."""
-    return 1 / state.U_singular[0] ** 2
+    return 1 / state.U_largest**2
 
 
 def _scalar_output(state: DelmState) -> Measured:

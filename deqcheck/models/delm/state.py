@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.losses.outer import Evaluation
 from deqcheck.models.delm import spectrum
+from deqcheck.models.delm.exact import ExactDelm
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Objective, Params, State
-from deqcheck.records.measured import EPS, Measured, measured, minimum, sqrt
+from deqcheck.records.measured import EPS, Measured, given, measured, minimum, sqrt
+from deqcheck.records.tower import Again
 
 if TYPE_CHECKING:
     from deqcheck.models.delm.model import DelmModel
@@ -58,6 +61,24 @@ class DelmState(State):
         return found
 
     @cached_property
+    def again(self) -> ExactDelm:
+        """The state, to be computed again."""
+        return ExactDelm(self.A, self.B, self.gamma)
+
+    @cached_property
+    def _exact_Q(self) -> Again | None:
+        return self.model.outer.exact_gradient(self.again.Z)
+
+    @cached_property
+    def U_largest(self) -> Measured:
+        """||U||_2."""
+        return replace(self.U_singular[0], again=exact.norm2(self.again.U))
+
+    @cached_property
+    def U_smallest(self) -> Measured:
+        return replace(self.U_singular[-1], again=exact.singular_value(self.again.U, self.m))
+
+    @cached_property
     def U_singular(self) -> Measured:
         """S is accurate to a few units in the last place, and ||S||_F <= sqrt(m)."""
         return errors.singular_values(self.U, 4 * EPS * self.gamma * np.sqrt(self.m))
@@ -81,7 +102,9 @@ class DelmState(State):
 
     @cached_property
     def gap(self) -> Measured:
-        return Measured(self.outer.gap, self.outer.error, "residual in row-space coordinates")
+        how = "residual in row-space coordinates"
+        node = self.model.outer.exact_gap(self.again.Z)
+        return Measured(self.outer.gap, self.outer.error, how, node)
 
     @property
     def loss(self) -> Measured:
@@ -94,29 +117,36 @@ class DelmState(State):
         r = self.Z @ outer.Phi - outer.Y
         size = float(np.linalg.norm(self.Z) * np.linalg.norm(outer.Phi) + np.linalg.norm(outer.Y))
         moved = self.Z_radius * float(np.linalg.norm(outer.Phi))
-        return errors.frobenius(r, moved + errors.rounding(self.m, size))
+        Phi, Y = exact.array(outer.Phi), exact.array(outer.Y)
+        node = exact.minus(exact.product(self.again.Z, Phi), Y)
+        return errors.frobenius(r, moved + errors.rounding(self.m, size), node)
 
     @cached_property
     def lambda_min_D(self) -> Measured:
-        return spectrum.lambda_min(self)
+        return replace(spectrum.lambda_min(self), again=exact.eigenvalue(self.again.D, 0))
 
     @cached_property
     def lambda_independent(self) -> Measured:
         """Eq. (33): 1/(m (1 + gamma)^2)."""
-        found: Measured = 1 / (self.m * (1 + measured(self.gamma)) ** 2)
+        found: Measured = 1 / (self.m * (1 + given(self.gamma)) ** 2)
         return found
 
     @cached_property
     def lambda_independent_sharp(self) -> Measured:
         """1/||U||_2^2 >= 1/min(m (1 + gamma^2), (1 + gamma sqrt m)^2) for every A."""
-        g = measured(self.gamma)
+        g = given(self.gamma)
         return 1 / minimum(self.m * (1 + g**2), (1 + g * sqrt(self.m)) ** 2)
 
     def _gradient_norms(self) -> dict[str, Measured]:
         inverse = float(1 / self.U_singular.low[-1])
         b, z, g = (errors.length(a) for a in (self.B, self.Z, self.gradient["B"]))
         radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
-        return {n: errors.frobenius(self.gradient[n], e) for n, e in zip("AB", radii, strict=True)}
+        Q = self._exact_Q
+        nodes = {} if Q is None else self.again.gradient(Q)
+        return {
+            n: errors.frobenius(self.gradient[n], e, nodes.get(n))
+            for n, e in zip("AB", radii, strict=True)
+        }
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -170,13 +200,13 @@ _MEASURES: dict[str, Callable[[Any], Measured]] = {
     "gradient.B": lambda s: s._gradient_norms()["B"],
     "equilibrium.residual": lambda s: s._equilibrium()[0],
     "equilibrium.error": lambda s: s._equilibrium()[1],
-    "norm2.A": lambda s: errors.norm2(s.A),
-    "norm2.B": lambda s: errors.norm2(s.B),
-    "norm1.B": lambda s: errors.norm1(s.B),
-    "norm1.Z": lambda s: errors.norm1(s.Z, s.Z_radius * np.sqrt(s.my)),
-    "norm2.Z": lambda s: errors.norm2(s.Z, s.Z_radius),
-    "norm2.U_inverse": lambda s: 1 / s.U_singular[-1],
-    "norm.Q": lambda s: errors.frobenius(s.Q, s.outer.gradient_error),
+    "norm2.A": lambda s: errors.norm2(s.A, exact=s.again.A),
+    "norm2.B": lambda s: errors.norm2(s.B, exact=s.again.B),
+    "norm1.B": lambda s: errors.norm1(s.B, exact=s.again.B),
+    "norm1.Z": lambda s: errors.norm1(s.Z, s.Z_radius * np.sqrt(s.my), s.again.Z),
+    "norm2.Z": lambda s: errors.norm2(s.Z, s.Z_radius, s.again.Z),
+    "norm2.U_inverse": lambda s: 1 / s.U_smallest,
+    "norm.Q": lambda s: errors.frobenius(s.Q, s.outer.gradient_error, s._exact_Q),
     "lambda_min_D": lambda s: s.lambda_min_D,
     "lambda_independent": lambda s: s.lambda_independent,
     "lambda_independent_sharp": lambda s: s.lambda_independent_sharp,
