@@ -64,6 +64,7 @@ def test_a_statement_has_both_parts_and_a_curve_its_facts():
         "caught",
         "rounding",
         "note",
+        "basis",
     }
     assert set(hypothesis) == claim
     assert set(conclusion) == claim | {
