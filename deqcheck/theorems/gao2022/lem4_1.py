@@ -20,6 +20,17 @@ from deqcheck.theorems.gao2022.static import OffKinks, Pointwise, equality, scal
 PROJECTIONS = 5
 
 
+def along_r(state: State) -> Measured:
+    """(yhat - y)^T d yhat/dt along the gradient flow, by the tangent of the predictions."""
+    moved, away = state.tangent({name: -g for name, g in state.gradient.items()})
+    # The direction has its own radius: |J| <= sqrt |H|.
+    H, radius = state.H_with_radius
+    away += float(np.sqrt(np.linalg.norm(H) + radius)) * state.gradient_radius
+    size, length = float(np.linalg.norm(state.r)), float(np.linalg.norm(moved))
+    error = size * away + state.r_radius * (length + away) + 8 * EPS * state.N * size * length
+    return Measured(float(state.r @ moved), error, "tangent")
+
+
 class Lemma41(OffKinks):
     """Along the gradient flow d yhat/dt = -H r with H = Z Z^T + M M^T + Pi Pi^T, which is positive
     semi-definite; so dL/dt <= -lambda_min(H) L, which is the remark after the lemma. Judged at the
