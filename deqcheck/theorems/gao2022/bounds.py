@@ -129,8 +129,8 @@ class TrainedNetwork(Statement):
 class StaysInside(TrainedNetwork):
     """(i) and (ii) of both theorems, and of the induction behind each."""
 
-    tracks = TRACKS
-    infima = ("sigma_min_Z",)
+    tracks: ClassVar[tuple[str, ...]] = TRACKS
+    infima: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
 
     bounded_w = Check("|W| stays bounded", "norm_W <= lambda1", "(i)")
     bounded_a = Check("|A| stays bounded", "norm_A <= lambda2", "(i)")
