@@ -16,6 +16,7 @@ from deqcheck.records.law import Law
 from deqcheck.seeds import rng
 
 from .gao2022_network import Network, drawn, fro, norm, nth, problem
+from .gao2022_proofs import PROOFS
 from .gao2022_training import TRAINED, above, below
 from .harness import Expected, Instance, Noise, Sides
 
@@ -671,7 +672,7 @@ LEMMAS = [
         label="zero",
     ),
 ]
-INSTANCES = [*LEMMAS, *TRAINED]
+INSTANCES = [*LEMMAS, *TRAINED, *PROOFS]
 INHERITED = "Inherited from Theorem 4.4; Section 5.1 has hypotheses of its own in its place."
 EXEMPT: dict[str, dict[str, str]] = {
     "gao2022/sec5.1": {"starts_well": INHERITED, "certifiable": INHERITED},

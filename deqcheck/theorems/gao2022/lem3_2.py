@@ -36,6 +36,7 @@ class Lemma32(BoundedA):
     id = "gao2022/lem3.2"
     title = "The linearised equation is invertible"
     cite = cite("Lemma 3.2", "(6)")
+    uses = ("gao2022/eq29",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -176,10 +177,11 @@ def _keeps_norm(state: State) -> bool:
     """Whether |D A^T| = |A| for some pattern, seen without rounding: D takes no row of A^T away but
     zeros, or A is diagonal and its largest entry is kept."""
     sure = state.equilibrium.mask & ~state.equilibrium.doubtful
-    if state.diagonal_A is not None:
-        top = np.flatnonzero(np.abs(state.diagonal_A) == state.norm_A.value)
-        return bool(np.asarray(sure)[top].any()) or not state.A.any()
-    return bool((sure | ~state.A.any(axis=0)[:, None]).all(axis=0).any())
+    a = state.diagonal_A
+    if a is not None:
+        return bool((sure.T & (np.abs(a) == state.norm_A.value)).any()) or not state.A.any()
+    empty = ~np.asarray(state.A.any(axis=0))
+    return bool((sure.T | empty).all(axis=1).any())
 
 
 def _shrinks_all(state: State) -> bool:
@@ -284,6 +286,7 @@ class Gradients(OffKinks):
     id = "gao2022/gradient"
     title = "The gradients of the loss"
     cite = cite("Lemma 3.2", "(7)-(9)")
+    uses = ("gao2022/lem3.2",)
 
     along_w = Check(f"dL/dW along a direction (worst of {DIRECTIONS})", "inner_W == slope_W", "(7)")
     along_a = Check(f"dL/dA along a direction (worst of {DIRECTIONS})", "inner_A == slope_A", "(8)")

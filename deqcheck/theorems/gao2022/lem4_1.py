@@ -70,6 +70,7 @@ class Lemma41(OffKinks):
     id = "gao2022/lem4.1"
     title = "The predictions follow the Gram matrix H"
     cite = cite("Lemma 4.1", "(10)-(13)")
+    uses = ("gao2022/gradient",)
 
     contracts = Check("well-posed", "gamma*norm_A < 1", "Lemma 4.1")
     moves = Check(
@@ -132,6 +133,7 @@ class SigmaMin(Pointwise):
     id = "gao2022/sigma-min"
     title = "Smallest singular values of M and Pi"
     cite = cite("Section 4.1", "after Lemma 4.1")
+    uses = ("gao2022/lem3.2", "gao2022/lem4.1")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

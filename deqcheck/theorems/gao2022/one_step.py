@@ -44,7 +44,7 @@ class OneStep(StaysInside, DescentConditions):
     title = "One step of gradient descent"
     cite = cite("A.6", "(43), Q1, Q2")
     dynamics = (DESCENT,)
-    uses = ("gao2022/lem4.3", "gao2022/proof4.4")
+    uses = ("gao2022/lem3.1", "gao2022/lem3.2", "gao2022/gradient", "gao2022/lem4.3")
     until_broken = True
     searches = ()
     infima = ()

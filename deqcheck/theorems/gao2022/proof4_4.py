@@ -41,7 +41,7 @@ class DescentInduction(Induction, DescentConditions):
     dynamics = (DESCENT,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
-    uses = ("gao2022/lem3.1", "gao2022/lem3.2", "gao2022/gradient", "gao2022/lem4.3")
+    uses = ("gao2022/lem3.1", "gao2022/lem3.2", "gao2022/gradient", "gao2022/one-step")
     tracks = (*Induction.tracks, "norm2.Phi")
     erratum = (
         "(38), |relu(X W)| <= lambda1 |X| in the operator norm, is false: X = I and W = [[1, 1], "

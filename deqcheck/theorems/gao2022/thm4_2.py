@@ -37,6 +37,7 @@ class Theorem42(FlowConditions, StaysClose):
     id = "gao2022/thm4.2"
     title = "Linear rate of the gradient flow"
     cite = cite("Theorem 4.2", "(14), (15)")
+    uses = ("gao2022/proof4.2",)
     dynamics = (FLOW,)
     erratum = (
         "Slips of the proof, A.4: the induction is closed but never strict, which the factor "
