@@ -231,7 +231,7 @@ class Flow:
             rtol=1e-12,
             atol=1e-14,
             # What is interpolated between steps has no error control of its own.
-            max_step=horizon / 64,
+            max_step=horizon / 20,
             dense_output=True,
         ).sol
 

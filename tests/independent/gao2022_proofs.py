@@ -38,7 +38,7 @@ Along = Callable[[np.ndarray, np.ndarray], Any]
 @cache
 def lively() -> Network:
     """Nothing is small, and (i)-(iii) hold for a while."""
-    return drawn(23, N=2, d=3, m=6, q=0.32, gamma=0.4)
+    return drawn(114, N=2, d=3, m=6, q=0.32, gamma=0.4)
 
 
 @cache
@@ -56,7 +56,7 @@ def golden() -> Network:
 
 LIVELY = {"C1": 0.9, "C2": 0.31, "C3": 0.83}
 GOLDEN = {"C1": 0.1, "C2": 0.1, "C3": 0.5}
-LIVELY_HORIZON, LIVELY_STEP, GOLDEN_STEP = 0.05, 0.003, 1e-7
+LIVELY_HORIZON, LIVELY_STEP, GOLDEN_STEP = 0.02, 0.003, 1e-7
 
 
 def along(run: Descent | Flow, f: Callable[[Network], float]) -> Along:
@@ -326,7 +326,7 @@ def multiple() -> Network:
 @cache
 def masked() -> Network:
     """Units are off on every sample."""
-    return drawn(2, N=3, d=4, m=6, q=0.62, gamma=0.3)
+    return drawn(5, N=3, d=4, m=6, q=0.62, gamma=0.3)
 
 
 def identity(y: float) -> Network:
