@@ -316,6 +316,29 @@ def eq29(net: Network, M: float, printed: bool = False, equal: str = "") -> Expe
     return found
 
 
+def sweeps(net: Network) -> int:
+    """Until |Z^(l+1) - Z^l| <= 1e-2 in the operator norm."""
+    last, Z, count = np.zeros_like(net.Phi), net.Phi, 1
+    while norm(Z - last) > 1e-2:
+        last, Z, count = Z, net.sweep(Z), count + 1
+    return count
+
+
+def table1(made: Made, step: float, steps: int) -> Expected:
+    run = descent(made, step)
+    states = [run.at(k, 0.0) for k in range(steps + 1)]
+    counts = [sweeps(s) for s in states]
+    most = [2 + max(0.0, np.log(0.01 / fro(s.Phi)) / np.log(s.q)) for s in states]
+    assert len(set(counts)) > 1
+    return {
+        "gradient descent": Sides(step, ">", 0.0),
+        "contracts": Sides(along(run, lambda s: s.q), "<", 1.0),
+        "moving": Sides(along(run, lambda s: s.q), ">", 0.0),
+        "sweeps": Sides(lambda k, t: counts, "<", lambda k, t: most),
+        "average": Sides(float(np.mean(counts)), "<", float(np.mean(most))),
+    }
+
+
 @cache
 def multiple() -> Network:
     """A = 0.75 I with every unit active."""
@@ -485,6 +508,12 @@ PROOFS = [
         edition="printed",
         constants={"M": 2.7},
         label="M",
+    ),
+    Instance(
+        "gao2022/table1",
+        lambda: problem(lively()),
+        lambda: table1(lively, 0.03, 5),
+        train=trained("gd", step=0.03, steps=5),
     ),
     *(
         Instance(

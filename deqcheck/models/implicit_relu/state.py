@@ -15,6 +15,7 @@ from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
+from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
@@ -299,6 +300,7 @@ class ImplicitReluState(ReluState):
         "Phi_fro": lambda s: errors.frobenius(s.Phi, s.Phi_radius),
         "Z_fro": lambda s: errors.frobenius(s.Z, s.equilibrium.error),
         "Z_speed": lambda s: s.speed_of_Z,
+        "sweeps": lambda s: Iterates(s).measured_count,
         "kink_count": lambda s: s.kink_count,
         "X_fro": lambda s: s.X_fro,
         "lambda_star_G": lambda s: s.lambda_star_G,
