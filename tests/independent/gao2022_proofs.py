@@ -511,9 +511,9 @@ PROOFS = [
     ),
     Instance(
         "gao2022/table1",
-        lambda: problem(lively()),
-        lambda: table1(lively, 0.03, 5),
-        train=trained("gd", step=0.03, steps=5),
+        lambda: problem(masked()),
+        lambda: table1(masked, 0.05, 5),
+        train=trained("gd", step=0.05, steps=5),
     ),
     *(
         Instance(

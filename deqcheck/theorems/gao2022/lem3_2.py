@@ -11,7 +11,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, maximum, minimum
+from deqcheck.records.measured import EPS, Measured, between, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -162,7 +162,11 @@ class Invertible(BoundedA):
         if state.equilibrium.doubtful.any():
             DA = Measured(0.0, np.inf)
         triangle = self.triangle_equal if _shrinks_all(state) else self.triangle
-        yield triangle(norm_Q=edges["norm"], gamma=state.gamma, norm_DA=DA)
+        norm_Q = edges["norm"]
+        if not (state.equilibrium.mask | state.equilibrium.doubtful).all():
+            # A unit that is off leaves a row of I in its block.
+            norm_Q = between(max(1.0, float(norm_Q.low)), max(1.0, float(norm_Q.high)))
+        yield triangle(norm_Q=norm_Q, gamma=state.gamma, norm_DA=DA)
         yield (self.masked_equal if _keeps_norm(state) else self.masked)(
             norm_DA=DA, norm_A=state.norm_A
         )
