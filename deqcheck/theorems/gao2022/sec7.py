@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
-from math import exp
 from typing import Any
-
-import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured, between, maximum
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
-from deqcheck.theorems.gao2022.constants import Program
+from deqcheck.theorems.gao2022.constants import Program, at_start, with_constants
 from deqcheck.theorems.gao2022.setting import Problem, State
-from deqcheck.theorems.gao2022.thm4_4 import DescentConditions, between
+from deqcheck.theorems.gao2022.thm4_4 import DescentConditions
 
 # The scales that are tried, as shares of the largest, 1/(gamma |A|), that leaves gamma |A| < 1.
 SHARES = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
@@ -88,26 +85,19 @@ class FixedGamma(DescentConditions):
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"largest_scale": 1 / p.start.gamma0}
 
-    def ratios(self, p: Problem) -> Iterable[tuple[float, float]]:
+    def ratios(self, p: Problem) -> Iterable[tuple[float, Measured]]:
         """Scales, and the worst right/left of (17)-(19) with the best of some constants."""
         largest = float((1 / p.start.gamma0).low)
         for share in SHARES:
             beta = share * largest
             theta = {name: beta * array for name, array in p.theta0.items()}
-            there = Program(replace(p, theta0=theta, train=None, origin=None), {})
-            least = min(self._worst(there, *parts) for parts in product(PARTS, PARTS))
-            yield beta, exp(min(least, 700.0))
-
-    def _worst(self, at: Program, first: float, second: float) -> float:
-        """The worst log(right/left) with C1 and C2 these parts of what there is, and the C3 that
-        makes (17) and (19) equal where the first entry of lambda0 is the largest."""
-        s = at.start
-        C1 = first * s["norm_W"]
-        C2 = second * (1 / s["gamma"] - s["norm_A"])
-        lambda1, u = s["norm_W"] + C1, 1 / (1 - s["gamma"] * (s["norm_A"] + C2))
-        c = 1 + (s["gamma"] * lambda1 * u) ** 2
-        C3 = (lambda1 * s["r0"] / (2 * c * u * s["X_fro"])) ** (1 / 3)
-        return max(at.log_ratios(self.conditions(), {"C1": C1, "C2": C2, "C3": C3}))
+            there = replace(p, theta0=theta, train=None, origin=None)
+            program = Program(there, {})
+            tried = [_constants(program.start, *parts) for parts in product(PARTS, PARTS)]
+            best = min(tried, key=lambda C: max(program.log_ratios(self.conditions(), C)))
+            values = with_constants(at_start(there), best)
+            sides = (check.formula.sides(values) for check in self.conditions())
+            yield beta, maximum(*(right / left for left, right in sides))
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         values = self._start(p)
@@ -115,13 +105,21 @@ class FixedGamma(DescentConditions):
             return
         tried = list(self.ratios(p))
         if self.printed:
-            beta, least = min(tried, key=lambda pair: pair[1])
-            floor = self.floor.right(values)
-            least = float(np.nextafter(least * (1 + 64 * EPS), np.inf))
-            known = between(Measured(min(float(floor.low), least)), Measured(least))
+            beta, least = min(tried, key=lambda pair: float(pair[1].high))
+            floor = min(float(self.floor.right(values).low), float(least.high))
+            known = between(floor, float(least.high))
             yield self.some(f"the best found is at beta = {beta:.4g}", worst_ratio=known)
             return
         yield from worst(
-            self.floor(f"beta = {beta:.4g}", worst_ratio=Measured(ratio, 1e-9 * ratio), **values)
-            for beta, ratio in tried
+            self.floor(f"beta = {beta:.4g}", worst_ratio=ratio, **values) for beta, ratio in tried
         )
+
+
+def _constants(start: Mapping[str, float], first: float, second: float) -> dict[str, float]:
+    """C1 and C2 as these parts of |W| and of the room for |A|, and the C3 that makes (17) and (19)
+    equally hard where the first entry of lambda0 is the largest."""
+    C1, C2 = first * start["norm_W"], second * (1 / start["gamma"] - start["norm_A"])
+    lambda1, u = start["norm_W"] + C1, 1 / (1 - start["gamma"] * (start["norm_A"] + C2))
+    c = 1 + (start["gamma"] * lambda1 * u) ** 2
+    C3 = (lambda1 * start["r0"] / (2 * c * u * start["X_fro"])) ** (1 / 3)
+    return {"C1": C1, "C2": C2, "C3": C3}
