@@ -10,6 +10,7 @@ import numpy as np
 
 from deqcheck.fields import (
     FilePath,
+    Refusal,
     array,
     below,
     choice,
@@ -22,7 +23,7 @@ from deqcheck.fields import (
     unknown,
 )
 from deqcheck.given import Given, from_npz, from_values
-from deqcheck.kinds import Init
+from deqcheck.kinds import Init, Model
 from deqcheck.records.law import Law
 from deqcheck.seeds import rng
 
@@ -105,6 +106,35 @@ class NpzInit(Init):
     def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
         found = from_npz(self.path, wanted, known)
         return {name: each.scaled(self.scale) for name, each in found.items()}
+
+
+@dataclass(frozen=True)
+class ScaledInit(Init):
+    """The scaled start of Gao and Gao 2022, Section 5.1, for `implicit-relu`: W as stated,
+    A = |W| I and b = 0, all times the smallest beta that (24)-(26) allow; then gamma is
+    1/(2 (|A| + 1))."""
+
+    kind: ClassVar[str] = "scaled"
+    W: Any = part(Init, doc="an initialisation of W")
+    beyond: float = number(at_least=1, default=1.001, doc="factor on the smallest beta")
+
+    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+        with below("W"):
+            found: dict[str, Given] = self.W.given(["W"], known) if "W" in wanted else {}
+        return {name: replace(each, key=join("W", each.key)) for name, each in found.items()}
+
+    def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
+        drawn: np.ndarray = self.W.draw(name, shape, seed) if name == "W" else np.zeros(shape)
+        return drawn
+
+    def settled(
+        self, model: Model, data: Mapping[str, np.ndarray], theta: dict[str, np.ndarray]
+    ) -> tuple[Model, dict[str, np.ndarray]]:
+        make = getattr(model, "scaled_start", None)
+        if make is None:
+            raise Refusal("kind", f"no scaled start of {model.kind!r} is known")
+        found: tuple[Model, dict[str, np.ndarray]] = make(data, theta["W"], self.beyond)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

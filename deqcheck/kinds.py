@@ -111,6 +111,12 @@ class Init(Kind):
         """What the entries of a parameter that is drawn are distributed by, if it is known."""
         return None
 
+    def settled(
+        self, model: Model, data: Mapping[str, np.ndarray], theta: dict[str, np.ndarray]
+    ) -> tuple[Model, dict[str, np.ndarray]]:
+        """The model and the parameters, where either depends on the data. Raises Refusal."""
+        return model, theta
+
 
 class Dynamics(Kind):
     """How a model is trained."""

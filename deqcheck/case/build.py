@@ -84,8 +84,10 @@ def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray], dict[str, Law]]:
     _rescale(case, data, theta0)
     # What is optional stands beside the parameters, but is not trained.
     optional = {name: theta0.pop(name) for name in case.model.optional}
+    with below("init"):
+        stated, theta0 = case.init.settled(case.model, data, theta0)
     try:
-        model = case.model.build({**data, **optional}, case.loss)
+        model = stated.build({**data, **optional}, case.loss)
     except FAILURES:
         # A LinAlgError is a ValueError, too.
         raise

@@ -134,14 +134,15 @@ class Recorder:
             self._expensive.append(
                 row(here, lambda other: _differences(here, quantities(other, self.tracks)))
             )
-        moved = self._distance(state.theta)
-        self._moved.append(row(moved, lambda other: _distances(state.theta, other.theta)))
+        self._moved.append(row(self._distance(state), lambda other: _distances(state, other)))
 
-    def _distance(self, theta: Params) -> dict[str, Measured]:
-        out = {}
-        for name, start in self.problem.theta0.items():
-            moved = float(np.linalg.norm(theta[name] - start))
-            out[name] = Measured(moved, 4 * EPS * (moved + float(np.linalg.norm(start))))
+    def _distance(self, state: State) -> dict[str, Measured]:
+        out, first = {}, _arrays(self.problem.start)
+        for name, (array, radius) in _arrays(state).items():
+            start, known = first[name]
+            moved = float(np.linalg.norm(array - start))
+            rounding = 4 * EPS * (moved + float(np.linalg.norm(start)))
+            out[name] = Measured(moved, radius + known + rounding)
         return out
 
     def series(self, name: str) -> Series:
@@ -193,7 +194,8 @@ class Recorder:
         return self._in_order(self._expensive, self.tracks if self._expensive else ())
 
     def _distances(self) -> dict[str, Series]:
-        return self._in_order(self._moved, self.problem.theta0)
+        names = self._moved[0][3] if self._moved else self.problem.theta0
+        return self._in_order(self._moved, names)
 
     def _in_order(self, rows: list[Sample], names: Iterable[str]) -> dict[str, Series]:
         """Sorted by time; like that of the gap, the distance of the perturbed run never shrinks."""
@@ -234,6 +236,14 @@ def _differences(here: dict[str, Measured], there: dict[str, Measured]) -> dict[
         return {name: float(abs(v.value - there[name].value)) for name, v in here.items()}
 
 
-def _distances(theta: Params, other: Params) -> dict[str, float]:
+def _arrays(state: State) -> dict[str, tuple[np.ndarray, float]]:
+    """Whose distances are recorded, with their radii: parameters are what they are."""
+    return {**{name: (a, 0.0) for name, a in state.theta.items()}, **state.features}
+
+
+def _distances(state: State, other: State) -> dict[str, float]:
     """No norm of a difference to a third point differs by more."""
-    return {name: float(np.linalg.norm(a - other[name])) for name, a in theta.items()}
+    there = _arrays(other)
+    return {
+        name: float(np.linalg.norm(a - there[name][0])) for name, (a, _) in _arrays(state).items()
+    }

@@ -66,6 +66,12 @@ class State(ABC):
         return None
 
     @property
+    def features(self) -> Mapping[str, tuple[np.ndarray, float]]:
+        """Arrays beside the parameters, with their Frobenius radii, whose distances from the start
+        are recorded along a run."""
+        return {}
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a report should say of these parameters."""
         return ()

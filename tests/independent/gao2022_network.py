@@ -222,6 +222,7 @@ class Flow:
 
     def __init__(self, net: Network, horizon: float):
         self.net = net
+        self.states: dict[float, Network] = {}
         self.solution = solve_ivp(
             lambda t, x: -self._row(**self._network(x).gradient),
             (0.0, horizon),
@@ -230,7 +231,7 @@ class Flow:
             rtol=1e-12,
             atol=1e-14,
             # What is interpolated between steps has no error control of its own.
-            max_step=horizon / 64,
+            max_step=horizon / 20,
             dense_output=True,
         ).sol
 
@@ -244,4 +245,7 @@ class Flow:
         return replace(self.net, W=first.reshape(W.shape), A=second.reshape(A.shape), b=third)
 
     def at(self, k: float, t: float) -> Network:
-        return self._network(self.solution(t))
+        """Kept: what it has computed serves the other checks at this time."""
+        if t not in self.states:
+            self.states[t] = self._network(self.solution(t))
+        return self.states[t]

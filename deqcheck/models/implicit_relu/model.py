@@ -5,7 +5,8 @@ Z = relu(gamma Z A + relu(X W)) (N x m, one sample for each row), yhat = Z b, L 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from deqcheck.fields import Refusal, integer, number
 from deqcheck.kinds import Loss, Model
 from deqcheck.losses.half_square import HalfSquare
-from deqcheck.models.implicit_relu import oracle
+from deqcheck.models.implicit_relu import oracle, scaled
 from deqcheck.models.implicit_relu.state import ImplicitReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
@@ -39,7 +40,11 @@ init: {kind: each, W: {kind: gaussian, fan: in}, A: {kind: gaussian, fan: in}, b
 train: {kind: gd, step: 1e-3, steps: 50}"""
     loss: ClassVar[type[Loss]] = HalfSquare
 
-    gamma: float = number(above=0, doc="scale of the implicit layer; gamma |A| must stay below 1")
+    gamma: float | None = number(
+        above=0,
+        default=None,
+        doc="scale of the implicit layer, gamma |A| must stay below 1; init: scaled derives it",
+    )
     width: int | None = integer(
         at_least=1, default=None, doc="hidden units m, where the initialisation leaves them open"
     )
@@ -52,9 +57,20 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
             raise ValueError(f"{len(targets)} outputs for each sample; the model has one")
         return {"X": inputs.T, "y": targets[0]}
 
+    def scaled_start(
+        self, data: Mapping[str, np.ndarray], W: np.ndarray, beyond: float
+    ) -> tuple[ImplicitRelu, Params]:
+        """Of Section 5.1, for `init: scaled`."""
+        if self.gamma is not None:
+            raise Refusal("", "derives gamma; expected a model without one")
+        gamma, theta = scaled.scaled_start(data["X"], data["y"], W, beyond)
+        return replace(self, gamma=gamma), theta
+
     def build(self, arrays: Params, loss: Any) -> ImplicitReluModel:
         if not arrays["X"].any():
             raise Refusal("data", "every sample is zero (X = 0); expected a non-zero X")
+        if self.gamma is None:
+            raise Refusal("model.gamma", "missing; expected a number > 0")
         return ImplicitReluModel(self.gamma, arrays["X"], arrays["y"])
 
 

@@ -16,6 +16,7 @@ from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
+from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
@@ -175,10 +176,23 @@ class ImplicitReluState(ReluState):
         )
         return between(int(sure.sum()), int((sure | open_ & may_hear).sum()))
 
+    @property
+    def features(self) -> Mapping[str, tuple[np.ndarray, float]]:
+        return {"Z": (self.Z, self.equilibrium.error)}
+
     def tangent(self, d: Params) -> tuple[np.ndarray, float]:
-        """How fast the predictions move if the parameters move by d, and the radius of that: the
-        linearised equation dZ = D o (gamma dZ A + gamma Z dA + E o (X dW)) on the fixed pattern,
-        solved forwards and certified by its own defect."""
+        """How fast the predictions move if the parameters move by d, and the radius of that."""
+        dZ, off = self.tangent_of_Z(d)
+        db = d.get("b", np.zeros_like(self.b))
+        size = _size(dZ) * _size(self.b) + _size(self.Z) * _size(db)
+        radius = _size(self.b) * off + _size(db) * self.equilibrium.error
+        moved: np.ndarray = dZ.T @ self.b + self.Z.T @ db
+        return moved, radius + errors.product(self.m, size)
+
+    def tangent_of_Z(self, d: Params) -> tuple[np.ndarray, float]:
+        """How fast Z moves (m x N), and the radius of that: the linearised equation
+        dZ = D o (gamma dZ A + gamma Z dA + E o (X dW)) on the fixed pattern, solved forwards and
+        certified by its own defect."""
         U = self.equilibrium
         source, source_radius = self._source(d)
         if not (U.mask | U.doubtful).any():
@@ -193,11 +207,7 @@ class ImplicitReluState(ReluState):
         radius = (defect + noise) * U.certificate.inverse
         if U.doubtful.any():
             radius += (_size(incoming[U.doubtful]) + noise) * U.certificate.inverse
-        db = d.get("b", np.zeros_like(self.b))
-        size = _size(dZ) * _size(self.b) + _size(self.Z) * _size(db)
-        radius = _size(self.b) * radius + _size(db) * U.error
-        moved: np.ndarray = dZ.T @ self.b + self.Z.T @ db
-        return moved, radius + errors.product(self.m, size)
+        return dZ, radius
 
     def _source(self, d: Params) -> tuple[np.ndarray, float]:
         """gamma Z dA + E o (X dW) in canonical form (m x N), and its radius."""
@@ -273,6 +283,15 @@ class ImplicitReluState(ReluState):
         }
 
     @cached_property
+    def speed_of_Z(self) -> Measured:
+        """|dZ/dt|_F along the gradient flow. The direction has its own radius, which passes on by
+        |dZ| <= (gamma |Z| |dA| + |X| |dW|)/(1 - gamma |A|)."""
+        dZ, off = self.tangent_of_Z({name: -self.gradient[name] for name in ("W", "A")})
+        radii = self.gradient_radii()
+        away = self.gamma * _size(self.Z) * radii["A"] + self.model.X_size * radii["W"]
+        return errors.frobenius(dZ, off + away * self.equilibrium.certificate.inverse)
+
+    @cached_property
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
         return errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self._exact_Phi)
@@ -316,6 +335,11 @@ class ImplicitReluState(ReluState):
         "lambda_min_H": lambda s: s.lambda_min_H,
         "sigma_min_Q": lambda s: spectrum.sigma_min_Q(s),
         "gamma0": lambda s: s.gamma0,
+        "norm2.Phi": lambda s: errors.norm2(s.Phi, s.Phi_radius),
+        "Phi_fro": lambda s: errors.frobenius(s.Phi, s.Phi_radius),
+        "Z_fro": lambda s: errors.frobenius(s.Z, s.equilibrium.error),
+        "Z_speed": lambda s: s.speed_of_Z,
+        "sweeps": lambda s: Iterates(s).measured_count,
         "kink_count": lambda s: s.kink_count,
         "X_fro": lambda s: s.X_fro,
         "lambda_star_G": lambda s: s.lambda_star_G,

@@ -88,6 +88,14 @@ class TrainedNetwork(Statement):
         return with_constants(at_start(p), self.choice(p).C)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from self.posed(p)
+        values = self.values(p)
+        first, *others = self.conditions()
+        yield first(self.ratio_note(p), **values)
+        yield from (check(**values) for check in others)
+
+    def posed(self, p: Problem) -> Iterable[Claim]:
+        """The setting of the conditions."""
         # First what is known without an equilibrium.
         yield self.starts_well(gamma=p.model.gamma, norm_A=p.start.norm_A)
         values = self.values(p)
@@ -95,9 +103,6 @@ class TrainedNetwork(Statement):
         # At r0 = 0 the conditions of Theorem 4.2 hold whatever alpha0 is.
         if p.start.residual.high > 0:
             yield self.certifiable(_certificate_note(p), **values)
-        first, *others = self.conditions()
-        yield first(self.ratio_note(p), **values)
-        yield from (check(**values) for check in others)
 
     def obstacle(self, p: Problem) -> str:
         return _certificate_note(p)
@@ -121,16 +126,33 @@ class TrainedNetwork(Statement):
         }
 
 
-class StaysClose(TrainedNetwork):
-    """The conclusions that both theorems draw besides their rate."""
+class StaysInside(TrainedNetwork):
+    """(i) and (ii) of both theorems, and of the induction behind each."""
 
-    tracks = TRACKS
-    infima = ("sigma_min_Z",)
+    tracks: ClassVar[tuple[str, ...]] = TRACKS
+    infima: ClassVar[tuple[str, ...]] = ("sigma_min_Z",)
 
     bounded_w = Check("|W| stays bounded", "norm_W <= lambda1", "(i)")
     bounded_a = Check("|A| stays bounded", "norm_A <= lambda2", "(i)")
     bounded_b = Check("|b| stays bounded", "norm_b <= lambda3", "(i)")
     regular = Check("the features stay independent", "sigma_min_Z >= alpha0/2", "(ii)")
+
+    def stays_close(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
+        v = self.values(p)
+        for name, check, radius in (
+            ("W", self.bounded_w, "lambda1"),
+            ("A", self.bounded_a, "lambda2"),
+            ("b", self.bounded_b, "lambda3"),
+        ):
+            s = run.series[f"norm2.{name}"]
+            yield check.sampled(s.k, s.t, **{f"norm_{name}": s.value, radius: v[radius]})
+        s = run.series["sigma_min_Z"]
+        yield self.regular.sampled(s.k, s.t, sigma_min_Z=s.value, alpha0=v["alpha0"])
+
+
+class StaysClose(StaysInside):
+    """The conclusions that both theorems draw besides their rate."""
+
     optimal = Check("the loss stays zero (up to underflow)", "gap <= noise", "(iii)")
     rate: ClassVar[Check]
 
@@ -145,18 +167,6 @@ class StaysClose(TrainedNetwork):
             return
         known = {"alpha0": p.start.sigma_min_Z, "step": p.step}
         yield self.rate.along(run, gap=run.gap, gap_0=run.gap[0], **known)
-
-    def stays_close(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        v = self.values(p)
-        for name, check, radius in (
-            ("W", self.bounded_w, "lambda1"),
-            ("A", self.bounded_a, "lambda2"),
-            ("b", self.bounded_b, "lambda3"),
-        ):
-            s = run.series[f"norm2.{name}"]
-            yield check.sampled(s.k, s.t, **{f"norm_{name}": s.value, radius: v[radius]})
-        s = run.series["sigma_min_Z"]
-        yield self.regular.sampled(s.k, s.t, sigma_min_Z=s.value, alpha0=v["alpha0"])
 
 
 def _certificate_note(p: Problem) -> str:

@@ -30,6 +30,7 @@ class StepClaim(DescentConditions):
     id = "gao2022/eta-claim"
     title = "How large a step Theorem 4.4 allows"
     cite = cite("Section 7", "step = 1/N, (20)")
+    uses = ("gao2022/thm4.4", "gao2022/lem3.1")
     dynamics = (STATIC,)
     searches = ()
     soundness = "false"

@@ -9,6 +9,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
+from deqcheck.models.implicit_relu.iterates import CAP, SWEEPS, TOLERANCE, Iterates
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.seeds import rng
@@ -17,9 +18,7 @@ from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import BoundedA, equality, scales_by
 
-SWEEPS, STARTS = 20, 3
-# Section 7 stops the forward iteration here.
-TOLERANCE, CAP = 1e-2, 100
+STARTS = 3
 
 
 class Lemma31(BoundedA):
@@ -147,44 +146,3 @@ def _ends(p: Problem, state: State) -> Iterable[tuple[float, float]]:
         # Z is one sweep nearer than `last`.
         radius = (q * moved + noise) / (1 - q) + noise + state.equilibrium.error
         yield float(np.linalg.norm(Z - state.Z.T)), radius * (1 + 16 * EPS)
-
-
-class Iterates:
-    """The forward iteration from 0, with the rounding of each sweep carried along."""
-
-    def __init__(self, state: State):
-        self.state = state
-        self.q = float(state.gamma0.high)
-
-    def _sweeps(self) -> Iterable[tuple[int, np.ndarray, float]]:
-        s = self.state
-        scale, Z = s.gamma * s.A, s.Phi
-        # One sweep multiplies the error by at most q and adds its own rounding; no iterate exceeds
-        # |Phi|/(1 - q).
-        size = float(np.linalg.norm(s.Phi))
-        total = size * (1 + float(np.linalg.norm(scale)) / (1 - self.q))
-        noise = errors.product(s.m, total)
-        radius = s.Phi_radius
-        for sweep in range(1, CAP + 1):
-            yield sweep, Z, radius
-            Z = relu(Z @ scale + s.Phi)
-            radius = self.q * radius + s.Phi_radius + noise
-
-    def norms(self) -> Iterable[tuple[int, Measured, Measured]]:
-        """l, |Z^l|_F and |Z - Z^l|_F, as long as the latter can be told from rounding."""
-        s = self.state
-        for sweep, Z, radius in self._sweeps():
-            away = errors.frobenius(s.Z.T - Z, radius + s.equilibrium.error)
-            if sweep > SWEEPS or (sweep > 1 and away.error > 1e-6 * away.value):
-                return
-            yield sweep, errors.frobenius(Z, radius), away
-
-    def count(self) -> int | None:
-        """Sweeps until |Z^(l+1) - Z^l|_F <= 1e-2, where Z^0 = 0; None if it is not certain."""
-        last, radius_last = np.zeros_like(self.state.Phi), 0.0
-        for sweep, Z, radius in self._sweeps():
-            moved = errors.frobenius(Z - last, radius + radius_last)
-            if moved.low <= TOLERANCE:
-                return sweep if moved.high <= TOLERANCE else None
-            last, radius_last = Z, radius
-        return None

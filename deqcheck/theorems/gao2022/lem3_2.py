@@ -11,7 +11,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, maximum, minimum
+from deqcheck.records.measured import EPS, Measured, between, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -36,6 +36,7 @@ class Lemma32(BoundedA):
     id = "gao2022/lem3.2"
     title = "The linearised equation is invertible"
     cite = cite("Lemma 3.2", "(6)")
+    uses = ("gao2022/eq29",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -73,12 +74,7 @@ class Lemma32(BoundedA):
         yield from super().hypotheses(p)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        if not spectrum.affordable(p.start):
-            patterns = spectrum.patterns(p.start).shape[1]
-            yield (
-                f"the spectrum of Q has {patterns} blocks of {p.start.m} rows, one for each "
-                "activation pattern: too many to factorise; fewer units or samples would do"
-            )
+        return _too_many_blocks(p.start)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         if not spectrum.affordable(p.start):
@@ -122,6 +118,90 @@ class Lemma32(BoundedA):
         if "M" in self.fixed and known and any(_has_eigenvalue(a, self.fixed["M"]) for a in blocks):
             return Measured(1.0, 0.0, "rational arithmetic")
         return _largest_real_part(state) / self.M(p)
+
+
+class Invertible(BoundedA):
+    """|Q| >= 1 - gamma |D (A^T kron I)| >= 1 - gamma |A|, and Q is invertible.
+
+    Printed: |A| <= M makes 1 - gamma |A| > 1 - gamma0, and the bound on |Q| makes Q invertible.
+    Corrected: 1 - gamma |A| >= 1 - gamma0; and Q is invertible since |Q - I| <= gamma |A| < 1, not
+    because its norm is large: diag(1, 0) has norm 1 and no inverse.
+    """
+
+    id = "gao2022/eq29"
+    title = "Why Q is invertible"
+    cite = cite("A.2", "(29)")
+    soundness = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "A norm from below does not make a matrix invertible: diag(1, 0) has norm 1. What does is "
+        "sigma_min(Q) >= 1 - |Q - I| >= 1 - gamma |A|. And |A| <= M gives >=, not >: M = |A| is "
+        "allowed."
+    )
+
+    positive = Check("M is positive", "M > 0", "Lemma 3.2")
+    triangle = Check("reverse triangle inequality", "norm_Q >= 1-gamma*norm_DA", "(29)")
+    triangle_equal = equality(triangle)
+    masked = Check("D shrinks", "norm_DA <= norm_A", "(29)")
+    masked_equal = equality(masked)
+    strict = Check("strictly above 1 - gamma0", "norm_A_over_M < 1", "(29) over gamma M")
+    invertible = Check("Q is invertible", "sigma_min_Q > 0", "(29)")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.positive(M=self.M(p))
+        yield from super().hypotheses(p)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        return _too_many_blocks(p.start)
+
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        if not spectrum.affordable(state):
+            return
+        edges = _edges(state)
+        DA = maximum(*(errors.norm2(block) for block in spectrum.masked(state)))
+        if state.equilibrium.doubtful.any():
+            DA = Measured(0.0, np.inf)
+        triangle = self.triangle_equal if _shrinks_all(state) else self.triangle
+        norm_Q = edges["norm"]
+        if not (state.equilibrium.mask | state.equilibrium.doubtful).all():
+            # A unit that is off leaves a row of I in its block.
+            norm_Q = between(max(1.0, float(norm_Q.low)), max(1.0, float(norm_Q.high)))
+        yield triangle(norm_Q=norm_Q, gamma=state.gamma, norm_DA=DA)
+        yield (self.masked_equal if _keeps_norm(state) else self.masked)(
+            norm_DA=DA, norm_A=state.norm_A
+        )
+        if self.printed:
+            equal = self.M_is_norm(p)
+            ratio = Measured(1.0, 0.0, "structure") if equal else state.norm_A / self.M(p)
+            yield self.strict(norm_A_over_M=ratio)
+        yield self.invertible(sigma_min_Q=edges["sigma"])
+
+
+def _keeps_norm(state: State) -> bool:
+    """Whether |D A^T| = |A| for some pattern, seen without rounding: D takes no row of A^T away but
+    zeros, or A is diagonal and its largest entry is kept."""
+    sure = state.equilibrium.mask & ~state.equilibrium.doubtful
+    a = state.diagonal_A
+    if a is not None:
+        return bool((sure.T & (np.abs(a) == state.norm_A.value)).any()) or not state.A.any()
+    empty = ~np.asarray(state.A.any(axis=0))
+    return bool((sure.T | empty).all(axis=1).any())
+
+
+def _shrinks_all(state: State) -> bool:
+    """Whether Q = (1 - gamma a) I, a >= 0: A = a I with every unit active, or a = 0."""
+    a, sure = state.diagonal_A, state.equilibrium.mask & ~state.equilibrium.doubtful
+    alike = a is not None and bool((a == state.norm_A.value).all())
+    return alike and (bool(sure.all()) or not state.A.any())
+
+
+def _too_many_blocks(state: State) -> Iterable[str]:
+    if not spectrum.affordable(state):
+        patterns = spectrum.patterns(state).shape[1]
+        yield (
+            f"the spectrum of Q has {patterns} blocks of {state.m} rows, one for each "
+            "activation pattern: too many to factorise; fewer units or samples would do"
+        )
 
 
 def reaches_norm(state: State) -> bool:
@@ -210,6 +290,7 @@ class Gradients(OffKinks):
     id = "gao2022/gradient"
     title = "The gradients of the loss"
     cite = cite("Lemma 3.2", "(7)-(9)")
+    uses = ("gao2022/lem3.2",)
 
     along_w = Check(f"dL/dW along a direction (worst of {DIRECTIONS})", "inner_W == slope_W", "(7)")
     along_a = Check(f"dL/dA along a direction (worst of {DIRECTIONS})", "inner_A == slope_A", "(8)")

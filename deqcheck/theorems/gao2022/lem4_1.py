@@ -20,6 +20,43 @@ from deqcheck.theorems.gao2022.static import OffKinks, Pointwise, equality, scal
 PROJECTIONS = 5
 
 
+def moving(check: Check, seed: int, state: State) -> Iterable[Claim]:
+    """(10) between random vectors u that lean towards H r: -u^T H r against u^T d yhat/dt, which is
+    the tangent of the predictions along -grad L."""
+    H, radius = state.H_with_radius
+    stream = rng(seed, "gao2022/lem4.1.projections")
+    Hr, H_size = H @ state.r, float(np.linalg.norm(H))
+    size, r_size = float(np.linalg.norm(Hr)), float(np.linalg.norm(state.r))
+    moved, away = motion(state)
+    error = radius * (r_size + state.r_radius) + H_size * state.r_radius
+    error += 8 * EPS * state.N * H_size * r_size
+    for _ in range(PROJECTIONS):
+        noise = stream.standard_normal(state.N)
+        u = (Hr / size if size else 0.0) + noise / np.linalg.norm(noise) / 2
+        length = float(np.linalg.norm(u))
+        total = 8 * EPS * state.N * length * float(np.linalg.norm(moved))
+        yield check(
+            minus_uHr=Measured(-float(u @ Hr), length * error),
+            u_dyhat=Measured(float(u @ moved), length * away + total, "tangent"),
+        )
+
+
+def motion(state: State) -> tuple[np.ndarray, float]:
+    """d yhat/dt along the gradient flow by the tangent of the predictions, and its radius. The
+    direction has its own: |J| <= sqrt |H|."""
+    moved, away = state.tangent({name: -g for name, g in state.gradient.items()})
+    H, radius = state.H_with_radius
+    return moved, away + float(np.sqrt(np.linalg.norm(H) + radius)) * state.gradient_radius
+
+
+def along_r(state: State) -> Measured:
+    """(yhat - y)^T d yhat/dt along the gradient flow."""
+    moved, away = motion(state)
+    size, length = float(np.linalg.norm(state.r)), float(np.linalg.norm(moved))
+    error = size * away + state.r_radius * (length + away) + 8 * EPS * state.N * size * length
+    return Measured(float(state.r @ moved), error, "tangent")
+
+
 class Lemma41(OffKinks):
     """Along the gradient flow d yhat/dt = -H r with H = Z Z^T + M M^T + Pi Pi^T, which is positive
     semi-definite; so dL/dt <= -lambda_min(H) L, which is the remark after the lemma. Judged at the
@@ -33,6 +70,7 @@ class Lemma41(OffKinks):
     id = "gao2022/lem4.1"
     title = "The predictions follow the Gram matrix H"
     cite = cite("Lemma 4.1", "(10)-(13)")
+    uses = ("gao2022/gradient",)
 
     contracts = Check("well-posed", "gamma*norm_A < 1", "Lemma 4.1")
     moves = Check(
@@ -56,7 +94,7 @@ class Lemma41(OffKinks):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         H, radius = state.H_with_radius
         if not self._kinks(p).low > 0:
-            yield from worst(self._projections(p, state, H, radius))
+            yield from worst(moving(self.moves, p.seed, state))
         if oracle.affordable(state):
             distance = float(np.linalg.norm(oracle.dense(state).H - H))
             condition = ((1 + state.gamma0.high) / (1 - state.gamma0.high)) ** 2
@@ -78,27 +116,6 @@ class Lemma41(OffKinks):
         twice = self.twice_equal if state.N == 1 else self.twice
         yield twice(gradient=gradient, lambda_min_H=state.lambda_min_H, loss=state.loss)
 
-    def _projections(
-        self, p: Problem, state: State, H: np.ndarray, radius: float
-    ) -> Iterable[Claim]:
-        stream = rng(p.seed, "gao2022/lem4.1.projections")
-        Hr, H_size = H @ state.r, float(np.linalg.norm(H))
-        size, r_size = float(np.linalg.norm(Hr)), float(np.linalg.norm(state.r))
-        moved, away = state.tangent({name: -g for name, g in state.gradient.items()})
-        # The direction has its own radius: |J| <= sqrt |H|.
-        away += float(np.sqrt(H_size + radius)) * state.gradient_radius
-        error = radius * (r_size + state.r_radius) + H_size * state.r_radius
-        error += 8 * EPS * state.N * H_size * r_size
-        for _ in range(PROJECTIONS):
-            noise = stream.standard_normal(state.N)
-            u = (Hr / size if size else 0.0) + noise / np.linalg.norm(noise) / 2
-            length = float(np.linalg.norm(u))
-            total = 8 * EPS * state.N * length * float(np.linalg.norm(moved))
-            yield self.moves(
-                minus_uHr=Measured(-float(u @ Hr), length * error),
-                u_dyhat=Measured(float(u @ moved), length * away + total, "tangent"),
-            )
-
 
 class SigmaMin(Pointwise):
     """Lower bounds on the N-th singular values of M and Pi of Lemma 4.1, at the start, with
@@ -116,6 +133,7 @@ class SigmaMin(Pointwise):
     id = "gao2022/sigma-min"
     title = "Smallest singular values of M and Pi"
     cite = cite("Section 4.1", "after Lemma 4.1")
+    uses = ("gao2022/lem3.2", "gao2022/lem4.1")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

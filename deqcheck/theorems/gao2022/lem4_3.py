@@ -29,6 +29,7 @@ class Lemma43(Pointwise):
     id = "gao2022/lem4.3"
     title = "The equilibrium is Lipschitz in the parameters"
     cite = cite("Lemma 4.3", "(16)")
+    uses = ("gao2022/lem3.1",)
     erratum = (
         "A.5 splits |Z_a A_a - Z_b A_b|_F with an index slip, |Z_a^l A_a - Z_b^l A_b| for "
         "|Z_a^l A_a - Z_a^l A_b|, and with Frobenius and operator norms exchanged: "

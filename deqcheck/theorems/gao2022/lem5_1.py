@@ -25,6 +25,7 @@ class Lemma51(Pointwise):
     id = "gao2022/lem5.1"
     title = "Equilibria for a nonnegative A"
     cite = cite("Lemma 5.1")
+    uses = ("gao2022/lem3.1",)
 
     nonnegative = Check("no entry of A is negative", "smallest_A >= 0", "Lemma 5.1")
     well_posed = Check("well-posed", "gamma*norm_A < 1", "Lemma 5.1")

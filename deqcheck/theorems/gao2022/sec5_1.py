@@ -10,8 +10,9 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.implicit_relu.model import ImplicitReluModel
+from deqcheck.models.implicit_relu.scaled import half, smallest_scale
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
@@ -35,6 +36,7 @@ class ScaledStart(DescentConditions):
     id = "gao2022/sec5.1"
     title = "The scaled initialisation meets Theorem 4.4"
     cite = cite("Section 5.1", "(21)-(26)")
+    uses = ("gao2022/thm4.4", "gao2022/lem5.1")
     dynamics = (STATIC,)
     constants = {}
     searches = ()
@@ -78,20 +80,15 @@ class ScaledStart(DescentConditions):
             yield check(**values)
 
     def smallest_scale(self, p: Problem) -> Measured:
-        """The smallest factor on W and A for (24)-(26): (24) is a quadratic in it."""
+        """The smallest factor on W and A for (24)-(26)."""
         v = self._start(p)
-        a, K, w = 2 * v["a1"] / 3, 16 * v["X_fro"] * v["norm_y"], v["norm_W"]
-        quadratic = (K * w + sqrt((K * w) ** 2 + 4 * a**2 * K)) / (2 * a**2)
-        cubic = (128 * v["X_fro"] ** 2 * v["norm_y"]) ** (1 / 3) / a
-        if v["norm_y"].high == 0:
-            cubic = measured(0.0)
-        return maximum(quadratic, cubic, sqrt(128) * v["X_fro"] / a)
+        return smallest_scale(v["a1"], v["X_fro"], v["norm_y"], v["norm_W"])
 
     def scaled(self, p: Problem, beyond: float) -> tuple[float, Problem]:
         """beta, and the network at beta theta(0) with gamma = 1/(2 (beta |W| + 1))."""
         beta = beyond * float(self.smallest_scale(p).high)
         size = beta * float(p.start.measure("norm2.W").value)
-        model = ImplicitReluModel(1 / (2 * (size + 1)), p.model.X, p.model.y)
+        model = ImplicitReluModel(half(size), p.model.X, p.model.y)
         theta = {name: beta * a for name, a in p.theta0.items()}
         return beta, replace(p, model=model, theta0=theta, train=None, origin=None)
 

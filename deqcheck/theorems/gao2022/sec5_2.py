@@ -43,9 +43,7 @@ class RandomStart(Order[ImplicitReluModel, ImplicitReluState]):
     editions = (PRINTED, CORRECTED)
     erratum = (
         "|A|/sqrt m grows from 5.7 at m = 50 to 31.9 at m = 1600, while |A|/m stays at 0.80: the "
-        "cited theorem needs entries of mean zero, and these have mean sqrt(2/pi) = 0.798. "
-        "Likewise |Phi (I - gamma A)^-1| = O(|X|_F) misses a factor sqrt m: the quotient is 5.5, "
-        "11.3, 22.3, 32.4 at m = 50, 200, 800, 1600; |yhat(0)| itself is of that order."
+        "cited theorem needs entries of mean zero, and these have mean sqrt(2/pi) = 0.798."
     )
 
     half_normal = Check("A is drawn with half-normal entries", "half_normal == 1", "(27)")

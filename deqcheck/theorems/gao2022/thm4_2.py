@@ -6,11 +6,25 @@ from collections.abc import Sequence
 
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import FLOW, Check
-from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, cite
+from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
 from deqcheck.theorems.gao2022.setting import Problem
 
 
-class Theorem42(StaysClose):
+class FlowConditions(TrainedNetwork):
+    """(14) and (15)."""
+
+    first = Check(
+        "alpha0 against the residual", f"alpha0^2 >= 4*{LAMBDA0}*X_fro*r0/(1-gamma0)", "(14)"
+    )
+    second = Check(
+        "alpha0 against its drift", f"alpha0^3 >= 8*{C}*lambda3*X_fro^2*r0/(1-gamma0)^2", "(15)"
+    )
+
+    def conditions(self) -> Sequence[Check]:
+        return self.first, self.second
+
+
+class Theorem42(FlowConditions, StaysClose):
     """If alpha0 is large against lambda0, |X|_F and r0, the gradient flow stays where the network
     is well-posed, and the loss falls at least like exp(-alpha0^2 t/2).
 
@@ -23,6 +37,7 @@ class Theorem42(StaysClose):
     id = "gao2022/thm4.2"
     title = "Linear rate of the gradient flow"
     cite = cite("Theorem 4.2", "(14), (15)")
+    uses = ("gao2022/proof4.2",)
     dynamics = (FLOW,)
     erratum = (
         "Slips of the proof, A.4: the induction is closed but never strict, which the factor "
@@ -31,16 +46,7 @@ class Theorem42(StaysClose):
         "start of Section 7, puts every dead unit on its kink, where the flow is not defined."
     )
 
-    first = Check(
-        "alpha0 against the residual", f"alpha0^2 >= 4*{LAMBDA0}*X_fro*r0/(1-gamma0)", "(14)"
-    )
-    second = Check(
-        "alpha0 against its drift", f"alpha0^3 >= 8*{C}*lambda3*X_fro^2*r0/(1-gamma0)^2", "(15)"
-    )
     rate = Check("the loss decays", "gap/gap_0 <= exp(-alpha0^2*t/2)", "(iii)", decays=True)
-
-    def conditions(self) -> Sequence[Check]:
-        return self.first, self.second
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         rate = p.start.sigma_min_Z**2 / 2

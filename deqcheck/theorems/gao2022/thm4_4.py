@@ -69,6 +69,7 @@ class Theorem44(DescentConditions, StaysClose):
     id = "gao2022/thm4.4"
     title = "Linear rate of gradient descent"
     cite = cite("Theorem 4.4", "(17)-(20)")
+    uses = ("gao2022/proof4.4", "gao2022/one-step")
     dynamics = (DESCENT,)
     erratum = (
         "Slips of the proof, A.6: (38), |relu(X W)| <= lambda1 |X| in the operator norm, is false: "
