@@ -19,9 +19,10 @@ from deqcheck.theorems.ling2022 import lem4
 from deqcheck.theorems.ling2022.condition import EQ10, Condition
 from deqcheck.theorems.ling2022.condition import condition as condition_of
 from deqcheck.theorems.ling2022.condition1 import Condition1
+from deqcheck.theorems.ling2022.definition import definition
 from deqcheck.theorems.ling2022.kernel import population_kernel
 from deqcheck.theorems.ling2022.lem2 import Lemma2
-from deqcheck.theorems.ling2022.lem3 import Lemma3, definition
+from deqcheck.theorems.ling2022.lem3 import Lemma3
 from deqcheck.theorems.ling2022.lem4 import Lemma4
 from deqcheck.theorems.ling2022.pl import PolyakLojasiewicz
 from deqcheck.theorems.ling2022.thm1 import Theorem1, Theorem1Flow, Theorem1Plus
