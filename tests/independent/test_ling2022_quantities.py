@@ -164,7 +164,7 @@ def test_one_sample_has_the_diagonal_of_the_kernel(edition: str) -> None:
     verdict = dq.judge("ling2022/lem3", problem(single(), sigma_w2=0.1), edition=edition)
     assert [(c.left.value, c.right.value) for c in verdict.conclusions] == [
         pytest.approx((rho(0.1, 6), rho(0.1, 6)), rel=1e-12)
-    ] * 2
+    ] * 3
     verdict = dq.judge("ling2022/thm3", problem(single(), sigma_w2=2e-4), edition=edition)
     first, definite = verdict.conclusions
     wanted = right = 2e-4 / (1 - 2e-4)

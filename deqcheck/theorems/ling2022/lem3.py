@@ -11,7 +11,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, norms
-from deqcheck.theorems.ling2022.common import MODELS, cite, worst
+from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.definition import definition
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
@@ -71,19 +71,18 @@ class Lemma3(Statement):
             yield _compared(self.by_cosine, kernel, self._by_cosine(kernel), truth)
 
     def _diagonal(self, kernel: PopulationKernel, truth: list[np.ndarray]) -> Claim:
-        """At the layer and sample that are furthest off."""
-        radius = 4 * kernel.entry_radius
-        return worst(
-            [
-                self.diagonal(
-                    f"sample {i + 1}, l = {layer}",
-                    K_definition=Measured(float(K[i, i]), radius),
-                    sigma_w2=kernel.s2,
-                    l=layer,
-                )
-                for layer, K in enumerate(truth[1:], 1)
-                for i in range(kernel.n)
-            ]
+        """At the layer and sample that are furthest off; where all agree, at the last layer."""
+        diagonals = np.array([np.diag(K) for K in truth[1:]])
+        rho = np.array([kernel.rho(layer) for layer in range(1, LAYERS + 1)])
+        apart, radius = np.abs(diagonals - rho[:, None]), 4 * kernel.entry_radius
+        layer, i = LAYERS - 1, 0
+        if apart.max() > radius:
+            layer, i = (int(at) for at in np.unravel_index(int(np.argmax(apart)), apart.shape))
+        return self.diagonal(
+            f"sample {i + 1}, l = {layer + 1}",
+            K_definition=Measured(float(diagonals[layer, i]), radius),
+            sigma_w2=kernel.s2,
+            l=layer + 1,
         )
 
     def _by_kernel(self, kernel: PopulationKernel, truth: list[np.ndarray]) -> list[np.ndarray]:

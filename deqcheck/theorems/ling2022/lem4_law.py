@@ -98,10 +98,11 @@ class Lemma4Law(Draws):
 
 
 def corrected_M(p: Problem, layers: int) -> np.ndarray:
-    """The QR factors of all features: each column depends on those before it alone."""
+    """Gram and Schmidt's vectors of all features: each depends on those before it alone."""
     W, U, sigma = p.theta0["W"], p.theta0["U"], np.sqrt(p.model.sigma_w2 or 0.0)
     features = [Z[:, k] for Z in layers_of(p, layers) for k in (0, 1)]
-    V = np.linalg.qr(np.stack(features, axis=1))[0]
+    V, R = np.linalg.qr(np.stack(features, axis=1))
+    V *= np.where(np.diag(R) < 0, -1.0, 1.0)
     return np.column_stack([np.sqrt(len(W)) / sigma * (W @ V), np.sqrt(p.model.d) * U])
 
 

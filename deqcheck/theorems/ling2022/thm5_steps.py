@@ -24,7 +24,7 @@ from deqcheck.theorems.ling2022.setting import Draws, Problem, State, without_si
 
 MOST_LAYERS = 1000
 # Layers whose mean is judged at the start.
-LAYERS = 4
+LAYERS = 3
 
 
 class Step(Draws):
@@ -258,8 +258,9 @@ class Mean(DrawnPair):
         if self.printed or not p.model.sigma_w2:
             return
         kernel = given_kernel(p.model)
-        G, K = gram_matrices(p, state.theta, LAYERS), kernel.layers(LAYERS)
-        layers = [self._layer(kernel, p, n, G[n - 1], *K[n - 1 : n + 1]) for n in range(2, LAYERS)]
+        G, K = gram_matrices(p, state.theta, LAYERS - 1), kernel.layers(LAYERS)
+        numbers = range(2, LAYERS + 1)
+        layers = [self._layer(kernel, p, n, G[n - 1], *K[n - 1 : n + 1]) for n in numbers]
         yield worst([diagonal for diagonal, _ in layers])
         if kernel.n > 1:
             yield max((off for _, off in layers), key=lambda c: c.left.value / c.right.value)
