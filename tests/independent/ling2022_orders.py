@@ -27,6 +27,7 @@ from .ling2022_kernel import (
     kernels,
     lambda_star,
     limit,
+    norms,
     variances,
 )
 from .ling2022_model import (
@@ -58,87 +59,73 @@ def norm(A: np.ndarray) -> float:
     return float(np.sqrt(np.linalg.eigvalsh(A.T @ A if A.shape[0] > A.shape[1] else A @ A.T)[-1]))
 
 
-def norm_of_w(number: int, m: int, s2: float, d: int) -> float:
-    return float(np.sqrt(2 * s2 / m)) * norm(normals("sec3.2-w", number, "W", (m, m)))
+def largest_constant(w: Arrays, s2: float) -> float:
+    """With delta = r/4; infinite where |W| + delta reaches 1."""
+    delta = (1 - np.sqrt(8 * s2)) / 4
+    left = 1 - norm(w["W"]) - delta
+    if left <= 0:
+        return np.inf
+    c_u, c_a = (norm(w["a"]) + delta) / left, (norm(w["U"]) + delta) / left
+    return max(c_u * c_a, c_u, c_a)
 
 
-def norm_of_u(number: int, m: int, s2: float, d: int) -> float:
-    """At the dimension 2."""
-    return norm(normals("sec3.2-u", number, "U", (m, 2)))
-
-
-def by_root(number: int, d: int, s2: float, _: int) -> float:
-    """|U|/sqrt(m/d) for eight units."""
-    return (
-        np.sqrt(2 / d) * norm(normals("sec3.2-u-dimension", number, "U", (8, d))) * (d / 8) ** 0.5
-    )
-
-
-def by_sum(number: int, d: int, s2: float, _: int) -> float:
-    """|U|/(1 + sqrt(m/d)) for eight units."""
-    size = np.sqrt(2 / d) * norm(normals("sec3.2-u-dimension", number, "U", (8, d)))
-    return size / (1 + (8 / d) ** 0.5)
-
-
-def largest_constant(number: int, m: int, s2: float, d: int) -> float:
-    """At the dimension 2, with delta = (1 - |W|)/2."""
-    q = (2 * s2 / m) ** 0.5 * norm(normals("sec3.2-c", number, "W", (m, m)))
-    u = norm(normals("sec3.2-c", number, "U", (m, 2)))
-    a = norm(normals("sec3.2-c", number, "a", (m,))) / m**0.5
-    delta = (1 - q) / 2
-    c_u, c_a = (a + delta) / delta, (u + delta) / delta
-    return max(c_u * c_a, c_u, c_a) if q < 1 else np.nan
-
-
-def one_over_a(number: int, m: int, s2: float, d: int) -> float:
-    return m**0.5 / norm(normals("sec3.2-a", number, "a", (m,)))
-
-
-def first_loss(number: int, n: int, s2: float, d: int) -> float:
-    """Eight units, labels 1, samples on the sphere."""
-    names = {
-        "W": ((8, 8), (2 * s2 / 8) ** 0.5),
-        "U": ((8, d), (2 / d) ** 0.5),
-        "a": ((8,), 8**-0.5),
-    }
-    v = {k: scale * normals("sec3.2-phi", number, k, shape) for k, (shape, scale) in names.items()}
-    X = normals("sec3.2-phi", number, "X", (d, n))
-    v |= {"X": X * (d**0.5 / np.sqrt(np.sum(X**2, axis=0))), "y": np.ones(n)}
-    return float(np.sum(residual(v, equilibrium(v)) ** 2)) / 2 if norm_w(v) < 1 else np.nan
+def of_dimension(name: str, d: int, number: int, s2: float) -> float:
+    """For eight units, over sqrt(m/d)."""
+    scales = {"W": (s2 / 4) ** 0.5, "U": (2 / d) ** 0.5, "a": 8**-0.5}
+    shapes = {"W": (8, 8), "U": (8, d), "a": (8,)}
+    w = {k: scale * normals(name, number, k, shapes[k]) for k, scale in scales.items()}
+    size = norm(w["U"]) if name == "sec3.2-u" else largest_constant(w, s2)
+    return size * (d / 8) ** 0.5 if size < np.inf else np.nan
 
 
 @cache
-def fit(
-    value: Callable[..., float], base: int, seeds: int, s2: float, d: int
-) -> tuple[float, float]:
+def fit(name: str, seeds: int, s2: float) -> tuple[float, float]:
     """The exponent by a regression, with Student's interval and the drift between the halves."""
-    sizes = np.array([base * 2 ** (seed % 4) for seed in range(seeds)])
-    y = np.array([value(seed, int(size), s2, d) for seed, size in enumerate(sizes)])
+    sizes = np.array([32 * 2 ** (seed % 4) for seed in range(seeds)])
+    y = np.array([of_dimension(name, int(d), seed, s2) for seed, d in enumerate(sizes)])
     x, y = np.log(sizes[y > 0]), np.log(y[y > 0])
-    line, small = linregress(x, y), x <= np.log(2.5 * base)
+    line, small = linregress(x, y), x <= np.log(80)
     drift = abs(linregress(x[small], y[small]).slope - linregress(x[~small], y[~small]).slope)
     return line.slope, student.ppf(1 - 1e-3 / 2, len(x) - 2) * line.stderr + drift
 
 
-# The quantity, the claimed exponent, the smallest size.
-ORDERS = {
-    ("sec3.2-w", "corrected"): (norm_of_w, 0.0, 16),
-    ("sec3.2-u", "corrected"): (norm_of_u, 0.5, 16),
-    ("sec3.2-u-dimension", "printed"): (by_root, 0.0, 32),
-    ("sec3.2-u-dimension", "corrected"): (by_sum, 0.0, 32),
-    ("sec3.2-c", "corrected"): (largest_constant, 0.5, 16),
-    ("sec3.2-a", "corrected"): (one_over_a, 0.0, 16),
-    ("sec3.2-phi", "corrected"): (first_loss, 1.0, 8),
-}
+def sec3_2(name: str) -> Callable[..., Expected]:
+    """The constants and probabilities of the orders, r = 1 - 2 sqrt2 sigma_w."""
 
+    def expected(v: Arrays, s2: float | None, fixed: Fixed, printed: bool) -> Expected:
+        found = dict(assumption_1(v, s2, s2 is not None, "WU" if name == "sec3.2-w" else "WUa"))
+        if name == "sec3.2-phi":
+            found |= norms(v)
+        if s2 is None or failing(found):
+            return found
+        seeds = int(fixed["seeds"])
+        if printed:
+            exponent, radius = fit(name, seeds, s2)
+            return {**found, "allows": told(exponent, "<=", radius)}
+        (m, d), n, t = v["U"].shape, v["X"].shape[1], fixed.get("t", 0.05)
+        r, root = 1 - 2 * np.sqrt(2 * s2), (m / d) ** 0.5
+        steep = np.exp(-m * r**2 / (16 * s2)) if s2 else 0.0
+        wide = np.exp(-(m + d + 2 * (m * d) ** 0.5) / 2)
+        largest = 48 * np.sqrt(2) * (1 + root + r / 16 * 2**0.5) * (2 + r / 4) / (1.5 * r**2)
+        worst_loss = (4 * n / r**2 + np.sum(v["y"] ** 2)) / t
+        events: dict[str, tuple[Callable[[Arrays], bool], float]] = {
+            "sec3.2-w": (lambda w: norm(w["W"]) < 1, steep**4),
+            "sec3.2-u": (lambda w: norm(w["U"]) <= 8**0.5 * (1 + root), wide),
+            "sec3.2-c": (
+                lambda w: largest_constant(w, s2) <= largest,
+                steep + wide + (2 * np.exp(-1.5)) ** m,
+            ),
+            "sec3.2-a": (lambda w: norm(w["a"]) >= 0.5, (np.exp(0.375) / 2) ** m),
+            "sec3.2-phi": (
+                lambda w: np.sum(residual(w, equilibrium(w)) ** 2) / 2 <= worst_loss,
+                t + steep,
+            ),
+        }
+        event, failure = events[name]
+        draws = [draw(v, s2, f"ling2022/{name}", i) for i in range(seeds)]
+        return {**found, "agrees": frequency(event, draws, max(1 - failure, 0.0))}
 
-def order(name: str, edition: str, v: Arrays, s2: float | None, seeds: int) -> Expected:
-    found = assumption_1(v, s2, s2 is not None, "WUa")
-    if s2 is None or s2 >= 0.125:
-        return found
-    value, power, base = ORDERS[name, edition]
-    exponent, radius = fit(value, base, seeds, s2, len(v["X"]))
-    return {**found, "allows": told(exponent - power, "<=", radius)}
+    return expected
 
 
 def failing(found: Expected) -> bool:
@@ -326,7 +313,9 @@ def angle(u: np.ndarray, v: np.ndarray) -> float:
     return float(u @ v / np.sqrt((u @ u) * (v @ v)))
 
 
+ORDERS = ("sec3.2-w", "sec3.2-u", "sec3.2-c", "sec3.2-a", "sec3.2-phi")
 EXPECTED: dict[str, Callable[..., Expected]] = {
+    **{name: sec3_2(name) for name in ORDERS},
     "sec3.2-eq8": eq8,
     "sec4": sec4,
     "sec4.4": sec4_4,
@@ -352,20 +341,6 @@ def counted(
     )
 
 
-def ordered(
-    name: str, edition: str, s2: float | None, outcome: str = "consistent", seeds: int = 24
-) -> Instance:
-    return Instance(
-        f"ling2022/{name}",
-        lambda: problem(PAIR, seed=SEED) if s2 is None else drawn(PAIR, s2, seed=SEED),
-        lambda: order(name, edition, PAIR, s2, seeds),
-        edition=edition,
-        constants={"seeds": seeds},
-        outcome=outcome,
-        label=f"sigma_w^2 = {s2}",
-    )
-
-
 NO, BAD = "not applicable", "inconsistent"
 SINGLE = sphere(arrays(seed=6, m=40, n=1, d=3))
 UNIT = sphere(arrays(seed=6, m=1, n=1, d=2))
@@ -374,12 +349,17 @@ DOZEN = sphere(arrays(seed=6, m=12, n=2, d=3))
 NARROW = sphere(arrays(seed=6, m=3, n=2, d=3))
 
 INSTANCES = [
-    *(
-        ordered(name, edition, 0.03, BAD if edition == "printed" else "consistent")
-        for name, edition in ORDERS
-    ),
-    *(ordered(name, edition, 0.2, NO) for name, edition in ORDERS),
-    *(ordered(name, edition, None, NO) for name, edition in ORDERS),
+    *(counted(name, "", PAIR, 0.06, seeds=30) for name in ORDERS),
+    *(counted(name, "sigma_w is 0", PAIR, 0.0, seeds=20) for name in ORDERS),
+    *(counted(name, "wide", LONG, 0.02, seeds=10) for name in ORDERS),
+    *(counted(name, "sigma_w too large", PAIR, 0.2, NO, seeds=9) for name in ORDERS),
+    *(counted(name, "given", PAIR, None, NO, seeds=9) for name in ORDERS),
+    counted("sec3.2-phi", "uneven", UNEVEN, 0.05, NO, seeds=9),
+    counted("sec3.2-phi", "half", PAIR, 0.01, seeds=30, t=0.5),
+    counted("sec3.2-u", "printed", PAIR, 0.03, BAD, seeds=24),
+    counted("sec3.2-c", "printed", PAIR, 0.005, BAD, seeds=120),
+    counted("sec3.2-c", "printed, noisy", PAIR, 0.12, seeds=24),
+    counted("sec3.2-u", "printed, sigma_w too large", PAIR, 0.2, NO, seeds=9),
     counted("sec3.2-eq8", "printed", SINGLE, 0.05, BAD, seeds=12),
     counted("sec3.2-eq8", "printed, other constants", PAIR, 0.05, BAD, seeds=12, C=0.2, t=0.4),
     counted("sec3.2-eq8", "printed, defaults", PAIR, 0.05, NO, seeds=12),
@@ -428,8 +408,6 @@ INSTANCES = [
     counted("lem4-law", "sigma_w is 0", PAIR, 0.0, NO, seeds=3),
     counted("lem4-law", "given", PAIR, None, NO, seeds=3),
 ]
-ORDER = "Of claims with a probability; this one is a claim of order."
 EXEMPT = {
-    **{f"ling2022/{name}": {"agrees": ORDER} for name, _ in ORDERS},
     "ling2022/lem4-law": {"agrees": "Of claims with a probability; this one is about a law."},
 }

@@ -1,36 +1,93 @@
-"""Section 3.2: the orders of the numbers that Condition 1 is made of, at a random start."""
+"""Section 3.2: the orders of the numbers that Condition 1 is made of, at a random start.
+
+The paper gives orders and no constants. Here are constants that are proven, for all sizes, by the
+tail bounds of Davidson and Szarek (for the norm of a Gaussian matrix) and of Chernoff (for chi-
+squared variables), with r = 1 - 2 sqrt2 sigma_w, which is positive for sigma_w^2 < 1/8.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg import errors
+from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.records.claim import Claim
-from deqcheck.seeds import rng
+from deqcheck.records.measured import Measured, exp, log, maximum, measured, sqrt
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC
-from deqcheck.theorems.ling2022.assumptions import assumption_1
+from deqcheck.theorems.frequency import SEEDS, Frequency, happened
+from deqcheck.theorems.ling2022.assumptions import assumption_1, norms
 from deqcheck.theorems.ling2022.common import MODELS, cite
-from deqcheck.theorems.ling2022.draws import draw_of
-from deqcheck.theorems.ling2022.setting import Problem, without_sigma
+from deqcheck.theorems.ling2022.condition import Condition
+from deqcheck.theorems.ling2022.draws import draw, draw_of
+from deqcheck.theorems.ling2022.setting import Draws, Problem, without_sigma
+from deqcheck.theorems.ling2022.thm2 import RISK
 from deqcheck.theorems.orders import Order
 
-# The smallest width tried, and the dimension at which widths grow.
-SMALLEST, DIMENSION = 16, 2
-# The width at which other sizes grow.
+# The width at which dimensions grow, from four times as much on.
 NARROW = 8
 
 
-class StartOrder(Order[ReluDeqModel, ReluDeqState]):
-    """An order under Assumption 1. It does not depend on the sizes of the case, and no claim of
-    order is about one start: W, U and a are drawn at growing sizes."""
+def room(p: Problem) -> Measured:
+    """r = 1 - 2 sqrt2 sigma_w."""
+    return 1 - sqrt(8 * measured(p.model.sigma_w2))
+
+
+def excess(p: Problem, share: float) -> Measured:
+    """A bound on the probability that |W| > 1 - (1 - share) r: with 2 sqrt2 sigma_w (1 + eps) on
+    the right it is exp(-2 m eps^2), and eps = share r/(2 sqrt2 sigma_w)."""
+    if not p.model.sigma_w2:
+        return Measured(0.0)
+    m = len(p.theta0["W"])
+    return exp(-m * (share * room(p)) ** 2 / (4 * measured(p.model.sigma_w2)))
+
+
+def large_u(p: Problem) -> Measured:
+    """A bound on the probability that |U| > 2 sqrt2 (1 + sqrt(m/d))."""
+    m, d = p.shapes["U"]
+    return exp(-((sqrt(m) + sqrt(d)) ** 2) / 2)
+
+
+def chi_squared(p: Problem, share: float) -> Measured:
+    """A bound on the probability that |a|^2 <= share, or >= share if that is above 1."""
+    m = len(p.theta0["W"])
+    return exp(-measured(m) / 2 * (share - 1 - log(share)))
+
+
+class NormW(Draws):
+    """With probability at least 1 - exp(-Omega(m)), |W(0)| = O(1), and so rho_w = |W(0)| + delta =
+    O(1). The constant is 1: |W(0)| < 1 has the probability 1 - exp(-m r^2/(4 sigma_w^2)) at least.
+    """
+
+    id = "ling2022/sec3.2-w"
+    title = "The order of the norm of W"
+    cite = cite("Section 3.2", "rho_w")
+    models = MODELS
+    dynamics = (STATIC,)
+    uses = ("ling2022/lem1",)
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return assumption_1(p)
+
+    def probability(self, p: Problem) -> Measured:
+        return 1 - excess(p, 1.0)
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        return happened(errors.norm2(draw(p, seed, self.id)["W"]), "<", measured(1))
+
+
+class DimensionOrder(Order[ReluDeqModel, ReluDeqState]):
+    """Printed as O(sqrt(m/d)), whatever m and d: the quotient, for 8 units and growing dimensions,
+    would have to be O(1)."""
 
     models = MODELS
     dynamics = (STATIC,)
-    power: ClassVar[float]
+    soundness = "false"
+    editions = (PRINTED, CORRECTED)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         return without_sigma(p)
@@ -39,129 +96,143 @@ class StartOrder(Order[ReluDeqModel, ReluDeqState]):
         return assumption_1(p, with_a=True)
 
     def exponent(self, p: Problem) -> float:
-        return self.power
-
-    def base_size(self, p: Problem) -> int:
-        return SMALLEST
-
-
-class NormW(StartOrder):
-    """With probability at least 1 - exp(-Omega(m)), |W(0)| = O(1), and so rho_w = |W(0)| + delta =
-    O(1): the exponent of m is 0. Lemma 1, corrected, has the constant and the probability.
-    """
-
-    id = "ling2022/sec3.2-w"
-    title = "The order of the norm of W"
-    cite = cite("Section 3.2", "rho_w")
-    uses = ("ling2022/lem1",)
-    power = 0.0
-
-    def value(self, p: Problem, size: int, seed: int) -> float:
-        return _norm(draw_of(p, seed, self.id, size, 1, "W")["W"])
-
-
-class NormU(StartOrder):
-    """With probability at least 1 - exp(-Omega(m)), |U(0)| = O(sqrt(m/d)), and so rho_u = |U(0)| +
-    delta = O(sqrt(m/d)). Of the width m, which grows here at the dimension 2, the exponent is 1/2
-    indeed; of the dimension it is not -1/2, see ling2022/sec3.2-u-dimension.
-    """
-
-    id = "ling2022/sec3.2-u"
-    title = "The order of the norm of U in the width"
-    cite = cite("Section 3.2", "rho_u")
-    power = 0.5
-
-    def value(self, p: Problem, size: int, seed: int) -> float:
-        return _norm(draw_of(p, seed, self.id, size, DIMENSION, "U")["U"])
-
-
-class NormUDimension(StartOrder):
-    """The same order |U(0)| = O(sqrt(m/d)) in the dimension d, which grows beyond the width: |U(0)|
-    sqrt(d/m) would have to be O(1). Corrected: |U(0)| = O(1 + sqrt(m/d)), since |U(0)| is near
-    sqrt2 (1 + sqrt(m/d)); it exceeds sqrt2 (1 + sqrt(m/d)) (1 + eps) with probability at most
-    exp(-eps^2 (sqrt m + sqrt d)^2/2) (Davidson and Szarek).
-    """
-
-    id = "ling2022/sec3.2-u-dimension"
-    title = "The order of the norm of U in the dimension"
-    cite = cite("Section 3.2", "rho_u")
-    soundness = "false"
-    editions = (PRINTED, CORRECTED)
-    erratum = (
-        "Each row of U has d entries of variance 2/d, so |U|^2 >= |u_1|^2 has the mean 2 at least, "
-        "whatever m and d: for m = 1 it is 2 chi^2_d/d, and |U| sqrt(d/m) grows like sqrt(2 d). "
-        "The order sqrt(m/d) is that of widths m >= d; so it is for rho_u and for max(c_w, c_u, "
-        "c_a)."
-    )
-    power = 0.0
+        return 0.0
 
     def base_size(self, p: Problem) -> int:
         return 4 * NARROW
 
     def value(self, p: Problem, size: int, seed: int) -> float:
-        root = np.sqrt(NARROW / size)
-        norm = _norm(draw_of(p, seed, self.id, NARROW, size, "U")["U"])
-        return float(norm / (root if self.printed else 1 + root))
+        found = self.number(p, draw_of(p, seed, self.id, NARROW, size))
+        return np.nan if found is None else float(found.value) * float(np.sqrt(size / NARROW))
+
+    def number(self, p: Problem, theta: Params) -> Measured | None:
+        """What the order is about; None where it is not defined."""
+        raise NotImplementedError
+
+    def bound(self, p: Problem) -> Measured:
+        """Of the corrected edition."""
+        raise NotImplementedError
+
+    def trial(self, p: Problem, seed: int) -> Any:
+        if self.printed:
+            return super().trial(p, seed)
+        found = self.number(p, draw(p, seed, self.id))
+        return False if found is None else happened(found, "<=", self.bound(p))
+
+    def tallied(self, p: Problem, results: Sequence[Any]) -> Claim:
+        if self.printed:
+            return super().tallied(p, results)
+        return Frequency.tallied(self, p, results)
 
 
-class Constants(StartOrder):
-    """With probability at least 1 - exp(-Omega(m)), max(c_w, c_u, c_a) = O(sqrt(m/d)): the
-    exponent of m is 1/2, at the dimension 2 and for delta half the distance of |W(0)| from 1.
+class NormU(DimensionOrder):
+    """With probability at least 1 - exp(-Omega(m)), |U(0)| = O(sqrt(m/d)), and so rho_u = |U(0)| +
+    delta = O(sqrt(m/d)). Corrected: |U(0)| <= 2 sqrt2 (1 + sqrt(m/d)) with probability at least
+    1 - exp(-(sqrt m + sqrt d)^2/2): the order sqrt(m/d) is that of widths m >= d.
+    """
+
+    id = "ling2022/sec3.2-u"
+    title = "The order of the norm of U"
+    cite = cite("Section 3.2", "rho_u")
+    erratum = (
+        "Each row of U has d entries of variance 2/d, so |U|^2 is at least |u_1|^2, of mean 2, "
+        "whatever m and d: for m = 1 it is 2 chi^2_d/d, and |U| sqrt(d/m) grows like sqrt(2 d)."
+    )
+
+    def number(self, p: Problem, theta: Params) -> Measured:
+        return errors.norm2(theta["U"])
+
+    def bound(self, p: Problem) -> Measured:
+        m, d = p.shapes["U"]
+        return sqrt(8) * (1 + sqrt(measured(m) / d))
+
+    def probability(self, p: Problem) -> Measured:
+        return 1 - large_u(p)
+
+
+class Constants(DimensionOrder):
+    """With probability at least 1 - exp(-Omega(m)), max(c_w, c_u, c_a) = O(sqrt(m/d)), judged for
+    delta = r/4. Corrected: it is at most 16 (2 sqrt2 (1 + sqrt(m/d)) + r/4) (2 + r/4)/r^2 with
+    probability at least 1 - exp(-m r^2/(16 sigma_w^2)) - exp(-(sqrt m + sqrt d)^2/2) -
+    (4 exp(-3))^(m/2): then |W| <= 1 - r/2, |U| <= 2 sqrt2 (1 + sqrt(m/d)) and |a| <= 2.
     """
 
     id = "ling2022/sec3.2-c"
     title = "The order of the constants of Condition 1"
     cite = cite("Section 3.2", "c_w, c_u, c_a")
     uses = ("ling2022/sec3.2-w", "ling2022/sec3.2-u")
-    power = 0.5
+    erratum = "c_a > |U(0)|, which is not O(sqrt(m/d)) where the dimension exceeds the width."
 
-    def value(self, p: Problem, size: int, seed: int) -> float:
-        theta = draw_of(p, seed, self.id, size, DIMENSION)
-        q, u, a = (_norm(theta[name]) for name in ("W", "U", "a"))
-        if q >= 1:
-            return np.nan
-        delta = (1 - q) / 2
-        rho_u, rho_a, room = u + delta, a + delta, 1 - q - delta
-        return float(max(rho_u * rho_a / room**2, rho_a / room, rho_u / room))
+    def number(self, p: Problem, theta: Params) -> Measured | None:
+        delta = float(room(p).value) / 4
+        q, u, a = (errors.norm2(theta[name]) for name in ("W", "U", "a"))
+        if not (q + delta).high < 1:
+            return None
+        found = Condition(q, u, a, q, q, q).at(delta)
+        return maximum(found["c_w"], found["c_u"], found["c_a"])
+
+    def bound(self, p: Problem) -> Measured:
+        (m, d), r = p.shapes["U"], room(p)
+        return 16 * (sqrt(8) * (1 + sqrt(measured(m) / d)) + r / 4) * (2 + r / 4) / r**2
+
+    def probability(self, p: Problem) -> Measured:
+        return 1 - excess(p, 0.5) - large_u(p) - chi_squared(p, 4.0)
 
 
-class InverseNormA(StartOrder):
-    """With probability at least 1 - exp(-Omega(m)), 1/rho_a = O(1): the exponent of m is 0. What is
-    drawn is 1/|a(0)|, which is the supremum over delta.
+class InverseNormA(Draws):
+    """With probability at least 1 - exp(-Omega(m)), 1/rho_a = O(1). The constant is 2, for any
+    delta: |a(0)| >= 1/2 has the probability 1 - (exp(3/4)/4)^(m/2) at least.
     """
 
     id = "ling2022/sec3.2-a"
     title = "The order of 1/rho_a"
     cite = cite("Section 3.2", "rho_a")
-    power = 0.0
+    models = MODELS
+    dynamics = (STATIC,)
 
-    def value(self, p: Problem, size: int, seed: int) -> float:
-        return 1 / _norm(draw_of(p, seed, self.id, size, 1, "a")["a"])
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return assumption_1(p, with_a=True)
+
+    def probability(self, p: Problem) -> Measured:
+        return 1 - chi_squared(p, 0.25)
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        return happened(errors.norm2(draw(p, seed, self.id)["a"]), ">=", measured(0.5))
 
 
-class InitialLoss(StartOrder):
-    """With probability at least 1 - t, Phi(0) = O(n): the exponent of n is 1. The samples are drawn
-    uniformly from the sphere of radius sqrt(d), d that of the case, with labels 1; the width is 8.
+class InitialLoss(Draws):
+    """With probability at least 1 - t, Phi(0) = O(n). It is at most (4 n/r^2 + |y|^2)/t with
+    probability at least 1 - t - exp(-m r^2/(16 sigma_w^2)), for samples of norm sqrt(d): where
+    |W| <= 1 - r/2, |z_i|^2 <= 4 |relu(U x_i)|^2/r^2, whose mean is 4 m/r^2; a.z_i has the variance
+    |z_i|^2/m, and (yhat - y)^2/2 <= yhat^2 + y^2. The rest is Markov's inequality.
     """
 
     id = "ling2022/sec3.2-phi"
     title = "The order of the initial loss"
     cite = cite("Section 3.2", "Phi(0)")
+    models = MODELS
+    dynamics = (STATIC,)
     uses = ("ling2022/sec2.2", "ling2022/sec3.2-w")
-    power = 1.0
+    defaults = {"t": RISK}
+    above_0 = ("t",)
+    constants = {**SEEDS, "t": f"allowed probability of failure (default {RISK})"}
 
-    def base_size(self, p: Problem) -> int:
-        return NARROW
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from assumption_1(p, with_a=True)
+        yield from norms(p)
 
-    def value(self, p: Problem, size: int, seed: int) -> float:
-        d = p.model.d
-        theta = draw_of(p, seed, self.id, NARROW, d)
-        X = rng(p.seed, f"{self.id}.{seed}.X").standard_normal((d, size))
-        X *= np.sqrt(d) / np.linalg.norm(X, axis=0)
-        if _norm(theta["W"]) >= 1:
-            return np.nan
-        return float(ReluDeqModel(X, np.ones(size)).at(theta).loss.value)
+    def probability(self, p: Problem) -> Measured:
+        return 1 - measured(self.constants_used(p)["t"]) - excess(p, 0.5)
 
+    def bound(self, p: Problem) -> Measured:
+        squares = errors.sum_of_squares(p.model.y)
+        found: Measured = (4 * p.model.n / room(p) ** 2 + squares) / self.constants_used(p)["t"]
+        return found
 
-def _norm(a: np.ndarray) -> float:
-    return float(np.linalg.norm(a, 2))
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        """Without a certified equilibrium nothing is known of Phi."""
+        try:
+            loss = p.model.at(draw(p, seed, self.id)).loss
+        except NoEquilibrium:
+            return None
+        return happened(loss, "<=", self.bound(p))
