@@ -56,7 +56,7 @@ class Lemma4Law(Draws):
 
     positive = Lemma4.positive
     pair = Check("there are two samples", "n >= 2", "Lemma 4")
-    room = Check("the features may be independent", "m >= 2*l", "V has 2 l columns")
+    room = Check("the features may be independent", "m >= columns", "V has 2 l columns")
     near = Check(
         f"distance of the distribution functions (worst of {len(STATISTICS)} statistics)",
         "distance <= radius",
@@ -78,7 +78,7 @@ class Lemma4Law(Draws):
             yield self.positive(sigma_w2=p.model.sigma_w2)
         yield from drawn(p, DRAWN, "W", "U")
         yield self.pair(n=p.model.n)
-        yield self.room(m=len(p.theta0["W"]), l=self.layers)
+        yield self.room(m=len(p.theta0["W"]), columns=2 * self.layers)
 
     def trial(self, p: Problem, seed: int) -> Any:
         """The distribution functions of the statistics at this draw: uniform on [0, 1]."""

@@ -25,6 +25,8 @@ from deqcheck.theorems.ling2022.setting import Draws, Problem, State, without_si
 MOST_LAYERS = 1000
 # Layers whose mean is judged at the start.
 LAYERS = 3
+# Two samples whose cosine is nearer to 1 have the same mean up to rounding: (iii) is an equality.
+SAME = 1e-6
 
 
 class Step(Draws):
@@ -209,7 +211,8 @@ class Mean(DrawnPair):
     sqrt(d): it is within sigma_w^2 times the largest difference of the entries ii, jj and ij, with
     equality for i = j. By d(p Q(c/p)) = (sin th/pi) dp + (1 - th/pi) dc with weights that add up to
     at most 1, where p = |h| |h'| is the geometric mean of two numbers that differ from their common
-    limit by no more than sigma_w^2 |G^(l-1)_ii/m - K^(l-1)_ii| and the same of jj.
+    limit by no more than sigma_w^2 |G^(l-1)_ii/m - K^(l-1)_ii| and the same of jj. Pairs of nearly
+    equal samples are left out: their weights add up to 1, and there it is an equality as well.
     """
 
     id = "ling2022/thm5-mean"
@@ -262,7 +265,7 @@ class Mean(DrawnPair):
         numbers = range(2, LAYERS + 1)
         layers = [self._layer(kernel, p, n, G[n - 1], *K[n - 1 : n + 1]) for n in numbers]
         yield worst([diagonal for diagonal, _ in layers])
-        if kernel.n > 1:
+        if (kernel.xi < 1 - SAME).any():
             yield max((off for _, off in layers), key=lambda c: c.left.value / c.right.value)
 
     def _layer(
@@ -288,7 +291,7 @@ class Mean(DrawnPair):
             K_before=Measured(float(K_before[k, k]), kernel.entry_radius),
         )
         largest = np.maximum(apart, np.maximum.outer(diagonal, diagonal))
-        ratio = np.where(np.eye(kernel.n, dtype=bool), -1.0, np.abs(E - K) / largest)
+        ratio = np.where(kernel.xi < 1 - SAME, np.abs(E - K) / largest, -1.0)
         i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
         off = self.between(
             f"samples {i + 1} and {j + 1}, {note}",
