@@ -364,25 +364,6 @@ def test_condition_1_is_met_or_not(name: str, old: str, new: str) -> None:
     assert judge(Condition1, f1(W=-1.5 * np.eye(2))).outcome is Outcome.NOT_MET
 
 
-def test_lemma4_gives_entries_of_variance_two() -> None:
-    """Over draws the entries of M are N(0, 2), whatever the layer."""
-    entries = []
-    r = np.random.default_rng(0)
-    X = np.sqrt(3) * np.eye(3)
-    for _ in range(300):
-        W, U = np.sqrt(2 * 0.08 / 12) * r.normal(size=(12, 12)), r.normal(size=(12, 3))
-        p = relu_deq(12, 3, 3, W=W, U=np.sqrt(2 / 3) * U, X=X, sigma_w2=0.08)
-        parts = lem4.representation(p, 2, 0, 1, printed=False)
-        if parts is not None:
-            entries.append(parts.M)
-    assert len(entries) > 250
-    M = np.array(entries)
-    assert M.shape[2] == 2 * 2 + 3
-    # 3600 entries in each column: the variance has standard deviation 2 sqrt(2/3600) = 0.05.
-    assert M.var(axis=(0, 1)) == pytest.approx(np.full(7, 2.0), abs=0.25)
-    assert abs(M.mean()) < 0.05
-
-
 def test_the_shipped_arrays_are_those_of_the_script() -> None:
     for name, content in make_ling2022_arrays.arrays().items():
         with np.load(make_ling2022_arrays.FOLDER / f"{name}.npz") as shipped:

@@ -8,10 +8,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import UsageError, judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
+from deqcheck.theorems.ling2022 import sec2_2
 from deqcheck.theorems.ling2022.definition import expectation
 from deqcheck.theorems.ling2022.eq11 import Expectation
 from deqcheck.theorems.ling2022.lem3 import Lemma3
@@ -59,8 +61,6 @@ def test_a_broken_step_is_refuted(
 
 
 def test_a_broken_inequality_along_a_run_is_refuted() -> None:
-    from deqcheck.dynamics.gd import GradientDescent
-
     p = relu_deq(6, 2, 3, train=GradientDescent(step=0.01, steps=5))
     assert judge(AlongRuns, p).outcome is Outcome.CONFIRMED
     for name, old, new in (("by_h", "2*", "60*"), ("by_gram", "2*", "1000*")):
@@ -90,11 +90,13 @@ def test_without_a_contraction_nothing_is_claimed() -> None:
         assert judge(WellPosed, p).outcome is Outcome.NOT_APPLICABLE
 
 
-def test_too_many_singular_values_are_not_checked() -> None:
-    p = relu_deq(300, 800, 2, 0.5)
-    verdict = judge(WellPosed, p)
+def test_too_many_singular_values_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sec2_2, "LARGEST", 6**3 * 3 - 1)
+    verdict = judge(WellPosed, relu_deq(6, 3, 2, 0.5))
     assert verdict.outcome is Outcome.NOT_CHECKED
-    assert "800 matrices of order 300" in verdict.unchecked[0]
+    assert "3 matrices of order 6" in verdict.unchecked[0]
+    monkeypatch.setattr(sec2_2, "LARGEST", 6**3 * 3)
+    assert judge(WellPosed, relu_deq(6, 3, 2, 0.5)).outcome is Outcome.CONFIRMED
 
 
 @pytest.mark.parametrize("x", [-1.0, -0.9999, 0.3, 1.0])

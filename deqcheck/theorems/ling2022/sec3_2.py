@@ -37,6 +37,10 @@ def room(p: Problem) -> Measured:
     return 1 - sqrt(8 * measured(p.model.sigma_w2))
 
 
+def has_room(p: Problem) -> bool:
+    return p.model.sigma_w2 is not None and p.model.sigma_w2 < 1 / 8
+
+
 def excess(p: Problem, share: float) -> Measured:
     """A bound on the probability that |W| > 1 - (1 - share) r: with 2 sqrt2 sigma_w (1 + eps) on
     the right it is exp(-2 m eps^2), and eps = share r/(2 sqrt2 sigma_w)."""
@@ -112,6 +116,9 @@ class DimensionOrder(Order[ReluDeqModel, ReluDeqState]):
     def bound(self, p: Problem) -> Measured:
         """Of the corrected edition."""
         raise NotImplementedError
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        return {"bound": self.bound(p)} if not self.printed and has_room(p) else {}
 
     def trial(self, p: Problem, seed: int) -> Any:
         if self.printed:
@@ -228,6 +235,9 @@ class InitialLoss(Draws):
         squares = errors.sum_of_squares(p.model.y)
         found: Measured = (4 * p.model.n / room(p) ** 2 + squares) / self.constants_used(p)["t"]
         return found
+
+    def quantities(self, p: Problem) -> dict[str, Measured]:
+        return {"bound": self.bound(p)} if has_room(p) else {}
 
     def trial(self, p: Problem, seed: int) -> bool | None:
         """Without a certified equilibrium nothing is known of Phi."""
