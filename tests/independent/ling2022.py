@@ -10,7 +10,13 @@ import numpy as np
 import deqcheck as dq
 from deqcheck.seeds import rng
 
-from . import ling2022_condition, ling2022_draws, ling2022_kernel
+from . import (
+    ling2022_condition,
+    ling2022_draws,
+    ling2022_kernel,
+    ling2022_orders,
+    ling2022_steps,
+)
 from .harness import Expected, Instance, Sides
 from .ling2022_model import (
     CONTRACTS,
@@ -295,5 +301,7 @@ INSTANCES = [
     *ling2022_kernel.INSTANCES,
     *ling2022_draws.INSTANCES,
     *ling2022_condition.INSTANCES,
+    *ling2022_steps.INSTANCES,
+    *ling2022_orders.INSTANCES,
 ]
-EXEMPT: dict[str, dict[str, str]] = {}
+EXEMPT: dict[str, dict[str, str]] = ling2022_orders.EXEMPT

@@ -15,7 +15,9 @@ from .ling2022_draws import PAIR, SEED, draw, frequency, width
 from .ling2022_kernel import BALL, assumption_1, assumption_2, lambda_star
 from .ling2022_model import (
     CONTRACTS,
+    ONE,
     PARAMETERS,
+    UNIQUE,
     Arrays,
     arrays,
     contracts,
@@ -26,6 +28,7 @@ from .ling2022_model import (
     norm_w,
     problem,
     residual,
+    sensitivities,
     squared,
     told,
 )
@@ -196,6 +199,38 @@ def thm1_plus(v: Arrays, delta: float, step: float, steps: int) -> Expected:
         **found,
         "eigenvalue": curve(lambdas, ">=", 0.667 * lambda_0),
         "decay": curve(losses / losses[0], "<=", (1 - 0.4 * step * lambda_0) ** (2 * k), first=1),
+    }
+
+
+def pl_run(v: Arrays, step: float, steps: int) -> Expected:
+    """(4) unless there is one sample, and (5)."""
+    run, n = descent(v, step, steps), v["X"].shape[1]
+    twice, slopes, lambdas, mixed = (np.zeros(steps + 1) for _ in range(4))
+    for k, w in enumerate(run):
+        Z = equilibrium(w)
+        S, G = sensitivities(w, Z), Z.T @ Z
+        H = G + (G + w["X"].T @ w["X"]) * (S.T @ S)
+        twice[k], slopes[k] = np.sum(residual(w, Z) ** 2), squared(gradient(w, Z))
+        lambdas[k], mixed[k] = np.linalg.eigvalsh(G)[0], np.linalg.eigvalsh(H)[0]
+    if len(v["W"]) < n:
+        lambdas[:] = 0.0
+    equal = n == 1 and not v["a"].any()
+    found = {
+        UNIQUE: ONE,
+        "by_gram_later" if equal else "by_gram": curve(slopes, ">=", lambdas * twice, int(equal)),
+    }
+    return found if n == 1 else {**found, "by_h": curve(slopes, ">=", mixed * twice)}
+
+
+def pl_flow(v: Arrays, horizon: float) -> Expected:
+    path = flow(v, horizon)
+    return {
+        UNIQUE: ONE,
+        "by_gram": Sides(
+            lambda k, t: np.array([squared(gradient(w, equilibrium(w))) for w in path(t)]),
+            ">=",
+            lambda k, t: np.array([2 * lambda_min(w) * loss(w) for w in path(t)]),
+        ),
     }
 
 
@@ -409,6 +444,26 @@ def _condition1(
     )
 
 
+def _pl_run(label: str, v: Arrays, step: float, steps: int = 6) -> Instance:
+    return Instance(
+        "ling2022/pl-run",
+        lambda: problem(v),
+        cache(lambda: pl_run(v, step, steps)),
+        train={"kind": "gd", "step": step, "steps": steps},
+        label=label,
+    )
+
+
+def _pl_flow(v: Arrays, horizon: float) -> Instance:
+    return Instance(
+        "ling2022/pl-run",
+        lambda: replace(problem(v), record_points=6),
+        cache(lambda: pl_flow(v, horizon)),
+        train={"kind": "flow", "horizon": horizon},
+        label="flow",
+    )
+
+
 CONFIRMED = "confirmed"
 # Nothing to learn: the loss is exactly 0.
 RESTING = {**UNDER, "a": np.zeros(6), "y": np.zeros(2)}
@@ -416,6 +471,12 @@ INSTANCES = [
     _descent("thm1", thm1_at_rest, "at rest", RESTING, 0.02, 9e-10, CONFIRMED),
     _descent("thm1-plus", plus_at_rest, "at rest", RESTING, 0.02, 8e-8, CONFIRMED),
     _flow_at_rest(RESTING, 0.02, 1e-6),
+    _pl_run("", FAR, 0.01),
+    _pl_run("no contraction", STEEP, 1e-4, 2),
+    _pl_run("one sample", arrays(n=1), 0.01),
+    _pl_run("one sample, a is 0", {**arrays(n=1), "a": np.zeros(8)}, 0.01),
+    _pl_run("narrow", arrays(m=2), 0.01),
+    _pl_flow(FLAT, 0.004),
     _descent("thm1", thm1, "", UNDER, 0.045, 4e-9, CONFIRMED),
     _descent("thm1", thm1, "step too large", UNDER, 0.045, 2e-6),
     _descent("thm1", thm1, "far", FAR, 0.2, 0.01),

@@ -90,7 +90,7 @@ def thm2(v: Arrays, s2: float | None, fixed: Mapping[str, float], printed: bool)
     if star < 1e-12:
         return {**found, "independent": Sides(0.0, ">", 0.0, decision="undecided")}
     found["independent"] = told(star, ">", 0.0)
-    C, t = fixed.get("C", 1.0), fixed.get("t", 0.05)
+    C, t = fixed.get("C", 288.0), fixed.get("t", 0.05)
     wide = width(v, s2, C, t, "printed" if printed else "proof")
     found["wide" if printed else "wider"] = wide
     if s2 < 0.125 and wide.decision == "holds":

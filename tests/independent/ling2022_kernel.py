@@ -133,6 +133,7 @@ def lem3(v: Arrays, s2: float | None, printed: bool = False) -> Expected:
         return found
     X = v["X"]
     true = np.array(kernels(X, s2, 6)[1:])
+    found["diagonal"] = told(float(true[5, 0, 0]), "==", rho(s2, 6))
     off = np.broadcast_to(~np.eye(X.shape[1], dtype=bool), true.shape)
     for name, formula in (("by_kernel", by_kernel), ("by_cosine", by_cosine)):
         K = np.array(formula(X, s2, printed))

@@ -164,7 +164,7 @@ def test_one_sample_has_the_diagonal_of_the_kernel(edition: str) -> None:
     verdict = dq.judge("ling2022/lem3", problem(single(), sigma_w2=0.1), edition=edition)
     assert [(c.left.value, c.right.value) for c in verdict.conclusions] == [
         pytest.approx((rho(0.1, 6), rho(0.1, 6)), rel=1e-12)
-    ] * 2
+    ] * 3
     verdict = dq.judge("ling2022/thm3", problem(single(), sigma_w2=2e-4), edition=edition)
     first, definite = verdict.conclusions
     wanted = right = 2e-4 / (1 - 2e-4)
@@ -192,3 +192,29 @@ def test_draws_that_fulfil_condition_1_are_counted() -> None:
     assert agrees.left.value == pytest.approx(beta.ppf(0.9995, yes + 1, 120 - yes), rel=1e-9)
     assert agrees.right.value == pytest.approx(0.4, rel=1e-12)
     assert verdict.outcome == "inconsistent"
+
+
+def test_the_bounds_of_section_3_2() -> None:
+    """2 sqrt2 (1 + sqrt(m/d)); with r = 1 - 2 sqrt2 sigma_w and delta = r/4 rho_u times
+    rho_a over (r/4)^2; and (4 n/r^2 + |y|^2)/t."""
+    s2, (m, d) = 0.045, PAIR["U"].shape
+    r = 1 - np.sqrt(0.36)
+    u = np.sqrt(8) + np.sqrt(8 * m / d)
+    wanted = {
+        "sec3.2-u": u,
+        "sec3.2-c": (u + r / 4) * (2 + r / 4) / (r / 4) ** 2,
+        "sec3.2-phi": (4 * 2 / r**2 + float(PAIR["y"] @ PAIR["y"])) / 0.3,
+    }
+    for name, bound in wanted.items():
+        fixed = {"seeds": 8, **({"t": 0.3} if name == "sec3.2-phi" else {})}
+        verdict = dq.judge(f"ling2022/{name}", drawn(PAIR, s2, seed=SEED), constants=fixed)
+        assert verdict.quantities["bound"].value == pytest.approx(bound, rel=1e-12)
+        without = dq.judge(f"ling2022/{name}", problem(PAIR), constants=fixed)
+        assert "bound" not in without.quantities
+
+
+def test_the_lambda_0_that_8_needs() -> None:
+    """(4 (2 + sqrt2) n |a| r_0/(1 - |W|)^2)^2."""
+    s = start(FAR)
+    wanted = ((8 + np.sqrt(32)) * 2 * s["a"] * s["r_0"] / (1 - s["W"]) ** 2) ** 2
+    assert quantity("sec3.2-eq8", FAR, "lambda_0_needed") == pytest.approx(wanted, rel=1e-9)

@@ -15,7 +15,7 @@ from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibili
 from deqcheck.theorems.ling2022.condition import EQ7, EQ8, EQ9, Condition, condition
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.setting import Problem, State
-from deqcheck.theorems.ling2022.thm2 import WideEnough
+from deqcheck.theorems.ling2022.thm2 import RISK, WideEnough
 
 # The cap is checked at this number of delta, and at the best one.
 GRID = 40
@@ -32,6 +32,13 @@ class Condition1(WideEnough):
     """
 
     id = "ling2022/condition1"
+    uses = (
+        "ling2022/thm2",
+        "ling2022/sec3.2-c",
+        "ling2022/sec3.2-a",
+        "ling2022/sec3.2-phi",
+        "ling2022/sec3.2-eq8",
+    )
     title = "Condition 1 and its feasibility"
     cite = cite("Condition 1 and section 3.2", "(7)-(9)")
     dynamics = (STATIC,)
@@ -39,6 +46,9 @@ class Condition1(WideEnough):
     editions = (PRINTED, CORRECTED)
     condition_in = (CORRECTED,)
     with_a = True
+    # No constant makes it true: the default is one at which it is easily seen.
+    defaults = {"t": RISK, "C": 1.0}
+    constants = {**WideEnough.constants, "C": "constant of the order of the width (default 1)"}
     erratum = (
         "In (9) the width cancels: lambda_0 grows like m lambda_star with lambda_star < 8/7, and "
         "4 c_w^2 |X|_F^2 like 8 m n/(1 - rho_w)^4. Since lambda_0 <= c_a^2 |X|_F^2/n, (9) needs "

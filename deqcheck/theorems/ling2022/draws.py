@@ -11,10 +11,16 @@ from deqcheck.theorems.ling2022.setting import Problem
 
 
 def draw(p: Problem, seed: int, purpose: str) -> Params:
-    """W_ij ~ N(0, 2 sigma_w^2/m), U_ij ~ N(0, 2/d), a_i ~ N(0, 1/m), in the sizes of the case."""
-    (m, d), s2 = p.theta0["U"].shape, given_kernel(p.model).s2
+    """In the sizes of the case."""
+    m, d = p.shapes["U"]
+    return draw_of(p, seed, purpose, m, d)
+
+
+def draw_of(p: Problem, seed: int, purpose: str, m: int, d: int, names: str = "WUa") -> Params:
+    """W_ij ~ N(0, 2 sigma_w^2/m), U_ij ~ N(0, 2/d), a_i ~ N(0, 1/m), those that are named."""
+    s2, shapes = given_kernel(p.model).s2, {"W": (m, m), "U": (m, d), "a": (m,)}
     scales = {"W": np.sqrt(2 * s2 / m), "U": np.sqrt(2 / d), "a": np.sqrt(1 / m)}
     return {
-        name: scale * rng(p.seed, f"{purpose}.{seed}.{name}").standard_normal(p.shapes[name])
-        for name, scale in scales.items()
+        name: scales[name] * rng(p.seed, f"{purpose}.{seed}.{name}").standard_normal(shapes[name])
+        for name in names
     }

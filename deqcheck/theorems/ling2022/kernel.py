@@ -32,8 +32,8 @@ class PopulationKernel:
         self.s2, self.samples = sigma_w2, Samples(X)
         self.d, self.n = X.shape
         # Within the tolerance the samples are scaled to the norm sqrt(d), as Definition 1 has it.
-        even = self.samples.deviation.value <= NORM_TOLERANCE
-        lengths = np.ones(self.n) if even else self.samples.lengths
+        self.even = self.samples.deviation.value <= NORM_TOLERANCE
+        lengths = np.ones(self.n) if self.even else self.samples.lengths
         self.xi = np.outer(lengths, lengths) * self.samples.cosines
 
     def rho(self, layer: int) -> float:
@@ -65,20 +65,29 @@ class PopulationKernel:
         largest = float(np.diag(self.xi).max()) / (1 - self.s2)
         return (errors.rounding(self.d, 1.0) + Q_ULPS * EPS) * largest / (1 - self.s2)
 
-    @cached_property
-    def K(self) -> np.ndarray:
-        """The limit (14): c = sigma_w^2 Q(c) + (1 - sigma_w^2) cos, K = sqrt(K_ii K_jj) Q(c)."""
+    @property
+    def _scale(self) -> np.ndarray:
         diagonal = np.diag(self.xi)
-        scale = np.sqrt(np.outer(diagonal, diagonal))
-        target = (1 - self.s2) * np.clip(self.xi / scale, -1.0, 1.0)
-        c = target / (1 - self.s2)
+        found: np.ndarray = np.sqrt(np.outer(diagonal, diagonal))
+        return found
+
+    @cached_property
+    def cosine(self) -> np.ndarray:
+        """Of (14): c = sigma_w^2 Q(c) + (1 - sigma_w^2) cos."""
+        target = (1 - self.s2) * np.clip(self.xi / self._scale, -1.0, 1.0)
+        c: np.ndarray = target / (1 - self.s2)
         for _ in range(NEWTON):
             step = (self.s2 * Q(c) + target - c) / (1 - self.s2 * Q_prime(c))
             c = np.clip(c + step, -1.0, 1.0)
             if np.abs(step).max() <= 2 * EPS:
                 break
         np.fill_diagonal(c, 1.0)
-        found: np.ndarray = scale / (1 - self.s2) * Q(c)
+        return c
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        """The limit (14): sqrt(K_ii K_jj) Q(c)."""
+        found: np.ndarray = self._scale / (1 - self.s2) * Q(self.cosine)
         return found
 
     @cached_property

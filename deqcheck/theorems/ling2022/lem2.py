@@ -29,6 +29,7 @@ class Lemma2(Statement):
     """
 
     id = "ling2022/lem2"
+    uses = ("ling2022/sec2.2",)
     title = "Gradients of the loss"
     cite = cite("Lemma 2", "(2), (3)")
     models = MODELS

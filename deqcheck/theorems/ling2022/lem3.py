@@ -12,14 +12,13 @@ from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, norms
 from deqcheck.theorems.ling2022.common import MODELS, cite
+from deqcheck.theorems.ling2022.definition import definition
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 
 LAYERS = 6
 # Smaller entries are not shown: their identity has few digits.
 LEAST = 1e-6
-# Of the arc on which both factors are positive: the integrand is a cosine there.
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 class Lemma3(Statement):
@@ -32,6 +31,7 @@ class Lemma3(Statement):
     """
 
     id = "ling2022/lem3"
+    uses = ("ling2022/eq11",)
     title = "Recursion of the population kernel"
     cite = cite("Lemma 3", "(11)-(13)")
     models = MODELS
@@ -45,6 +45,9 @@ class Lemma3(Statement):
         "printed (13) gives 0.343774677."
     )
 
+    diagonal = Check(
+        "diagonal of the kernel", "K_definition == (1 - sigma_w2^l)/(1 - sigma_w2)", "rho^(l)"
+    )
     by_kernel = Check("cosine from the kernel", "K_formula == K_definition", "(12)")
     by_cosine = Check("cosine from the previous cosine", "K_formula == K_definition", "(13)")
 
@@ -63,8 +66,24 @@ class Lemma3(Statement):
         kernel = population_kernel(p.model)
         if kernel is not None:
             truth = definition(kernel, LAYERS)
+            yield self._diagonal(kernel, truth)
             yield _compared(self.by_kernel, kernel, self._by_kernel(kernel, truth), truth)
             yield _compared(self.by_cosine, kernel, self._by_cosine(kernel), truth)
+
+    def _diagonal(self, kernel: PopulationKernel, truth: list[np.ndarray]) -> Claim:
+        """At the layer and sample that are furthest off; where all agree, at the last layer."""
+        diagonals = np.array([np.diag(K) for K in truth[1:]])
+        rho = np.array([kernel.rho(layer) for layer in range(1, LAYERS + 1)])
+        apart, radius = np.abs(diagonals - rho[:, None]), 4 * kernel.entry_radius
+        layer, i = LAYERS - 1, 0
+        if apart.max() > radius:
+            layer, i = (int(at) for at in np.unravel_index(int(np.argmax(apart)), apart.shape))
+        return self.diagonal(
+            f"sample {i + 1}, l = {layer + 1}",
+            K_definition=Measured(float(diagonals[layer, i]), radius),
+            sigma_w2=kernel.s2,
+            l=layer + 1,
+        )
 
     def _by_kernel(self, kernel: PopulationKernel, truth: list[np.ndarray]) -> list[np.ndarray]:
         """K^(1), ... by (12), the cosine from the kernel of Definition 1."""
@@ -84,25 +103,6 @@ class Lemma3(Statement):
                 cosine = (1 - 1 / rho) * Q(cosine) + kernel.xi / rho
             found.append(kernel.rho(layer) * Q(cosine))
         return found
-
-
-def definition(kernel: PopulationKernel, last: int) -> list[np.ndarray]:
-    """K^(0), ..., K^(last) by (6) alone: E[relu(u) relu(v)] in polar coordinates, where the radius
-    integrates to 2 and the angle runs where both factors are positive."""
-    found = [np.zeros_like(kernel.xi)]
-    for _ in range(last):
-        Lambda = kernel.s2 * found[-1] + kernel.xi
-        lengths = np.sqrt(np.diag(Lambda))
-        size = np.outer(lengths, lengths)
-        angle = np.arccos(np.clip(Lambda / size, -1.0, 1.0))
-        np.fill_diagonal(angle, 0.0)
-        half = (np.pi - angle) / 2
-        total = np.zeros_like(angle)
-        for node, weight in zip(NODES, WEIGHTS, strict=True):
-            phi = np.pi / 2 - half * (1 - node)
-            total += weight * np.cos(phi) * np.cos(phi - angle)
-        found.append(2 / np.pi * size * half * total)
-    return found
 
 
 def _compared(

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.adjoint import printed_H
 from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, unique
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement
@@ -30,6 +30,7 @@ class PolyakLojasiewicz(Statement):
     """
 
     id = "ling2022/pl"
+    uses = ("ling2022/lem2",)
     title = "Polyak-Lojasiewicz inequalities"
     cite = cite("Section 2.3", "(4), (5)")
     models = MODELS
@@ -95,6 +96,45 @@ class PolyakLojasiewicz(Statement):
                 lambda_min_sum=p.start.lambda_min_sum,
                 shortest=p.start.shortest_sensitivity,
             )
+
+
+class AlongRuns(Statement):
+    """(4) and (5) at every step of the training: |grad Phi|^2 >= 2 lambda_min(H) Phi >= 2
+    lambda_tau Phi, as long as the equilibrium is the only one. (5) needs the part of the gradient
+    in a alone, so it holds at kinks, too, and along the gradient flow. With one sample (4) is an
+    equality, and is not looked at; (5) is one where a = 0 as well, and the first step says nothing
+    of it.
+    """
+
+    id = "ling2022/pl-run"
+    uses = ("ling2022/lem2",)
+    title = "Polyak-Lojasiewicz inequalities along the training"
+    cite = cite("Section 2.3", "(4), (5)")
+    models = MODELS
+    dynamics = (DESCENT, FLOW)
+    tracks = ("sigma_min_Z", "gradient", "loss", "lambda_min_H")
+
+    by_h = Check("PL inequality with H", "gradient^2 >= 2*lambda_min_H*loss", "(4)")
+    by_gram = Check("PL inequality with G", "gradient^2 >= 2*sigma_min_Z^2*loss", "(5)")
+    by_gram_later = Check(
+        "PL inequality with G",
+        "gradient^2 >= 2*sigma_min_Z^2*loss",
+        "(5), from the second step",
+        starts_equal=True,
+    )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        return unique(p)
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
+        sigma = run.series["sigma_min_Z"]
+        values = {name: run.series[name].value for name in self.tracks}
+        if p.model.n > 1 and not run.flow:
+            yield self.by_h.sampled(sigma.k, sigma.t, **values)
+        # At a = 0 the gradient is that of a alone.
+        equal = p.model.n == 1 and not p.theta0["a"].any()
+        by_gram = self.by_gram_later if equal else self.by_gram
+        yield by_gram.sampled(sigma.k, sigma.t, **values)
 
 
 def _form(state: State, H: np.ndarray, radius: float) -> Measured:

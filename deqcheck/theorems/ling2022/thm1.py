@@ -137,6 +137,7 @@ class Theorem1(DescentUnderCondition1):
     """
 
     id = "ling2022/thm1"
+    uses = ("ling2022/condition1", "ling2022/sec2.2", "ling2022/lem2", "ling2022/pl")
     title = "Gradient descent converges under Condition 1"
     cite = cite("Theorem 1", "(7)-(10)")
     tracks = ("sigma_min_Z", "norm2.W", "gradient", "loss")
@@ -184,6 +185,7 @@ class Theorem1Plus(DescentUnderCondition1):
     """
 
     id = "ling2022/thm1-plus"
+    uses = ("ling2022/condition1", "ling2022/sec2.2", "ling2022/lem2")
     title = "Faster rate and larger steps under Condition 1"
     cite = cite("Theorem 1, strengthened", "(7)-(9)")
 
@@ -222,6 +224,7 @@ class Theorem1Flow(UnderCondition1):
     """
 
     id = "ling2022/thm1-flow"
+    uses = ("ling2022/condition1", "ling2022/sec2.2", "ling2022/lem2", "ling2022/pl")
     title = "The gradient flow converges without (9)"
     cite = cite("Theorem 1 for the gradient flow", "(7), (8)")
     dynamics = (FLOW,)

@@ -17,20 +17,24 @@ from deqcheck.theorems.ling2022.kernel import given_kernel, population_kernel, s
 from deqcheck.theorems.ling2022.setting import Draws, Problem
 
 RISK = 0.05
+# 2 * 144: with s = 1 and eps = lambda/(2 n) <= 1/2, Bernstein's inequality for each of n (n + 1)/2
+# entries of G/m (ling2022/thm5-fixed) makes |G/m - K|_F > lambda/2 no more probable than n (n + 1)
+# exp(-m (lambda/n)^2/144), and log(n (n + 1)/t) <= 2 log(n/t) for t <= 1/2.
+PROVEN = 288.0
 
 
 class WideEnough(Draws):
     """A claim with probability 1 - t for widths of the order (n/lambda_star)^2 log(...)."""
 
     models = MODELS
-    defaults = {"t": RISK, "C": 1.0}
+    defaults = {"t": RISK, "C": PROVEN}
     above_0 = ("t", "C")
     # Whether the claim speaks of a.
     with_a: ClassVar[bool] = False
     constants = {
         **SEEDS,
         "t": f"allowed probability of failure (default {RISK})",
-        "C": "constant of the order of the width (default 1)",
+        "C": f"constant of the order of the width (default {PROVEN:g}, proven for sigma_w = 0)",
     }
 
     independent = Check(
@@ -65,7 +69,21 @@ class WideEnough(Draws):
         return 1 - measured(self.constants_used(p)["t"])
 
 
-class Theorem2(WideEnough):
+class SmallestEigenvalue(WideEnough):
+    """lambda_0 >= m lambda_star/2."""
+
+    def trial(self, p: Problem, seed: int) -> bool | None:
+        """Without a certified equilibrium nothing is known of lambda_0."""
+        try:
+            lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
+        except NoEquilibrium:
+            return None
+        # Of the samples scaled to the norm sqrt(d): each z_i is scaled with its x_i.
+        scaled = lambda_0.widened(3 * samples(p.model).deviation.high * lambda_0.value)
+        return happened(scaled, ">=", len(p.theta0["W"]) * given_kernel(p.model).lambda_star / 2)
+
+
+class Theorem2(SmallestEigenvalue):
     """lambda_0 >= m lambda_star/2 with probability at least 1 - t, for widths m of the order
     (n/lambda_star)^2 log(n/(lambda_star t)), under Assumptions 1 and 2 (a does not occur in it, so
     its law is not asked); the constant of that order is C, which the paper does not give: a verdict
@@ -81,8 +99,11 @@ class Theorem2(WideEnough):
     erratum = (
         "The proof by Theorem 5 with about log(n/lambda_star) layers pays the square of that "
         "logarithm for its net, so it supports log(n/lambda_star)^2 + log(n/t) in place of "
-        "log(n/(lambda_star t)). Experiments agree with both: the width is very pessimistic."
+        "log(n/(lambda_star t)). Its constant depends on sigma_w, which is not said: the number "
+        "of layers is over log(1/(2 sqrt2 sigma_w)), which tends to 0 with 1/8 - sigma_w^2. "
+        "Experiments agree with both: the width is very pessimistic."
     )
+    uses: ClassVar[tuple[str, ...]] = ("ling2022/sec4.4-half", "ling2022/sec4.4-weyl")
 
     wider = Check(
         "width",
@@ -96,13 +117,3 @@ class Theorem2(WideEnough):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         return self.width_hypotheses(p)
-
-    def trial(self, p: Problem, seed: int) -> bool | None:
-        """Without a certified equilibrium nothing is known of lambda_0."""
-        try:
-            lambda_0 = p.model.at(draw(p, seed, self.id)).lambda_0
-        except NoEquilibrium:
-            return None
-        # Of the samples scaled to the norm sqrt(d): each z_i is scaled with its x_i.
-        scaled = lambda_0.widened(3 * samples(p.model).deviation.high * lambda_0.value)
-        return happened(scaled, ">=", len(p.theta0["W"]) * given_kernel(p.model).lambda_star / 2)

@@ -31,6 +31,7 @@ class Theorem3(Statement):
     """
 
     id = "ling2022/thm3"
+    uses = ("ling2022/lem3", "ling2022/thm3-steps")
     title = "Limit of the population kernel and its smallest eigenvalue"
     cite = cite("Theorem 3", "(14)")
     models = MODELS

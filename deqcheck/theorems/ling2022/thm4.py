@@ -36,6 +36,7 @@ class Theorem4(Draws):
     """
 
     id = "ling2022/thm4"
+    uses = ("ling2022/lem1", "ling2022/sec2.2", "ling2022/thm5-fixed")
     title = "Gram matrix of l layers against that of the equilibrium"
     cite = cite("Theorem 4")
     models = MODELS

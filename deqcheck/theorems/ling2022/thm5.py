@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class Theorem5(Draws):
     cite = cite("Theorem 5")
     models = MODELS
     dynamics = (STATIC,)
+    uses: ClassVar[tuple[str, ...]] = ("ling2022/thm5-recursion",)
     constants = {
         **SEEDS,
         "l": "number of layers (default 2)",
@@ -42,7 +44,7 @@ class Theorem5(Draws):
     }
 
     defaults = DEFAULTS
-    above_0 = ("c",)
+    above_0: ClassVar[tuple[str, ...]] = ("c",)
 
     def faults(self) -> Iterable[str]:
         yield from super().faults()
