@@ -12,7 +12,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
-from deqcheck.models.opteq.gradient import Gradient, per_sample, summed
+from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.sweep import (
     NO_SAM,
@@ -21,6 +21,7 @@ from deqcheck.models.opteq.sweep import (
     Sam,
     Step,
     backwards,
+    backwards_within,
     iterate,
     through_layers,
 )
@@ -43,7 +44,9 @@ class OpteqState(State):
         self.model, self.theta = model, theta
         self.Wo = theta["Wo"]
         self.shapes = {name: a.shape for name, a in theta.items()}
-        self.network = Network(model.alpha, model.s, model.X, theta, model.depth)
+        extractor = model.extractor_at(theta)
+        X = model.X if extractor is None else extractor.X
+        self.network = Network(model.alpha, model.s, X, theta, model.depth, extractor)
 
     @cached_property
     def sam(self) -> Sam | None:
@@ -102,6 +105,13 @@ class OpteqState(State):
     def loss(self) -> Measured:
         return errors.sum_of_squares(self.r, self.r_radius) / 2
 
+    def after(self, k: int) -> OpteqState:
+        """The same after k iterations only."""
+        out = OpteqState(self.model, self.theta)
+        steps = self.steps
+        out._forward = (steps[:k], steps[k].Z, steps[k].passes[0].Zin_error)
+        return out
+
     def sweep(self, Q: np.ndarray, error: float) -> Iterable[Piece | Pull]:
         """Reverse mode from the adjoint Q (m x N) of the state that is read out."""
         if not self.model.implicit:
@@ -151,9 +161,14 @@ class OpteqState(State):
 
     def derivative(self, rows: np.ndarray) -> tuple[np.ndarray, float]:
         """d (rows z_j)/d theta through the state (N x rows x P), one reverse pass for each row."""
+        return self._rows(rows, self.sweep)
+
+    def _rows(
+        self, rows: np.ndarray, pull: Callable[[np.ndarray, float], Iterable[Piece | Pull]]
+    ) -> tuple[np.ndarray, float]:
         out, radius = [], 0.0
         for w in rows:
-            sweep = list(self.sweep(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
+            sweep = list(pull(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
             out.append(per_sample(self.network, self.shapes, sweep, self.Wo))
             radii = summed(self.network, self.shapes, sweep, self.Wo).radii
             radius += sum(e * e for e in radii.values())
@@ -174,6 +189,35 @@ class OpteqState(State):
         """d vec(Z)/d theta (N m x P) and its radius."""
         inner, radius = self.derivative(np.eye(self.model.m))
         return inner.reshape(-1, inner.shape[2]), radius
+
+    def dZ_within(self, k: int, l: int) -> tuple[np.ndarray, float]:
+        """d vec(Z^(k,l))/d theta (N m x P) and its radius, Z^(k,l) = f_l o ... o f_1 (Z^(k-1))."""
+        pull = lambda Q, _: backwards_within(self.network, self.steps, self.sam, (k, l), Q)  # noqa: E731
+        inner, radius = self._rows(np.eye(self.model.m), pull)
+        return inner.reshape(-1, inner.shape[2]), radius
+
+    @cached_property
+    def by_input(self) -> tuple[np.ndarray, float]:
+        """d z_j/d x_j of the state for each sample (N x m x d), and a radius for all of it."""
+        rows, total = [], 0.0
+        for w in np.eye(self.model.m):
+            seed = np.repeat(w[:, None], self.model.N, axis=1)
+            row, radius = input_rows(self.network, self.sweep(seed, 0.0))
+            rows.append(row.T)
+            total += radius * radius
+        return np.stack(rows, axis=1), math.sqrt(total)
+
+    def columns(self, name: str) -> slice:
+        """Of dZ and J: those of one parameter."""
+        names = list(self.theta)
+        first = sum(self.theta[n].size for n in names[: names.index(name)])
+        return slice(first, first + self.theta[name].size)
+
+    @property
+    def layer_columns(self) -> slice:
+        """Of dZ: those that belong to (W, U, b), between the extractor's and the output's."""
+        first = self.theta["W0"].size if "W0" in self.theta else 0
+        return slice(first, self.count - self.Wo.size)
 
     @property
     def count(self) -> int:

@@ -150,6 +150,23 @@ def before_layers(network: Network, first: Piece) -> tuple[np.ndarray, float]:
     return Q, _after(layer, first.Pd, first.Pd_error, size, first.Q_error)
 
 
+def backwards_within(
+    network: Network,
+    steps: Sequence[Step],
+    sam: Sam | None,
+    at: tuple[int, int],
+    Q: np.ndarray,
+) -> Iterator[Piece | Pull]:
+    """Reverse mode from the adjoint Q of Z^(k,l), at = (k, l): what the first l layers make of the
+    state that iteration k starts from, k and l from 1."""
+    k, l = at
+    last = None
+    for last in through_layers(network.head(l), steps[k - 1].passes[:l], Q, 0.0):
+        yield last
+    assert last is not None
+    yield from backwards(network, steps[: k - 1], sam, *before_layers(network, last))
+
+
 def backwards(
     network: Network, steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: float
 ) -> Iterator[Piece | Pull]:

@@ -185,5 +185,5 @@ class Theorem3(Pointwise):
 
 
 def at_alpha(p: Problem, wide: Wide, alpha: float) -> tuple[Network, OpteqEquilibrium]:
-    deep = Network(alpha, p.model.s, p.model.X, p.theta0, p.model.depth)
+    deep = Network(alpha, p.model.s, p.start.network.X, p.theta0, p.model.depth)
     return deep, FixedPoint(deep).solve(wide.solved.Z)
