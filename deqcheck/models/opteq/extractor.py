@@ -1,4 +1,4 @@
-"""The feature extractor of (4): x = g(x_0, W_0) = s(W_0 x_0), one layer whose weights are trained."""
+"""The feature extractor of (4): x = g(x_0, W_0) = s(W_0 x_0), a layer with trained weights."""
 
 from __future__ import annotations
 

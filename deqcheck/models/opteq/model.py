@@ -19,6 +19,7 @@ from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.extractor import Extractor
+from deqcheck.models.opteq.regularizers import ExplicitStep
 from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params
@@ -55,7 +56,8 @@ class Opteq(Model):
     """OpteqEquilibrium network whose layers are proximal operators of hidden convex functions.
 
     Parameters: Wi (ni x m), Ui (ni x d), bi (ni) for each layer i = 1, ..., depth, and Wo (dy x m).
-    With an extractor also W0 (e x d), and then Ui is ni x e. The start Z0 (m x N) may be given beside them; it is zero otherwise, and not trained.
+    With an extractor also W0 (e x d), and then Ui is ni x e. The start Z0 (m x N) may be given
+    beside them; it is zero otherwise, and not trained.
     """
 
     kind: ClassVar[str] = "opteq"
@@ -88,6 +90,9 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
     )
     sam: SamFields | None = section(SamFields, default=None, doc="iterate SAM instead of T")
     prox: Any = part(Regularizer, default=None, doc="a last layer prox_R (section 4.1)")
+    explicit_step: float | None = number(
+        above=0, default=None, doc="gamma of a last layer I - gamma grad R in place of prox_R"
+    )
 
     def check(self) -> Iterable[tuple[str, str]]:
         if self.solver == UNROLLED and self.iterations is None:
@@ -98,6 +103,8 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
             yield "sam", "SAM is an iteration; expected solver: unrolled"
         if self.solver == UNROLLED and self.prox is not None:
             yield "prox", "applies to equilibria; expected solver: implicit"
+        if self.explicit_step is not None and (self.prox is None or not self.prox.differentiable):
+            yield "explicit_step", "needs a regulariser with a gradient as prox"
         if self.extractor is not None and self.extractor.kinks:
             yield "extractor", f"{self.extractor.kind!r} has kinks; expected a smooth activation"
         if self.features is not None and self.extractor is None:
@@ -169,7 +176,11 @@ class OpteqModel(BuiltModel[OpteqState]):
         return None if s is None else Extractor(s, self.X, theta["W0"])
 
     def prox_at(self, Wo: np.ndarray) -> Any:
-        return None if self.fields.prox is None else self.fields.prox.on(self.m, Wo)
+        if self.fields.prox is None:
+            return None
+        R = self.fields.prox.on(self.m, Wo)
+        gamma = self.fields.explicit_step
+        return R if gamma is None else ExplicitStep(R, gamma)
 
     @property
     def infimum(self) -> Measured:

@@ -124,13 +124,15 @@ class OpteqState(State):
         matrices = np.eye(len(Q)) - jacobians
         v = np.linalg.solve(matrices.transpose(0, 2, 1), Q.T[:, :, None])[:, :, 0].T
         smallest = np.linalg.svd(matrices, compute_uv=False)[:, -1].min()
-        turned = self.network.bend * self.Z_radius + self.network.jacobian_rounding
+        turned = self.map.bend * self.Z_radius + self.network.jacobian_rounding
         left = float(smallest) - turned
         # On an unknown piece, or next to a singular one, nothing is known of the inverse.
         known = left > 0 and self.map.piece_known(self.Z, self.Z_radius)
         v_error = (error + turned * float(np.linalg.norm(v))) / left if known else np.inf
         if self.map.prox is not None:
             slopes = self.map.prox.prox_slopes(self.network.T(self.Z))
+            bent = self.map.prox.bend * self.network.lipschitz * self.Z_radius
+            v_error = self.map.prox.lipschitz * v_error + bent * float(np.linalg.norm(v))
             v = np.einsum("jki,kj->ij", slopes, v)
         return v, v_error
 
@@ -190,10 +192,12 @@ class OpteqState(State):
         inner, radius = self.derivative(np.eye(self.model.m))
         return inner.reshape(-1, inner.shape[2]), radius
 
-    def dZ_within(self, k: int, l: int) -> tuple[np.ndarray, float]:
+    def dZ_within(self, k: int, depth: int) -> tuple[np.ndarray, float]:
         """d vec(Z^(k,l))/d theta (N m x P) and its radius, Z^(k,l) = f_l o ... o f_1 (Z^(k-1))."""
-        pull = lambda Q, _: backwards_within(self.network, self.steps, self.sam, (k, l), Q)  # noqa: E731
-        inner, radius = self._rows(np.eye(self.model.m), pull)
+        inner, radius = self._rows(
+            np.eye(self.model.m),
+            lambda Q, _: backwards_within(self.network, self.steps, self.sam, (k, depth), Q),
+        )
         return inner.reshape(-1, inner.shape[2]), radius
 
     @cached_property
@@ -261,7 +265,7 @@ class OpteqState(State):
     def at_rest(self) -> Measured:
         """|Z - map(Z)|_F."""
         gap = self.Z - self.map(self.Z)
-        lipschitz = 1 + self.network.lipschitz
+        lipschitz = 1 + self.map.lipschitz
         noise = self.map.noise(self.Z) + lipschitz * self.Z_radius
         if self.model.implicit:
             noise = self.map.noise(self.Z)

@@ -159,9 +159,9 @@ def backwards_within(
 ) -> Iterator[Piece | Pull]:
     """Reverse mode from the adjoint Q of Z^(k,l), at = (k, l): what the first l layers make of the
     state that iteration k starts from, k and l from 1."""
-    k, l = at
+    k, depth = at
     last = None
-    for last in through_layers(network.head(l), steps[k - 1].passes[:l], Q, 0.0):
+    for last in through_layers(network.head(depth), steps[k - 1].passes[:depth], Q, 0.0):
         yield last
     assert last is not None
     yield from backwards(network, steps[: k - 1], sam, *before_layers(network, last))

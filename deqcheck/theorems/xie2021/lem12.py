@@ -143,7 +143,7 @@ class Lemma18(StateBound):
     cite = cite("Lemma 18", "(26), (27)")
     soundness = "typo"
     erratum = (
-        "On the way to (27) the proof has 3 K g B* B_L^2 |r|, which is too small where K g B_L^2 is: "
+        "On the way to (27) the proof has 3 K g B* B_L^2 |r|, too small where K g B_L^2 is small: "
         "w = 0, a = 1/2, z^0 = W_o = K = 1, beta = 0, g = 1/8 gives |r|/2 against 3 |r|/8. (27) "
         "itself holds."
     )
@@ -151,9 +151,7 @@ class Lemma18(StateBound):
 
     output = Check("R is |W_o z|^2/2", "given == 1", "Lemma 18")
     small = Check("g B_L^2 at most 1", "gamma*B_L^2 <= 1", "Lemma 18")
-    bound = Check(
-        "derivative of the state", "norm_dZ <= growth*2*gamma*B_L*B_z*sum_beta", "(26)"
-    )
+    bound = Check("derivative of the state", "norm_dZ <= growth*2*gamma*B_L*B_z*sum_beta", "(26)")
     sharper = Check(
         "gradient by W_o, with its two parts",
         "slope <= growth*(2*gamma*B_L^2*sum_beta + 1)*B_z*residual",

@@ -50,9 +50,9 @@ class Lemma15(StateBound):
     inner_weights = Check("within a sweep, by W_l", "norm_W <= growth*count*alpha*C", "(21)")
     inner_inputs = Check("within a sweep, by U_l", "norm_U <= growth*count*alpha*B_x", "(21)")
     inner_biases = Check("within a sweep, by b_l", "norm_b <= growth*count*alpha*sqrt(N)", "(21)")
-    gradient_W = Check("gradient by W_l", "slope <= growth*K*alpha*C*B_L*residual", "(22)")
-    gradient_U = Check("gradient by U_l", "slope <= growth*K*alpha*B_x*B_L*residual", "(22)")
-    gradient_b = Check("gradient by b_l", "slope <= growth*K*alpha*sqrt(N)*B_L*residual", "(22)")
+    slope_weights = Check("gradient by W_l", "slope <= growth*K*alpha*C*B_L*residual", "(22)")
+    slope_inputs = Check("gradient by U_l", "slope <= growth*K*alpha*B_x*B_L*residual", "(22)")
+    slope_biases = Check("gradient by b_l", "slope <= growth*K*alpha*sqrt(N)*B_L*residual", "(22)")
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         return too_large(_entries(p))
@@ -80,16 +80,16 @@ class Lemma15(StateBound):
         yield self.inputs(norm_U=largest["U"], K=K, **by_U)
         yield self.biases(norm_b=largest["b"], K=K, **by_b)
         W, U, b = (self._inner(p, x) for x in "WUb")
-        yield self.inner_weights(W.where, norm_W=W.norm, count=W.count, **by_W)
-        yield self.inner_inputs(U.where, norm_U=U.norm, count=U.count, **by_U)
-        yield self.inner_biases(b.where, norm_b=b.norm, count=b.count, **by_b)
+        yield self.inner_weights(W.where, norm_W=W.norm, count=W.times, **by_W)
+        yield self.inner_inputs(U.where, norm_U=U.norm, count=U.times, **by_U)
+        yield self.inner_biases(b.where, norm_b=b.norm, count=b.times, **by_b)
         seen = {"K": K, "B_L": Bounds(p).B_L, "residual": start.residual}
         slopes = {
             x: _largest(start.gradient_norms[f"{x}{i + 1}"] for i in range(depth)) for x in "WUb"
         }
-        yield self.gradient_W(slope=slopes["W"], **by_W, **seen)
-        yield self.gradient_U(slope=slopes["U"], **by_U, **seen)
-        yield self.gradient_b(slope=slopes["b"], **by_b, **seen)
+        yield self.slope_weights(slope=slopes["W"], **by_W, **seen)
+        yield self.slope_inputs(slope=slopes["U"], **by_U, **seen)
+        yield self.slope_biases(slope=slopes["b"], **by_b, **seen)
 
     def _inner(self, p: Problem, letter: str) -> Inner:
         """The derivative within a sweep that is largest against its count."""
@@ -104,14 +104,14 @@ class Lemma15(StateBound):
                 # Later layers have no part in the first sweep: nothing is claimed of nothing.
                 if depth >= i or k > 1
             ),
-            key=lambda inner: inner.norm.value / max(inner.count, 1e-300),
+            key=lambda inner: inner.norm.value / max(inner.times, 1e-300),
         )
 
 
 class Inner(NamedTuple):
     where: str
     norm: Measured
-    count: int
+    times: int
 
 
 def _places(p: Problem) -> Iterator[tuple[int, int]]:

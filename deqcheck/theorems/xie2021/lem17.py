@@ -34,9 +34,7 @@ class Lemma17(StateBound):
     uses = ("xie2021/lem11", "xie2021/eq20")
 
     inputs = Check("state by the input", "norm_dx <= growth*alpha*K*L*B_Ub", "(24)")
-    extractor = Check(
-        "gradient by W_0", "slope <= growth*alpha*K*L*B_Ub*B_L*L_g*residual", "(25)"
-    )
+    extractor = Check("gradient by W_0", "slope <= growth*alpha*K*L*B_Ub*B_L*L_g*residual", "(25)")
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         return too_large(p.model.m * p.model.N * len(p.start.network.X))

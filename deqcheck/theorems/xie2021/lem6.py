@@ -1,9 +1,10 @@
 """Lemmas 5 and 6: which maps are proximal operators.
 
 A map u(z) picks subgradients of a convex function if and only if it is cyclically monotone
-(Rockafellar): sum_i <u_i, z_{i+1} - z_i> <= 0 around every cycle z_1, ..., z_n, z_1. So f = grad psi
-with psi convex is sum <f(z_i), z_{i+1} - z_i> <= 0, and f = prox_phi with phi convex, that is
-z - f(z) in dphi(f(z)), is sum <z_i - f(z_i), f(z_{i+1}) - f(z_i)> <= 0: neither phi nor psi is needed.
+(Rockafellar): sum_i <u_i, z_{i+1} - z_i> <= 0 around every cycle z_1, ..., z_n, z_1. So f = grad
+psi with psi convex is sum <f(z_i), z_{i+1} - z_i> <= 0, and f = prox_phi with phi convex, that is
+z - f(z) in dphi(f(z)), is sum <z_i - f(z_i), f(z_{i+1}) - f(z_i)> <= 0: neither phi nor psi is
+needed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.regularizers import Proximal
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.seeds import rng
@@ -116,17 +118,17 @@ class Lemma5(Pointwise):
         for i, layer in enumerate(p.start.network.layers, start=1):
             yield f"layer {i}", Drawn(z, [layer.f(Z) for Z in z], work(layer, size))
         R = p.start.map.prox
-        if R is not None:
+        if isinstance(R, Proximal):
             yield "prox_R", Drawn(z, [R.prox(Z) for Z in z], max(R.noise(Z) for Z in z))
 
 
 class Lemma6(Pointwise):
     """Lemma 5 with an invertible 1-Lipschitz A between: (i) f(z) minimises |u|^2/2 - <u, A z> +
-    phi(u) for a convex phi. Printed: that is so if and only if (ii) f o A is a convex gradient and f
-    is nonexpansive. Corrected: if and only if f o A^-1 is a convex gradient and nonexpansive. Judged
-    with A = c P, P the permutation of Theorem 2 and 0 < c <= 1, on maps made of the blocks G of the
-    network, which is a proximal operator: f = G o A has (i), and so should have (ii); f = c G o A^-1
-    has the printed (ii), and so should have (i).
+    phi(u) for a convex phi. Printed: that is so if and only if (ii) f o A is a convex gradient and
+    f is nonexpansive. Corrected: if and only if f o A^-1 is a convex gradient and nonexpansive.
+    Judged with A = c P, P the permutation of Theorem 2 and 0 < c <= 1, on maps made of the blocks G
+    of the network, which is a proximal operator: f = G o A has (i), and so should have (ii); f = c
+    G o A^-1 has the printed (ii), and so should have (i).
     """
 
     id = "xie2021/lem6"

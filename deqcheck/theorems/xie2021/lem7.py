@@ -66,9 +66,9 @@ class Lemma7(Pointwise):
     """If T_n are k-contractions for one k < 1 and tend to T_0 at every point, their fixed points
     tend to that of T_0: |x_n - x_0| <= |T_n x_0 - x_0|/(1 - k). Judged on the sequence that the
     paper applies it to (Theorem 3): T_alpha = I + (f_L o ... o f_1 - I)/(L alpha) for alpha = 2^-n,
-    which contracts by 1 - (1 - q)/(L alpha), q = prod (alpha ||W_l||^2 + 1 - alpha), and T_0 = sum_l
-    prox_l/L. With D_l = D_{l-1} + alpha (|g_l(x_0)| + D_{l-1}), g_l = prox_l - I, |T_alpha x_0 -
-    x_0| is at most sum_l D_{l-1}/L, which tends to 0 with alpha.
+    which contracts by 1 - (1 - q)/(L alpha), q = prod (alpha ||W_l||^2 + 1 - alpha), and T_0 =
+    sum_l prox_l/L. With D_l = D_{l-1} + alpha (|g_l(x_0)| + D_{l-1}), g_l = prox_l - I, |T_alpha
+    x_0 - x_0| is at most sum_l D_{l-1}/L, which tends to 0 with alpha.
     """
 
     id = "xie2021/lem7"
@@ -91,7 +91,7 @@ class Lemma7(Pointwise):
     def unchecked(self, p: Problem) -> Iterable[str]:
         star = Wide(p.start.network, p.model.Z0).solved
         if not star.found:
-            yield f"the fixed point of T_0 is not certified ({star.existence.value}): smaller weights"
+            yield f"no fixed point of T_0 is certified ({star.existence.value}): smaller weights"
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim | Curve]:
         wide, network = Wide(p.start.network, p.model.Z0), p.start.network
@@ -142,12 +142,12 @@ def _alphas() -> list[float]:
 
 
 class Equation15(Pointwise):
-    """The equilibrium as a fixed point of T_alpha = I + (f_L o ... o f_1 - I)/(L alpha), written out
-    for alpha < 1. Printed: as a sum over all sets of layers of alpha^(p-1) (1-alpha)^(L-p)/L times
-    the composition of their p proximal operators, as if these were linear. Corrected: c_0 z + sum_l
-    (1-alpha)^(L-l) prox_l(z^(l-1))/L with c_0 = 1 - (1 - (1-alpha)^L)/(L alpha), where z^(l-1) is
-    what layer l sees. The bound on the Lipschitz constant that the proof reads off the sum is right
-    all the same: both have 1 - (1 - prod (alpha w_l + 1 - alpha))/(L alpha).
+    """The equilibrium is a fixed point of T_alpha = I + (f_L o ... o f_1 - I)/(L alpha), written
+    out for alpha < 1. Printed: as a sum over all sets of layers of alpha^(p-1) (1-alpha)^(L-p)/L
+    times the composition of their p proximal operators, as if these were linear. Corrected: c_0 z +
+    sum_l (1-alpha)^(L-l) prox_l(z^(l-1))/L with c_0 = 1 - (1 - (1-alpha)^L)/(L alpha), where
+    z^(l-1) is what layer l sees. The bound on the Lipschitz constant that the proof reads off the
+    sum is right all the same: both have 1 - (1 - prod (alpha w_l + 1 - alpha))/(L alpha).
     """
 
     id = "xie2021/eq15"
@@ -162,9 +162,7 @@ class Equation15(Pointwise):
     )
 
     proper = Check("alpha below 1", "alpha < 1", "(15)")
-    expanded = Check(
-        f"both sides agree at {STATES} drawn states", "deviation <= noise", "(15)"
-    )
+    expanded = Check(f"both sides agree at {STATES} drawn states", "deviation <= noise", "(15)")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield nonexpansive(p)
@@ -207,5 +205,3 @@ class Equation15(Pointwise):
                     image = Hidden(layer).f(image)
                 out = out + share * image
         return out
-
-

@@ -67,9 +67,9 @@ class Lemma8(Pointwise):
         k = np.arange(1, STEPS, dtype=float)
         weights = c["r1"] / (k + 1) ** c["t1"]
         a = recursion(c["a1"], weights, c["r2"] / k ** c["t2"])
-        noise = tolerance(8 * EPS * STEPS * float(np.abs(a).max()), float(np.abs(a).max()))
-        largest = Measured(float(a.max()))
-        yield self.bounded(largest=largest, a1=c["a1"], r2=c["r2"], noise=noise)
+        top = float(np.abs(a).max())
+        room = tolerance(8 * EPS * STEPS * top, top)
+        yield self.bounded(largest=Measured(top), a1=c["a1"], r2=c["r2"], noise=room)
         for first, last in zip(SPLITS, (*SPLITS[1:], STEPS), strict=True):
             total = float(weights[first - 1 : last - 1].sum())
             # Every step rounds once; the weights in between are at most 1.

@@ -78,7 +78,10 @@ class Pair:
     def factors(self) -> Iterator[Measured]:
         """||A(k,l)(a) - A(k,l)(b)||, the products of the Jacobians of layers l..L."""
         for one, other in zip(self.a.steps, self.b.steps, strict=True):
-            (A, ea), (B, eb) = suffix_products(self.a.network, one), suffix_products(self.b.network, other)
+            (A, ea), (B, eb) = (
+                suffix_products(self.a.network, one),
+                suffix_products(self.b.network, other),
+            )
             for x, y, radius in zip(A, B, ea + eb, strict=True):
                 off = float(np.linalg.norm(x - y, 2, axis=(1, 2)).max())
                 yield Measured(off, radius)

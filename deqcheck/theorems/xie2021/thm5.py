@@ -179,9 +179,9 @@ class Theorem5(RepairedRate):
         "The loss need not fall: with one weight each, K = 2, a = 1/4, w = 3/4, u = 1/2, b = 1/4, "
         "x = (1, 1) and labels 1e-6 below and above the output all conditions hold, and the "
         "gradient is exactly 0. Q1 is too small as well: with a = 0.01, W_o = 0.1, z0 = 3 it is "
-        "0.348 where the second derivative is 8.91. Q2 lacks the factor |r_0| that the last line of "
-        "the proof still has: with W_o and the residual scaled by c all conditions stay, while the "
-        "path keeps its length and Q2 falls as 1/c. What holds is xie2021/thm5-repaired."
+        "0.348 where the second derivative is 8.91. Q2 lacks the factor |r_0| that the proof still "
+        "has in its last line: with W_o and the residual scaled by c all conditions stay, while "
+        "the path keeps its length and Q2 falls as 1/c. What holds is xie2021/thm5-repaired."
     )
     constants = CONSTANTS
 
@@ -263,9 +263,7 @@ class Theorem5(RepairedRate):
         yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
         yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
         yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.data_stay(
-            **near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x, L_g=c.L_g
-        )
+        yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x, L_g=c.L_g)
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
 

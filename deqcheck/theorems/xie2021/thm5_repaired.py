@@ -21,7 +21,8 @@ class RepairedRate(Statement):
     singular value s0 of the initial state, the loss falls linearly with mu = s0^2/4, because
     |gradient|^2 >= 2 sigma_min(Z)^2 loss and the path is too short for sigma_min(Z) to halve. The
     path that is left at step k is at most 4 |r_k|/s0 (flow: 2 |r|/s0), so that the parameters
-    converge with rho (1 - step mu)^(k/2), rho = 4 |r_0|/s0 (flow: rho exp(-mu t), rho = 2 |r_0|/s0).
+    converge with rho (1 - step mu)^(k/2), rho = 4 |r_0|/s0 (flow: rho exp(-mu t), rho = 2
+    |r_0|/s0).
     """
 
     models = ("opteq",)
