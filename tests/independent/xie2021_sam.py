@@ -51,6 +51,7 @@ def lem8(r1: float, t1: float, r2: float, t2: float, a1: float) -> dict[str, Any
         "r2_low": claim(r2, ">", 0),
         "a1_low": claim(a1, ">=", 0),
         "bound": bounds,
+        "bounded": claim(max(abs(x) for x in a[1:]), "<=", max(a1, r2)),
     }
 
 

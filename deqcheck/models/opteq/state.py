@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Above this many entries the full Jacobian is not formed.
 DENSE_LIMIT = 2_000_000
+# Derivatives by one parameter, and how far they may be off.
+Block: TypeAlias = tuple[np.ndarray, float]
 # A pre-activation nearer to a kink than this lies on it.
 KINK = 1e-12
 
@@ -163,18 +165,20 @@ class OpteqState(State):
 
     def derivative(self, rows: np.ndarray) -> tuple[np.ndarray, float]:
         """d (rows z_j)/d theta through the state (N x rows x P), one reverse pass for each row."""
-        return self._rows(rows, self.sweep)
+        out, radii = self._rows(rows, self.sweep)
+        return out, math.hypot(*radii.values())
 
     def _rows(
         self, rows: np.ndarray, pull: Callable[[np.ndarray, float], Iterable[Piece | Pull]]
-    ) -> tuple[np.ndarray, float]:
-        out, radius = [], 0.0
+    ) -> tuple[np.ndarray, dict[str, float]]:
+        """With a radius for the columns of each parameter."""
+        out, squares = [], dict.fromkeys(self.theta, 0.0)
         for w in rows:
             sweep = list(pull(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
             out.append(per_sample(self.network, self.shapes, sweep, self.Wo))
-            radii = summed(self.network, self.shapes, sweep, self.Wo).radii
-            radius += sum(e * e for e in radii.values())
-        return np.stack(out, axis=1), float(np.sqrt(radius))
+            for name, e in summed(self.network, self.shapes, sweep, self.Wo).radii.items():
+                squares[name] += e * e
+        return np.stack(out, axis=1), {name: math.sqrt(e) for name, e in squares.items()}
 
     @cached_property
     def J(self) -> tuple[np.ndarray, float]:
@@ -192,13 +196,25 @@ class OpteqState(State):
         inner, radius = self.derivative(np.eye(self.model.m))
         return inner.reshape(-1, inner.shape[2]), radius
 
-    def dZ_within(self, k: int, depth: int) -> tuple[np.ndarray, float]:
-        """d vec(Z^(k,l))/d theta (N m x P) and its radius, Z^(k,l) = f_l o ... o f_1 (Z^(k-1))."""
-        inner, radius = self._rows(
-            np.eye(self.model.m),
-            lambda Q, _: backwards_within(self.network, self.steps, self.sam, (k, depth), Q),
+    @cached_property
+    def dZ_by_name(self) -> dict[str, Block]:
+        """d vec(Z) by each parameter (N m x its entries), each with its radius."""
+        return self._by_name(self.sweep)
+
+    def dZ_within(self, k: int, depth: int) -> dict[str, Block]:
+        """The same for Z^(k,l) = f_l o ... o f_1 (Z^(k-1)), l = depth."""
+        return self._by_name(
+            lambda Q, _: backwards_within(self.network, self.steps, self.sam, (k, depth), Q)
         )
-        return inner.reshape(-1, inner.shape[2]), radius
+
+    def _by_name(
+        self, pull: Callable[[np.ndarray, float], Iterable[Piece | Pull]]
+    ) -> dict[str, Block]:
+        inner, radii = self._rows(np.eye(self.model.m), pull)
+        whole = inner.reshape(-1, inner.shape[2])
+        ends = np.cumsum([a.size for a in self.theta.values()])[:-1]
+        parts = np.split(whole, ends, axis=1)
+        return {name: (D, radii[name]) for name, D in zip(self.theta, parts, strict=True)}
 
     @cached_property
     def by_input(self) -> tuple[np.ndarray, float]:
@@ -210,12 +226,6 @@ class OpteqState(State):
             rows.append(row.T)
             total += radius * radius
         return np.stack(rows, axis=1), math.sqrt(total)
-
-    def columns(self, name: str) -> slice:
-        """Of dZ and J: those of one parameter."""
-        names = list(self.theta)
-        first = sum(self.theta[n].size for n in names[: names.index(name)])
-        return slice(first, first + self.theta[name].size)
 
     @property
     def layer_columns(self) -> slice:

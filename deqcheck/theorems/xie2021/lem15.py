@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.opteq import oracle
-from deqcheck.models.opteq.state import OpteqState
+from deqcheck.models.opteq.state import Block, OpteqState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, maximum, sqrt
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
@@ -72,14 +72,15 @@ class Lemma15(StateBound):
             return
         start, depth = p.start, p.model.depth
         constants, common = self._constants(p), {"growth": self.growth(p), "alpha": p.model.alpha}
-        largest = {x: _largest(_parts(start, start.dZ, x, depth)) for x in "WUb"}
+        largest = {x: _largest(_parts(start.dZ_by_name, x, depth)) for x in "WUb"}
         K, C, B_x = p.model.iterations, constants["C"], constants["B_x"]
         by_W, by_U = {**common, "C": C}, {**common, "B_x": B_x}
         by_b = {**common, "N": p.model.N}
         yield self.weights(norm_W=largest["W"], K=K, **by_W)
         yield self.inputs(norm_U=largest["U"], K=K, **by_U)
         yield self.biases(norm_b=largest["b"], K=K, **by_b)
-        W, U, b = (self._inner(p, x) for x in "WUb")
+        inner = {place: start.dZ_within(*place) for place in _places(p)}
+        W, U, b = (self._inner(p, inner, x) for x in "WUb")
         yield self.inner_weights(W.where, norm_W=W.norm, count=W.times, **by_W)
         yield self.inner_inputs(U.where, norm_U=U.norm, count=U.times, **by_U)
         yield self.inner_biases(b.where, norm_b=b.norm, count=b.times, **by_b)
@@ -91,21 +92,22 @@ class Lemma15(StateBound):
         yield self.slope_inputs(slope=slopes["U"], **by_U, **seen)
         yield self.slope_biases(slope=slopes["b"], **by_b, **seen)
 
-    def _inner(self, p: Problem, letter: str) -> Inner:
+    def _inner(self, p: Problem, inner: Within, letter: str) -> Inner:
         """The derivative within a sweep that is largest against its count."""
         missing = 2 if self.printed else 1
         return max(
             (
                 Inner(f"k = {k}, l' = {depth}, l = {i}", norm, (depth >= i) + k - missing)
-                for k, depth in _places(p)
-                for i, norm in enumerate(
-                    _parts(p.start, p.start.dZ_within(k, depth), letter, p.model.depth), start=1
-                )
+                for (k, depth), blocks in inner.items()
+                for i, norm in enumerate(_parts(blocks, letter, p.model.depth), start=1)
                 # Later layers have no part in the first sweep: nothing is claimed of nothing.
                 if depth >= i or k > 1
             ),
-            key=lambda inner: inner.norm.value / max(inner.times, 1e-300),
+            key=lambda each: each.norm.value / max(each.times, 1e-300),
         )
+
+
+Within: TypeAlias = Mapping[tuple[int, int], Mapping[str, Block]]
 
 
 class Inner(NamedTuple):
@@ -121,13 +123,9 @@ def _places(p: Problem) -> Iterator[tuple[int, int]]:
             yield k, depth
 
 
-def _parts(
-    state: OpteqState, derivative: tuple[np.ndarray, float], letter: str, depth: int
-) -> Iterator[Measured]:
+def _parts(blocks: Mapping[str, Block], letter: str, depth: int) -> list[Measured]:
     """||d/dW_l|| for l = 1..L, or of U_l, b_l."""
-    D, radius = derivative
-    for i in range(1, depth + 1):
-        yield errors.norm2(D[:, state.columns(f"{letter}{i}")], radius)
+    return [errors.norm2(*blocks[f"{letter}{i}"]) for i in range(1, depth + 1)]
 
 
 def _largest(values: Iterable[Measured]) -> Measured:
@@ -172,10 +170,11 @@ class Equation19(Pointwise):
         for k, depth in _places(p):
             base = before[max(k - 2, 0)] if self.printed else before[k - 1]
             dense = oracle.jacobian_within(start, (k, depth), base)
-            D, radius = start.dZ_within(k, depth)
-            off = size = 0.0
+            inner = start.dZ_within(k, depth)
+            off = size = radius = 0.0
             for name, block in dense.items():
-                here = D[:, start.columns(name)]
+                here, own = inner[name]
+                radius = float(np.hypot(radius, own))
                 off = float(np.hypot(off, np.linalg.norm(_by_rows(block, start, name) - here)))
                 size = float(np.hypot(size, np.linalg.norm(here)))
             noise = tolerance(DENSE_LOSS * radius, size)

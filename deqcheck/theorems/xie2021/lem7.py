@@ -23,10 +23,10 @@ from deqcheck.theorems.xie2021.common import (
 )
 from deqcheck.theorems.xie2021.hidden import Hidden
 from deqcheck.theorems.xie2021.setting import Problem
-from deqcheck.theorems.xie2021.thm3 import Wide, at_alpha
+from deqcheck.theorems.xie2021.thm3 import ONE_CONTRACTS, Wide, at_alpha, smallest_norm
 
-# The sequence alpha_n = 2^-n, n = 1..TERMS.
-TERMS = 12
+# The sequence alpha_n = 4^-n, n = 1..TERMS.
+TERMS = 6
 # States at which the two sides of (15) are compared, and the depth up to which the printed one, a
 # sum over all sets of layers, is formed.
 STATES, DEEPEST = 8, 8
@@ -40,15 +40,12 @@ def slopes(network: Network) -> list[Measured]:
 def contraction(network: Network, alpha: float) -> Measured:
     """k = 1 - (1 - q)/(L alpha), q = prod_l (alpha w_l + 1 - alpha): the sum over sets of layers in
     the proof is (q - (1 - alpha)^L)/(L alpha). At alpha = 0 it is the mean of the w_l."""
-    w, L = slopes(network), len(network.layers)
-    if alpha == 0:
-        return sum(w, Measured(0.0)) / L
     # 1 - q by telescoping: the difference of two numbers near 1 would have no digits left.
     lost, q = Measured(0.0), Measured(1.0)
-    for each in w:
+    for each in slopes(network):
         lost = lost + q * (1 - each)
         q = q * (alpha * each + (1 - alpha))
-    return 1 - lost / L
+    return 1 - lost / len(network.layers)
 
 
 def averaged_map(network: Network, alpha: float, Z: np.ndarray) -> np.ndarray:
@@ -65,7 +62,7 @@ def averaged_map(network: Network, alpha: float, Z: np.ndarray) -> np.ndarray:
 class Lemma7(Pointwise):
     """If T_n are k-contractions for one k < 1 and tend to T_0 at every point, their fixed points
     tend to that of T_0: |x_n - x_0| <= |T_n x_0 - x_0|/(1 - k). Judged on the sequence that the
-    paper applies it to (Theorem 3): T_alpha = I + (f_L o ... o f_1 - I)/(L alpha) for alpha = 2^-n,
+    paper applies it to (Theorem 3): T_alpha = I + (f_L o ... o f_1 - I)/(L alpha) for alpha = 4^-n,
     which contracts by 1 - (1 - q)/(L alpha), q = prod (alpha ||W_l||^2 + 1 - alpha), and T_0 =
     sum_l prox_l/L. With D_l = D_{l-1} + alpha (|g_l(x_0)| + D_{l-1}), g_l = prox_l - I, |T_alpha
     x_0 - x_0| is at most sum_l D_{l-1}/L, which tends to 0 with alpha.
@@ -75,12 +72,14 @@ class Lemma7(Pointwise):
     title = "Fixed points of contractions tend to that of their limit"
     cite = cite("Lemma 7")
 
+    strict = ONE_CONTRACTS
     contracts = Check("all maps contract by one k", "k < 1", "Lemma 7")
     pointwise = Check("T_n tends to T_0 at x_0", "moved <= spread + noise", "Lemma 7")
     near = Check("the fixed points are near", "distance <= moved/(1 - k) + noise", "Lemma 7")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield nonexpansive(p)
+        yield self.strict(smallest_norm_W=smallest_norm(p))
         yield self.contracts(k=self._k(p))
 
     def _k(self, p: Problem) -> Measured:
@@ -138,7 +137,7 @@ class Lemma7(Pointwise):
 
 
 def _alphas() -> list[float]:
-    return [2.0**-n for n in range(1, TERMS + 1)]
+    return [4.0**-n for n in range(1, TERMS + 1)]
 
 
 class Equation15(Pointwise):

@@ -307,7 +307,8 @@ class Theorem5(RepairedRate):
         c = self._constants(p)
         common = {"step": p.step, "Q0": c.Q0}
         yield self.printed_rate.along(run, gap=run.gap, gap_0=run.gap[0], **common)
-        if not c.unbounded:
+        # Without a positive Q0, a hypothesis, there is no bound.
+        if not c.unbounded and np.isfinite(c.Q2.value):
             k, t, apart = apart_from_end(run)
             yield self.printed_limit.sampled(
                 k, t, apart=apart, **common, Q2=c.Q2, k_end=float(k[-1])
