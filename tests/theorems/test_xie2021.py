@@ -134,12 +134,6 @@ def test_remarks_decide_nothing(verdict: Judge) -> None:
     assert [r.decision for r in judged.remarks] == [Decision.VIOLATED]
 
 
-def test_former_names_lead_to_the_new_ones() -> None:
-    from deqcheck.judging.catalogue import find
-
-    assert find("xie2021/lem15") is of("eq20") and find("xie2021/lem17") is of("jacobian")
-
-
 def test_the_counterexample_to_lemma_1_is_one() -> None:
     """Its values and its gradients span the plane, so that V_2 and V_1 of width 2 are invertible;
     the Jacobians of (2) then are, and those of the network are singular everywhere.

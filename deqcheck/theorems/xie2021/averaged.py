@@ -158,6 +158,7 @@ class Lemma13(Pointwise):
     id = "xie2021/lem13"
     title = "The composition of layers is averaged"
     cite = cite("Lemma 13")
+    uses = ("xie2021/thm1",)
 
     averaged = Check(
         f"(f_l o ... o f_1 - (1 - zeta_l) I)/zeta_l is nonexpansive on {DRAWS} random pairs",

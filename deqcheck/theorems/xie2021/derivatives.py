@@ -78,6 +78,7 @@ class Jacobian(StateBound):
     id = "xie2021/jacobian"
     title = "Derivative of the state by the layers"
     cite = cite("Lemma 19", "proof, from (21)")
+    uses = ("xie2021/lem15", "xie2021/lem17", "xie2021/lem18")
 
     bound = Check(
         "derivative of the state", "norm_dZ <= growth*alpha*K*sqrt(L)*(C + c_A)", "Lemma 19"

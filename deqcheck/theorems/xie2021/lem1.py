@@ -57,6 +57,7 @@ class Lemma1(Pointwise):
     id = "xie2021/lem1"
     title = "Hidden-unit form of a feedforward network"
     cite = cite("Lemma 1", "(1), (2)")
+    uses = ("xie2021/lem4",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -191,6 +192,7 @@ class Lemma2(Pointwise):
     id = "xie2021/lem2"
     title = "Deep OptEq networks contain feedforward ones"
     cite = cite("Lemma 2")
+    uses = ("xie2021/lem4",)
     soundness = "typo"
     erratum = (
         "The proof sets W_1 = 0 and lets the input enter through U_1 alone: then f_1 = 0 whatever "

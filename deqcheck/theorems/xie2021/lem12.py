@@ -62,7 +62,7 @@ class Lemma12(StateBound):
     id = "xie2021/lem12"
     title = "The states stay bounded"
     cite = cite("Lemma 12")
-    uses = ("xie2021/thm4", "xie2021/lem8")
+    uses = ("xie2021/thm4",)
 
     bound = Check("every state is bounded", "Z_norm <= growth*B_z", "Lemma 12")
     inner = Check("states within a sweep", "Z_norm <= growth*3*B_star", "Lemma 12")
@@ -95,6 +95,7 @@ class Lemma14(StateBound):
     id = "xie2021/lem14"
     title = "The activations stay bounded"
     cite = cite("Lemma 14", "proof")
+    uses = ("xie2021/lem12",)
     soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -141,13 +142,13 @@ class Lemma18(StateBound):
     id = "xie2021/lem18"
     title = "Derivatives of the state and the loss by the output weights"
     cite = cite("Lemma 18", "(26), (27)")
+    uses = ("xie2021/lem12", "xie2021/eq20")
     soundness = "typo"
     erratum = (
         "On the way to (27) the proof has 3 K g B* B_L^2 |r|, too small where K g B_L^2 is small: "
         "w = 0, a = 1/2, z^0 = W_o = K = 1, beta = 0, g = 1/8 gives |r|/2 against 3 |r|/8. (27) "
         "itself holds."
     )
-    uses = ("xie2021/lem12", "xie2021/eq20")
 
     output = Check("R is |W_o z|^2/2", "given == 1", "Lemma 18")
     small = Check("g B_L^2 at most 1", "gamma*B_L^2 <= 1", "Lemma 18")

@@ -33,6 +33,7 @@ class Lemma15(StateBound):
     id = "xie2021/lem15"
     title = "Derivatives of the states and the gradient, layer by layer"
     cite = cite("Lemma 15", "(21), (22)")
+    uses = ("xie2021/lem11", "xie2021/eq19", "xie2021/eq20")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -42,7 +43,6 @@ class Lemma15(StateBound):
         "sweep k started from z^(k-1), but Z^(k,l) is defined from z^k. sqrt(m n) s(0) is printed "
         "for sqrt(N n) |s(0)|, see xie2021/lem14."
     )
-    uses = ("xie2021/lem11", "xie2021/eq19", "xie2021/eq20", "xie2021/lem14")
 
     weights = Check("state by W_l", "norm_W <= growth*K*alpha*C", "(21)")
     inputs = Check("state by U_l", "norm_U <= growth*K*alpha*B_x", "(21)")
@@ -142,13 +142,13 @@ class Equation19(Pointwise):
     id = "xie2021/eq19"
     title = "Derivatives within a sweep"
     cite = cite("Appendix G.1", "(19)")
+    uses = ("xie2021/lem11",)
     soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "(19) has the derivative of z^(k-1) in place of z^k: all sizes 1, w = 1/2, a = 1/2, s = "
         "id, beta = 0 gives d z^(2,1)/db = (1 + 5/8)/4, printed 1/4."
     )
-    uses = ("xie2021/lem11",)
 
     unrolled = UNROLLED
     agrees = Check("dense form equals reverse mode", "deviation <= noise", "(19)")

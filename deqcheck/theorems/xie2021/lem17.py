@@ -26,12 +26,12 @@ class Lemma17(StateBound):
     id = "xie2021/lem17"
     title = "Derivatives by the input and by the extractor"
     cite = cite("Lemma 17", "(24), (25)")
+    uses = ("xie2021/lem11", "xie2021/eq20")
     soundness = "typo"
     erratum = (
         "The sum in the proof has A(k, L, l), the product of layers l..L, where layer l itself "
         "must not be counted again, and lacks the factor 1 - beta_k; the bounds hold."
     )
-    uses = ("xie2021/lem11", "xie2021/eq20")
 
     inputs = Check("state by the input", "norm_dx <= growth*alpha*K*L*B_Ub", "(24)")
     extractor = Check("gradient by W_0", "slope <= growth*alpha*K*L*B_Ub*B_L*L_g*residual", "(25)")

@@ -35,6 +35,7 @@ class Lemma19(Pointwise):
     id = "xie2021/lem19"
     title = "Lipschitz constants in the parameters"
     cite = cite("Lemma 19", "(29)")
+    uses = ("xie2021/eq19", "xie2021/eq20", "xie2021/lem15", "xie2021/lem17", "xie2021/jacobian")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

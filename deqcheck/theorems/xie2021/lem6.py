@@ -134,6 +134,7 @@ class Lemma6(Pointwise):
     id = "xie2021/lem6"
     title = "Proximal operators behind an invertible map"
     cite = cite("Lemma 6", "(14)")
+    uses = ("xie2021/lem5",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -143,7 +144,6 @@ class Lemma6(Pointwise):
         "to be nonexpansive; for an isometry, as in Theorem 2, that is the same."
     )
     constants = {"c": "A = c P; default: 1"}
-    uses = ("xie2021/lem5",)
 
     invertible = Check("A is invertible", "c > 0", "Lemma 6")
     lipschitz = Check("A is 1-Lipschitz", "c <= 1", "Lemma 6")

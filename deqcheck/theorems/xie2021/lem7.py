@@ -152,6 +152,7 @@ class Equation15(Pointwise):
     id = "xie2021/eq15"
     title = "The averaged map of Theorem 3's proof"
     cite = cite("Theorem 3, proof", "(15)")
+    uses = ("xie2021/thm1",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

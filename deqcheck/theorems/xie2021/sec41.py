@@ -42,6 +42,7 @@ class Section41(Pointwise):
     id = "xie2021/sec4.1"
     title = "A last proximal layer adds a regulariser"
     cite = cite("Section 4.1")
+    uses = ("xie2021/thm2",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

@@ -40,6 +40,7 @@ class Explicit(Pointwise):
     id = "xie2021/sec4.1-explicit"
     title = "A last layer I - g grad R adds a regulariser to its input"
     cite = cite("Section 4.1", "T_R = I - g dR")
+    uses = ("xie2021/thm2",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -47,7 +48,6 @@ class Explicit(Pointwise):
         "u^2/2 - u), R = u^2/2 and g = 1/2 the fixed point is 1/3, and the minimiser of phi + g R "
         "is f(1/3) = 2/3. For several layers it enters the equation of the first block."
     )
-    uses = ("xie2021/thm2",)
 
     step = Check("a last layer I - g grad R is given", "given == 1", "setting")
     printed_block = Check("last block with g R added", "residual <= noise", "section 4.1")

@@ -102,6 +102,7 @@ class Theorem3(Pointwise):
     id = "xie2021/thm3"
     title = "Deep networks with small alpha tend to a wide one"
     cite = cite("Theorem 3")
+    uses = ("xie2021/thm1", "xie2021/eq15", "xie2021/lem7")
 
     strict = ONE_CONTRACTS
     objective = Check("y* minimises the sum of envelopes (BFGS)", "excess <= noise", "Theorem 3")

@@ -57,6 +57,7 @@ class Theorem4(Pointwise):
     id = "xie2021/thm4"
     title = "SAM converges to the fixed point that the regulariser selects"
     cite = cite("Theorem 4", "(10)")
+    uses = ("xie2021/lem8", "xie2021/lem9", "xie2021/lem10")
 
     given = GIVEN
     step = Check("g is 1/(2 L_z)", "2*gamma*L_z == 1", "Theorem 4")

@@ -173,6 +173,14 @@ class Theorem5(RepairedRate):
     id = "xie2021/thm5"
     title = "Linear rate of gradient descent to a global minimum"
     cite = cite("Theorem 5", "(30)-(32)")
+    uses = (
+        "xie2021/lem12",
+        "xie2021/lem15",
+        "xie2021/lem16",
+        "xie2021/lem17",
+        "xie2021/lem18",
+        "xie2021/lem19",
+    )
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

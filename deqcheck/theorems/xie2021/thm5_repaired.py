@@ -144,3 +144,4 @@ class Theorem5Repaired(RepairedRate):
     id = "xie2021/thm5-repaired"
     title = "Linear rate for a state of full rank and a small residual"
     cite = cite("Theorem 5", "repaired (5R)")
+    uses = ("xie2021/lem12", "xie2021/jacobian", "xie2021/lem19")
