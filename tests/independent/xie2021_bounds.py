@@ -17,6 +17,7 @@ from .xie2021_net import (
     Beyond,
     Net,
     Params,
+    Potential,
     Sam,
     arrays,
     claim,
@@ -123,7 +124,7 @@ def step_jacobian(net: Net, k: int) -> Array:
     if net.sam is None:
         return whole
     beta, lambda_ = net.sam.at(k)
-    return beta * np.kron(np.eye(net.N), net.V(lambda_)) + (1 - beta) * whole
+    return beta * net.Vs(lambda_, net.passes[k - 1][0].Z) + (1 - beta) * whole
 
 
 def lem11(net: Net, printed: bool = False) -> dict[str, Any]:
@@ -153,6 +154,7 @@ OUTPUT = Sam(0.4, 0.3, 0.35, 0.2, 0.35)
 PLAIN = Net(SHAPES, 0.3, TANH, K=3)
 PULLED = replace(PLAIN, sam=PULL)
 MOVED = replace(PLAIN, sam=OUTPUT)
+BENT = replace(PLAIN, sam=replace(PULL, R=Potential(mix(0.4), 0.8, np.zeros(3))))
 IMPLICIT = replace(PLAIN, K=None)
 SOFT = Net(arrays(32, 2, (4, 3), 2, 1, 5, norms=(0.9, 0.7)), 0.35, SOFTPLUS, K=2)
 BIASED = Net(arrays(33, 3, (2, 4), 2, 2, 2, norms=(0.6, 0.8), bias=3.0), 0.3, mix(0.3), K=4)
@@ -162,6 +164,7 @@ GRADIENTS = [
     held("lem11", PLAIN, lambda: lem11(PLAIN)),
     held("lem11", PULLED, lambda: lem11(PULLED), label="sam"),
     held("lem11", MOVED, lambda: lem11(MOVED), label="output"),
+    held("lem11", BENT, lambda: lem11(BENT), label="potential"),
     held("lem11", IMPLICIT, lambda: lem11(IMPLICIT), outcome="not applicable", label="implicit"),
     *(
         held(
@@ -278,6 +281,7 @@ STATES = [
         for label, net, outcome in (
             ("plain", PLAIN, "confirmed"),
             ("sam", PULLED, "confirmed"),
+            ("potential", BENT, "confirmed"),
             ("softplus", SOFT, "confirmed"),
             ("biased", BIASED, "confirmed"),
             ("expansive", WIDE, OUT),

@@ -294,6 +294,35 @@ def least_squares(A: Array, c: Array) -> Quadratic:
 
 
 @dataclass(frozen=True)
+class Potential:
+    """R(z) = weight sum_i S(z_i - center_i), S' = s."""
+
+    s: Activation
+    weight: float
+    center: Array
+
+    @property
+    def given(self) -> dict[str, Any]:
+        names = {"kind": "potential", "activation": self.s.given}
+        return names | {"weight": self.weight, "center": self.center}
+
+    @property
+    def L_z(self) -> float:
+        return self.weight
+
+    @property
+    def c(self) -> Array:
+        """Minus the gradient at 0."""
+        return self.weight * self.s.value(-self.center)
+
+    def value(self, Z: Array) -> float:
+        return self.weight * float(np.sum(self.s.primitive(Z - self.center[:, None])))
+
+    def gradient(self, Z: Array) -> Array:
+        return self.weight * self.s.value(Z - self.center[:, None])
+
+
+@dataclass(frozen=True)
 class L1:
     """R(z) = weight |z|_1."""
 
@@ -319,7 +348,7 @@ class Sam:
     gamma: float
     rho: float = 0.0
     c: float = 0.0
-    R: Quadratic | None = None
+    R: Any = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -506,7 +535,7 @@ class Net:
         return Z + sizes * draw.standard_normal((count, *Z.shape))
 
     @property
-    def R(self) -> Quadratic:
+    def R(self) -> Any:
         assert self.sam is not None
         Wo = self.v["Wo"]
         return self.sam.R if self.sam.R is not None else Quadratic({}, Wo, np.zeros(len(Wo)))
@@ -594,7 +623,7 @@ class Net:
                 E = self.through(i, one) @ E + own
             if self.sam is not None:
                 beta, lambda_ = self.sam.at(k)
-                E = beta * np.kron(np.eye(self.N), self.V(lambda_)) @ D + (1 - beta) * E
+                E = beta * self.Vs(lambda_, seen[0].Z) @ D + (1 - beta) * E
             D = E
         return D
 
@@ -620,11 +649,19 @@ class Net:
     def _pulled(self, k: int, Z: Array, D: Params, E: Params) -> Params:
         assert self.sam is not None
         beta, lambda_ = self.sam.at(k)
-        V = np.kron(np.eye(self.N), self.V(lambda_))
+        V = self.Vs(lambda_, Z)
         out = {name: beta * V @ D[name] + (1 - beta) * E[name] for name in D}
         if self.sam.R is None:
             out["Wo"] -= beta * self.sam.gamma * self._by_output(Z)
         return out
+
+    def Vs(self, lambda_: float, Z: Array) -> Array:
+        """dS/dz of all samples, at Z where it is not constant."""
+        if not isinstance(self.R, Potential):
+            return np.kron(np.eye(self.N), self.V(lambda_))
+        assert self.sam is not None
+        slopes = self.R.s.slope(Z - self.R.center[:, None]).T.ravel()
+        return np.diag(1 - self.sam.gamma * (lambda_ + self.R.weight * slopes))
 
     def V(self, lambda_: float) -> Array:
         """dS/dz."""

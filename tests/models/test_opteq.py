@@ -28,6 +28,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"solver": "implicit", "prox": {"kind": "distance", "weight": 3}, "explicit_step": 0.6},
     {"iterations": 3, "sam": {**SAM, "regularizer": "output"}},
     {"iterations": 3, "sam": {**SAM, "regularizer": {"kind": "distance", "center": [1, 2]}}},
+    {"iterations": 3, "sam": {**SAM, "regularizer": {"kind": "potential", "center": [1, 2]}}},
     {"iterations": 3, "extractor": "tanh", "sam": {**SAM, "regularizer": "output"}},
     {"solver": "implicit", "extractor": "softplus", "prox": {"kind": "distance"}},
 ]

@@ -109,6 +109,8 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
             yield "extractor", f"{self.extractor.kind!r} has kinks; expected a smooth activation"
         if self.features is not None and self.extractor is None:
             yield "features", "is the width of an extractor, and there is none"
+        if self.prox is not None and not self.prox.proximal:
+            yield "prox", f"{self.prox.kind!r} has no proximal map at hand; expected another"
         if self.prox is not None and self.prox.uses_output:
             yield "prox", f"{self.prox.kind!r} moves with the output weights; expected another"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deqcheck.linalg.kron import commutation, unvec, vec
+from deqcheck.linalg.kron import block_diagonal, commutation, unvec, vec
 from deqcheck.models.opteq.network import Layer, Pass
 from deqcheck.models.opteq.sweep import Step
 from deqcheck.models.problem import Params
@@ -73,19 +73,18 @@ def _pulled(
     state: OpteqState, step: Step, through: np.ndarray, total: Params, after: np.ndarray
 ) -> np.ndarray:
     """B_k; a regulariser |W_o z|^2/2 also moves Z with W_o."""
-    beta, lambda_ = step.weights
+    beta = step.weights.beta
     if state.sam is None:
         return through
-    N, m = state.model.N, state.model.m
-    g, H = state.sam.gamma, state.sam.R.hessian
-    V = (1 - g * lambda_) * np.eye(m) - g * H
+    m, g = state.model.m, state.sam.gamma
     if state.sam.uses_output:
         # d(Wo^T Wo Z) = dWo^T Wo Z + Wo^T dWo Z.
         Wo = state.Wo
         swapped = commutation(*Wo.shape)
         D = np.kron((Wo @ step.Z).T, np.eye(m)) @ swapped + np.kron(step.Z.T, Wo.T)
         total["Wo"] -= beta * g * after @ D
-    out: np.ndarray = beta * np.kron(np.eye(N), V) + (1 - beta) * through
+    V = block_diagonal(list(state.sam.jacobians(step.Z, step.weights)))
+    out: np.ndarray = beta * V + (1 - beta) * through
     return out
 
 

@@ -6,14 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.fields import Refusal, array, number
+from deqcheck.fields import Refusal, array, number, part
 from deqcheck.kinds import Regularizer
-from deqcheck.linalg.errors import rounding, singular_values
-from deqcheck.records.measured import EPS
+from deqcheck.linalg.errors import norm2, nth_singular_value, rounding, singular_values
+from deqcheck.models.opteq.activations import Activation
+from deqcheck.records.measured import EPS, Measured, measured
 
 
 class Proximal(ABC):
@@ -56,8 +57,55 @@ class Proximal(ABC):
         """A Lipschitz constant of R near Z, inside its domain."""
 
 
+class Smooth(ABC):
+    """A convex R with a Lipschitz gradient, which is what SAM asks for."""
+
+    # Lipschitz constant of the Hessian.
+    hessian_bend: float = 0.0
+    # Whether R is strictly convex, as far as that is known.
+    strict: bool = False
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """L_z, the Lipschitz constant of the gradient."""
+
+    @property
+    @abstractmethod
+    def L_z(self) -> Measured:
+        """The same with its error."""
+
+    @property
+    @abstractmethod
+    def strong_convexity(self) -> Measured:
+        """A lower bound of the Hessian; 0 where none is known."""
+
+    @property
+    @abstractmethod
+    def offset(self) -> float:
+        """0 where the gradient at 0 is known to vanish."""
+
+    @abstractmethod
+    def value(self, Z: np.ndarray) -> float: ...
+
+    @abstractmethod
+    def gradient(self, Z: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def hessians(self, Z: np.ndarray) -> np.ndarray:
+        """For each column (N x m x m)."""
+
+    @abstractmethod
+    def pull(self, Z: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        """The Hessian at Z times Q, column by column."""
+
+    @abstractmethod
+    def rounding(self, size: float, columns: int) -> float:
+        """Of the gradient, or of a Hessian's product, at a state of this Frobenius norm."""
+
+
 @dataclass(frozen=True)
-class Quadratic(Proximal):
+class Quadratic(Smooth, Proximal):
     """R(z) = |A z - c|^2/2."""
 
     A: np.ndarray
@@ -70,12 +118,36 @@ class Quadratic(Proximal):
 
     @cached_property
     def smoothness(self) -> float:
-        """L_z, the Lipschitz constant of the gradient."""
         return float(np.linalg.norm(self.A, 2)) ** 2
+
+    @cached_property
+    def L_z(self) -> Measured:
+        return norm2(self.A) ** 2
+
+    @cached_property
+    def strong_convexity(self) -> Measured:
+        """The smallest eigenvalue of A^T A: 0 for fewer rows than columns."""
+        return nth_singular_value(self.A, self.A.shape[1]) ** 2
+
+    @property
+    def offset(self) -> float:
+        return float(np.abs(self.c).max())
 
     def gradient(self, Z: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.A.T @ (self.A @ Z - self.c[:, None])
         return found
+
+    def hessians(self, Z: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self.hessian, (Z.shape[1], *self.hessian.shape))
+
+    def pull(self, Z: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.hessian @ Q
+        return found
+
+    def rounding(self, size: float, columns: int) -> float:
+        A = float(np.linalg.norm(self.A))
+        shift = A * float(np.linalg.norm(self.c)) * float(np.sqrt(columns))
+        return rounding(sum(self.A.shape), 2 * A * A * size + shift)
 
     def value(self, Z: np.ndarray) -> float:
         return float(np.sum((self.A @ Z - self.c[:, None]) ** 2)) / 2
@@ -117,6 +189,65 @@ class Quadratic(Proximal):
 
 
 @dataclass(frozen=True)
+class Potential(Smooth):
+    """R(z) = weight sum_i S(z_i - c_i), S' = s a smooth activation: slopes in [0, 1] make it convex
+    and weight-smooth."""
+
+    s: Activation
+    weight: float
+    center: np.ndarray
+
+    @property
+    def smoothness(self) -> float:
+        return self.weight * self.s.slopes[1]
+
+    @property
+    def L_z(self) -> Measured:
+        return measured(self.weight) * self.s.slopes[1]
+
+    @property
+    def strong_convexity(self) -> Measured:
+        return measured(self.weight) * self.s.slopes[0]
+
+    @property
+    def hessian_bend(self) -> float:  # type: ignore[override]
+        return self.weight * self.s.curvature
+
+    @property
+    def strict(self) -> bool:  # type: ignore[override]
+        return self.s.strict
+
+    @property
+    def offset(self) -> float:
+        return float(np.abs(self.gradient(np.zeros((len(self.center), 1)))).max())
+
+    def _moved(self, Z: np.ndarray) -> np.ndarray:
+        found: np.ndarray = Z - self.center[:, None]
+        return found
+
+    def value(self, Z: np.ndarray) -> float:
+        return self.weight * float(self.s.primitive(self._moved(Z)).sum())
+
+    def gradient(self, Z: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.weight * self.s.value(self._moved(Z))
+        return found
+
+    def hessians(self, Z: np.ndarray) -> np.ndarray:
+        diagonal = self.weight * self.s.slope(self._moved(Z)).T
+        found: np.ndarray = diagonal[:, :, None] * np.eye(len(Z))
+        return found
+
+    def pull(self, Z: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.weight * self.s.slope(self._moved(Z)) * Q
+        return found
+
+    def rounding(self, size: float, columns: int) -> float:
+        at_zero = abs(self.s.at_zero) * float(np.sqrt(len(self.center)))
+        fixed = (float(np.linalg.norm(self.center)) + at_zero) * float(np.sqrt(columns))
+        return rounding(4, self.weight * (size + fixed))
+
+
+@dataclass(frozen=True)
 class ExplicitStep:
     """I - gamma grad R, which takes the place of prox_R in section 4.1."""
 
@@ -150,6 +281,7 @@ class QuadraticKind(Regularizer):
     """A regulariser with a gradient; its matrix may depend on the output weights."""
 
     differentiable = True
+    proximal = True
     uses_output = False
 
     def check_width(self, m: int) -> None:
@@ -213,10 +345,36 @@ class Output(QuadraticKind):
         return Quadratic(Wo, np.zeros(len(Wo)))
 
 
+@dataclass(frozen=True, eq=False)
+class PotentialKind(Regularizer):
+    """weight sum_i S(z_i - center_i) with S' a smooth activation; tanh gives log cosh, a smooth
+    form of the l1 norm. For SAM: its proximal map is not at hand."""
+
+    kind: ClassVar[str] = "potential"
+    differentiable: ClassVar[bool] = True
+    proximal: ClassVar[bool] = False
+    uses_output: ClassVar[bool] = False
+    activation: Any = part(Activation, default="tanh", doc="the derivative of S, without kinks")
+    weight: float = number(above=0, default=1.0, doc="factor of the sum")
+    center: np.ndarray | None = array(default=None, doc="the point; default: the origin")
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        if self.activation.kinks:
+            yield "activation", f"{self.activation.kind!r} has kinks; expected a smooth activation"
+
+    def check_width(self, m: int) -> None:
+        fit_length("center", self.center, 0, m)
+
+    def on(self, m: int, Wo: np.ndarray) -> Potential:
+        center = np.zeros(m) if self.center is None else self.center
+        return Potential(self.activation, self.weight, center)
+
+
 class ProximalKind(Regularizer, Proximal):
     """A regulariser that is known by its proximal map alone; it has no gradient."""
 
     differentiable: ClassVar[bool] = False
+    proximal: ClassVar[bool] = True
     uses_output: ClassVar[bool] = False
 
     def check_width(self, m: int) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.opteq import oracle
-from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
@@ -114,19 +113,15 @@ def products(p: Problem) -> tuple[Measured, Measured]:
         A, radii = suffix_products(start.network, step)
         layers += [_largest_norm(a, radius) for a, radius in zip(A, radii.tolist(), strict=True)]
         beta = step.weights.beta
-        factor = A[-1] if sam is None else beta * _pull(sam, step.weights) + (1 - beta) * A[-1]
+        factor, bent = A[-1], 0.0
+        if sam is not None:
+            factor = beta * sam.jacobians(step.Z, step.weights) + (1 - beta) * factor
+            bent = sam.gamma * sam.R.hessian_bend * step.passes[0].Zin_error
         after = after @ factor
-        later += float(radii[-1]) + errors.rounding(4 * p.model.m, float(np.sqrt(p.model.m)))
+        later += float(radii[-1]) + bent + errors.rounding(4 * p.model.m, float(np.sqrt(p.model.m)))
         iterations.append(_largest_norm(after, later))
     top = max(layers, key=lambda norm: norm.high)
     return top, max(iterations, key=lambda norm: norm.high)
-
-
-def _pull(sam: Sam, w: Weights) -> np.ndarray:
-    """V, the Jacobian of S_k."""
-    eye = np.eye(len(sam.R.hessian))
-    out: np.ndarray = (1 - sam.gamma * w.lambda_) * eye - sam.gamma * sam.R.hessian
-    return out
 
 
 def _largest_norm(blocks: np.ndarray, radius: float) -> Measured:

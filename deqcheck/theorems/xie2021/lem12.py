@@ -38,7 +38,7 @@ class StateBound(Pointwise):
         yield self.unrolled(implicit=p.model.implicit)
         sam = p.start.sam
         if sam is not None:
-            yield self.centred(offset=float(np.abs(sam.R.c).max()))
+            yield self.centred(offset=sam.R.offset)
             yield self.gentle(gamma=sam.gamma, L_z=sam.R.smoothness, lambda_1=sam.lambda_)
 
     def passes(self, p: Problem) -> Iterable[Pass]:
