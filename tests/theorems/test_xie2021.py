@@ -12,9 +12,10 @@ import pytest
 from deqcheck import judging
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.opteq.activations import Relu, Tanh
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint
 from deqcheck.models.opteq.network import Layer, Network
-from deqcheck.models.opteq.regularizers import Euclidean, Quadratic
+from deqcheck.models.opteq.regularizers import Euclidean
 from deqcheck.models.problem import gradient_norm, pack, unpack
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured

@@ -18,8 +18,8 @@ from deqcheck.kinds import Activation, Loss, Model, Regularizer
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import oracle
+from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.models.opteq.extractor import Extractor
-from deqcheck.models.opteq.regularizers import ExplicitStep
 from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params

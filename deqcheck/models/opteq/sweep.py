@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.linalg.errors import rounding
+from deqcheck.models.opteq.convex import Smooth
 from deqcheck.models.opteq.network import Layer, Network, Pass
-from deqcheck.models.opteq.regularizers import Smooth
 from deqcheck.records.measured import EPS
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
-from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.models.opteq.sweep import Sam
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured

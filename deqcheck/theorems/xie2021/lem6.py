@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.opteq.regularizers import Proximal
+from deqcheck.models.opteq.convex import Proximal
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
 from deqcheck.seeds import rng

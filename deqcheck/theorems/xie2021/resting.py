@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from deqcheck.models.opteq.regularizers import Quadratic, Smooth
+from deqcheck.models.opteq.convex import Quadratic, Smooth
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 from deqcheck.theorems.xie2021.setting import Problem

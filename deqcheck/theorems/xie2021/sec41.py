@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.convex import Proximal, Quadratic
 from deqcheck.models.opteq.equilibrium import FixedPoint
-from deqcheck.models.opteq.regularizers import Proximal, Quadratic
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check

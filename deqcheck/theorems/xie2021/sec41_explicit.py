@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.models.opteq.regularizers import ExplicitStep
+from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
-from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, sqrt
