@@ -72,7 +72,10 @@ class Lemma12(StateBound):
         sizes = [errors.frobenius(seen.Zin, seen.Zin_error) for seen in self.passes(p)]
         sizes.append(errors.frobenius(start.Z, start.Z_radius))
         yield self.bound(Z_norm=_largest(sizes), growth=growth, B_z=Bounds(p).B_z)
-        yield self.inner(Z_norm=_largest(sizes), growth=growth, B_star=self._star(p))
+        star = self._star(p)
+        # One layer has no states within a sweep, and of states that are 0 nothing is claimed.
+        if p.model.depth > 1 and star.low > 0:
+            yield self.inner(Z_norm=_largest(sizes), growth=growth, B_star=star)
 
     def _star(self, p: Problem) -> Measured:
         """The largest |z^k| and |f_l o ... o f_1 (0)|, l < L: z^(k,L) is the next state, or goes
