@@ -87,7 +87,7 @@ def test_printed_constants(net: Net, fixed: dict[str, float]) -> None:
     """Q0, Q1 and C_z of (30), with every constant that was chosen."""
     c = Constants(net, fixed)
     verdict = dq.judge("xie2021/thm5", net.problem(), edition="printed", constants=fixed)
-    same(dict(verdict.quantities), {"Q0": c.Q0, "Q1": c.Q1, "C_z": c.C_z})
+    same(dict(verdict.quantities), {"Q0": c.Q0, "Q1": c.Q1, "Q2": c.Q2, "C_z": c.C_z})
     names = ("B_Ub", "B_x", "B_L", "B_star", "sigma_m")
     same(dict(verdict.constants), {name: getattr(c, name) for name in names})
 

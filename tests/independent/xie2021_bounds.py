@@ -17,6 +17,7 @@ from .xie2021_net import (
     Beyond,
     Net,
     Params,
+    Potential,
     Sam,
     arrays,
     claim,
@@ -62,7 +63,7 @@ class Bounds:
     def drive(self) -> float:
         """sqrt(n N) |s(0)| + B_Ub (|X|_F + sqrt N)."""
         zero = np.sqrt(self.width * self.net.N) * abs(self.s0)
-        return zero + self.B_Ub * (fro(self.net.v["X"]) + np.sqrt(self.net.N))
+        return zero + self.B_Ub * (fro(self.net.x) + np.sqrt(self.net.N))
 
     @property
     def B_z(self) -> float:
@@ -76,7 +77,7 @@ class Bounds:
     @property
     def c_A(self) -> float:
         """sqrt(B_z^2 + ||X||^2 + N)."""
-        return float(np.sqrt(self.B_z**2 + norm2(self.net.v["X"]) ** 2 + self.net.N))
+        return float(np.sqrt(self.B_z**2 + norm2(self.net.x) ** 2 + self.net.N))
 
     @property
     def B_J(self) -> float:
@@ -111,7 +112,7 @@ def printed_gradient(net: Net) -> Params:
             for j in range(i + 1, net.L + 1):
                 later = net.through(j, seen[j - 1]) @ later
             for letter, part in net.local(i, one).items():
-                total[f"{letter}{i}"] += after @ later @ part
+                total["W0" if letter == "W0" else f"{letter}{i}"] += after @ later @ part
     return net.pulled_back(total)
 
 
@@ -123,7 +124,7 @@ def step_jacobian(net: Net, k: int) -> Array:
     if net.sam is None:
         return whole
     beta, lambda_ = net.sam.at(k)
-    return beta * np.kron(np.eye(net.N), net.V(lambda_)) + (1 - beta) * whole
+    return beta * net.Vs(lambda_, net.passes[k - 1][0].Z) + (1 - beta) * whole
 
 
 def lem11(net: Net, printed: bool = False) -> dict[str, Any]:
@@ -153,6 +154,7 @@ OUTPUT = Sam(0.4, 0.3, 0.35, 0.2, 0.35)
 PLAIN = Net(SHAPES, 0.3, TANH, K=3)
 PULLED = replace(PLAIN, sam=PULL)
 MOVED = replace(PLAIN, sam=OUTPUT)
+BENT = replace(PLAIN, sam=replace(PULL, R=Potential(mix(0.4), 0.8, np.zeros(3))))
 IMPLICIT = replace(PLAIN, K=None)
 SOFT = Net(arrays(32, 2, (4, 3), 2, 1, 5, norms=(0.9, 0.7)), 0.35, SOFTPLUS, K=2)
 BIASED = Net(arrays(33, 3, (2, 4), 2, 2, 2, norms=(0.6, 0.8), bias=3.0), 0.3, mix(0.3), K=4)
@@ -162,6 +164,7 @@ GRADIENTS = [
     held("lem11", PLAIN, lambda: lem11(PLAIN)),
     held("lem11", PULLED, lambda: lem11(PULLED), label="sam"),
     held("lem11", MOVED, lambda: lem11(MOVED), label="output"),
+    held("lem11", BENT, lambda: lem11(BENT), label="potential"),
     held("lem11", IMPLICIT, lambda: lem11(IMPLICIT), outcome="not applicable", label="implicit"),
     *(
         held(
@@ -195,7 +198,13 @@ def setting(net: Net) -> dict[str, Any]:
 
 def lem12(net: Net) -> dict[str, Any]:
     sizes = [fro(one.Z) for seen in net.passes for one in seen] + [fro(net.Z)]
-    return {**setting(net), "bound": claim(max(sizes), "<=", Bounds(net).B_z)}
+    zero = net.blocks(np.zeros((net.m, net.N)))[:-1]
+    star = max(fro(Z) for Z in (*net.states, *zero))
+    return {
+        **setting(net),
+        "bound": claim(max(sizes), "<=", Bounds(net).B_z),
+        "inner": claim(max(sizes), "<=", 3 * star),
+    }
 
 
 def lem14(net: Net, printed: bool = False) -> dict[str, Any]:
@@ -215,8 +224,15 @@ def eq20(net: Net) -> dict[str, Any]:
             for letter, part in net.local(i, one).items():
                 sizes[letter].append(norm2(part))
     a, b = net.alpha, Bounds(net)
+    after, products = np.eye(net.m * net.N), []
+    for k in range(len(net.passes), 0, -1):
+        after = after @ step_jacobian(net, k)
+        products.append(norm2(after))
+    layers = [norm2(A) for seen in net.passes for A in suffixes(net, seen)]
     return {
         **setting(net),
+        "factors": claim(max(layers), "<=", 1.0),
+        "products": claim(max(products), "<=", 1.0),
         "weights": claim(max(sizes["W"]), "<=", a * (b.C + b.B_z)),
         "inputs": claim(max(sizes["U"]), "<=", a * fro(net.v["X"])),
         "biases": claim(max(sizes["b"]), "<=", a * np.sqrt(net.N)),
@@ -224,7 +240,7 @@ def eq20(net: Net) -> dict[str, Any]:
 
 
 def jacobian(net: Net) -> dict[str, Any]:
-    layers = np.hstack([net.dZ[name] for name in net.names[:-1]])
+    layers = np.hstack([net.dZ[name] for name in net.layer_names])
     return {**setting(net), "bound": claim(norm2(layers), "<=", Bounds(net).B_J)}
 
 
@@ -240,6 +256,9 @@ def lem18(net: Net) -> dict[str, Any]:
         total = sum(sam.at(k)[0] for k in range(1, (net.K or 1) + 1))
         right = 2 * sam.gamma * b.B_L * b.B_z * total
         out["bound"] = claim(norm2(net.dZ["Wo"]), "<=", right)
+        slope, r = fro(net.gradient["Wo"]), fro(net.residual)
+        out["sharper"] = claim(slope, "<=", (right * b.B_L + b.B_z) * r)
+        out["gradient"] = claim(slope, "<=", 3 * (net.K or 1) * b.B_z * r)
     return out
 
 
@@ -262,6 +281,7 @@ STATES = [
         for label, net, outcome in (
             ("plain", PLAIN, "confirmed"),
             ("sam", PULLED, "confirmed"),
+            ("potential", BENT, "confirmed"),
             ("softplus", SOFT, "confirmed"),
             ("biased", BIASED, "confirmed"),
             ("expansive", WIDE, OUT),
@@ -428,7 +448,7 @@ BELOW = [
 
 @dataclass(frozen=True)
 class Constants:
-    """(30) with L_g = 1; what is not given is twice the value at the start."""
+    """(30); what is not given is twice the value at the start."""
 
     net: Net
     fixed: dict[str, float]
@@ -439,7 +459,12 @@ class Constants:
 
     @property
     def norm_X(self) -> float:
-        return max(fro(self.net.v["X"]), float(np.sqrt(self.net.N)))
+        return max(fro(self.net.x), float(np.sqrt(self.net.N)))
+
+    @property
+    def L_g(self) -> float:
+        """At least 1; of g(W_0 x_0), ||X_0||_2."""
+        return 1.0 if self.net.extractor is None else max(1.0, norm2(self.net.v["X"]))
 
     @property
     def B_Ub(self) -> float:
@@ -494,7 +519,7 @@ class Constants:
         net, C_D = self.net, max(3 * self.B_star, self.B_x)
         common = net.alpha * self.B_star * net.s.curvature
         second = 2 * np.sqrt(3 * net.L) * (net.K or 1) * C_D
-        return float(common * (9 * np.sqrt(net.L) * self.C_z + second))
+        return float(common * (9 * np.sqrt(net.L) * self.C_z * self.L_g + second))
 
     @property
     def Q0(self) -> float:
@@ -506,7 +531,11 @@ class Constants:
     def Q1(self) -> float:
         net, root = self.net, np.sqrt(self.net.loss)
         middle = 2 * net.alpha * np.sqrt(net.L) * (net.K or 1) * self.C_z * self.B_J * self.B_L
-        return float(self.C_J * root + middle + self.B_J * root)
+        return float(self.C_J * root + middle * self.L_g + self.B_J * root)
+
+    @property
+    def Q2(self) -> float:
+        return 10 * self.C_z * self.B_L * self.L_g / self.Q0 if self.Q0 else np.inf
 
 
 def pairs(net: Net, rho: float) -> list[tuple[Net, Net]]:

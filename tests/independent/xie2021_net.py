@@ -294,6 +294,35 @@ def least_squares(A: Array, c: Array) -> Quadratic:
 
 
 @dataclass(frozen=True)
+class Potential:
+    """R(z) = weight sum_i S(z_i - center_i), S' = s."""
+
+    s: Activation
+    weight: float
+    center: Array
+
+    @property
+    def given(self) -> dict[str, Any]:
+        names = {"kind": "potential", "activation": self.s.given}
+        return names | {"weight": self.weight, "center": self.center}
+
+    @property
+    def L_z(self) -> float:
+        return self.weight
+
+    @property
+    def c(self) -> Array:
+        """Minus the gradient at 0."""
+        return self.weight * self.s.value(-self.center)
+
+    def value(self, Z: Array) -> float:
+        return self.weight * float(np.sum(self.s.primitive(Z - self.center[:, None])))
+
+    def gradient(self, Z: Array) -> Array:
+        return self.weight * self.s.value(Z - self.center[:, None])
+
+
+@dataclass(frozen=True)
 class L1:
     """R(z) = weight |z|_1."""
 
@@ -319,7 +348,7 @@ class Sam:
     gamma: float
     rho: float = 0.0
     c: float = 0.0
-    R: Quadratic | None = None
+    R: Any = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -348,6 +377,10 @@ class Net:
     K: int | None = None
     sam: Sam | None = None
     prox: Any = None
+    # (4): x = g(W_0 x_0), where X of the arrays is x_0.
+    extractor: Activation | None = None
+    # gamma of I - gamma grad R in place of prox_R.
+    explicit: float | None = None
 
     def problem(self, seed: int = 0) -> Any:
         v = dict(self.v)
@@ -358,6 +391,10 @@ class Net:
             fields["sam"] = self.sam.given
         if self.prox is not None:
             fields["prox"] = self.prox.given
+        if self.extractor is not None:
+            fields["extractor"] = self.extractor.given
+        if self.explicit is not None:
+            fields["explicit_step"] = self.explicit
         return dq.problem("opteq", data=data, init=v, seed=seed, **fields)
 
     def at(self, v: Params) -> Net:
@@ -377,8 +414,19 @@ class Net:
 
     @property
     def names(self) -> list[str]:
-        """W_1, ..., W_L, U_1, ..., b_L, W_o."""
-        return [f"{letter}{i}" for letter in "WUb" for i in range(1, self.L + 1)] + ["Wo"]
+        """W_0 if there is one, W_1, ..., W_L, U_1, ..., b_L, W_o."""
+        first = [] if self.extractor is None else ["W0"]
+        return first + self.layer_names + ["Wo"]
+
+    @property
+    def layer_names(self) -> list[str]:
+        return [f"{letter}{i}" for letter in "WUb" for i in range(1, self.L + 1)]
+
+    @property
+    def x(self) -> Array:
+        """The input of the layers."""
+        X = self.v["X"]
+        return X if self.extractor is None else self.extractor.value(self.v["W0"] @ X)
 
     @property
     def theta(self) -> Array:
@@ -407,7 +455,7 @@ class Net:
         return claim(self.norm_W**2, "<=", 1 + TIGHT, FINE)
 
     def drive(self, i: int) -> Array:
-        return self.v[f"U{i}"] @ self.v["X"] + self.v[f"b{i}"][:, None]
+        return self.v[f"U{i}"] @ self.x + self.v[f"b{i}"][:, None]
 
     def inner(self, i: int, Z: Array) -> Array:
         """W_l^T s(W_l Z + C_l)."""
@@ -428,7 +476,12 @@ class Net:
         return self.blocks(Z)[-1]
 
     def map(self, Z: Array) -> Array:
-        return self.T(Z) if self.prox is None else self.prox.prox(self.T(Z))
+        if self.prox is None:
+            return self.T(Z)
+        top = self.T(Z)
+        if self.explicit is not None:
+            return top - self.explicit * self.prox.gradient(top)
+        return self.prox.prox(top)
 
     def slopes(self, i: int, z: Array, j: int) -> Array:
         """W^T D W of one sample."""
@@ -482,7 +535,7 @@ class Net:
         return Z + sizes * draw.standard_normal((count, *Z.shape))
 
     @property
-    def R(self) -> Quadratic:
+    def R(self) -> Any:
         assert self.sam is not None
         Wo = self.v["Wo"]
         return self.sam.R if self.sam.R is not None else Quadratic({}, Wo, np.zeros(len(Wo)))
@@ -530,7 +583,7 @@ class Net:
 
     def local(self, i: int, seen: Pass) -> dict[str, Array]:
         """The derivative of layer i by each entry of its own W, U and b."""
-        W, X, D = self.v[f"W{i}"], self.v["X"], self.s.slope(seen.A)
+        W, X, D = self.v[f"W{i}"], self.x, self.s.slope(seen.A)
 
         def column(moved: Array, E: Array | None = None) -> Array:
             out = W.T @ (D * moved) + (0 if E is None else E.T @ seen.G)
@@ -543,11 +596,36 @@ class Net:
 
         shapes = {letter: self.v[f"{letter}{i}"].shape for letter in "WUb"}
         units = {x: [unit(shapes[x], at) for at in range(int(np.prod(shapes[x])))] for x in "WUb"}
-        return {
+        out = {
             "W": np.stack([column(E @ seen.Z, E) for E in units["W"]], axis=1),
             "U": np.stack([column(E @ X) for E in units["U"]], axis=1),
             "b": np.stack([column(e[:, None] * np.ones(self.N)) for e in units["b"]], axis=1),
         }
+        if self.extractor is not None:
+            x0, shape = self.v["X"], self.v["W0"].shape
+            D0, U = self.extractor.slope(self.v["W0"] @ x0), self.v[f"U{i}"]
+            each = [unit(shape, at) for at in range(int(np.prod(shape)))]
+            out["W0"] = np.stack([column(U @ (D0 * (E @ x0))) for E in each], axis=1)
+        return out
+
+    def by_input(self) -> Array:
+        """d vec(Z^K)/d vec(x), carried forward; columns are the entries of x, sample by sample."""
+        d, size = len(self.x), self.m * self.N
+        D = np.zeros((size, d * self.N))
+        for k, seen in enumerate(self.passes, start=1):
+            E = D
+            for i, one in enumerate(seen, start=1):
+                W, U, slope = self.v[f"W{i}"], self.v[f"U{i}"], self.s.slope(one.A)
+                own = np.zeros_like(D)
+                for j in range(self.N):
+                    block = self.alpha * W.T @ (slope[:, j, None] * U)
+                    own[j * self.m : (j + 1) * self.m, j * d : (j + 1) * d] = block
+                E = self.through(i, one) @ E + own
+            if self.sam is not None:
+                beta, lambda_ = self.sam.at(k)
+                E = beta * self.Vs(lambda_, seen[0].Z) @ D + (1 - beta) * E
+            D = E
+        return D
 
     @cached_property
     def dZ(self) -> dict[str, Array]:
@@ -561,7 +639,7 @@ class Net:
                 step = self.through(i, one)
                 E, whole = {name: step @ part for name, part in E.items()}, step @ whole
                 for letter, part in self.local(i, one).items():
-                    E[f"{letter}{i}"] += part
+                    E["W0" if letter == "W0" else f"{letter}{i}"] += part
             if self.K is None:
                 assert self.prox is None
                 return {name: np.linalg.solve(np.eye(size) - whole, E[name]) for name in E}
@@ -571,11 +649,19 @@ class Net:
     def _pulled(self, k: int, Z: Array, D: Params, E: Params) -> Params:
         assert self.sam is not None
         beta, lambda_ = self.sam.at(k)
-        V = np.kron(np.eye(self.N), self.V(lambda_))
+        V = self.Vs(lambda_, Z)
         out = {name: beta * V @ D[name] + (1 - beta) * E[name] for name in D}
         if self.sam.R is None:
             out["Wo"] -= beta * self.sam.gamma * self._by_output(Z)
         return out
+
+    def Vs(self, lambda_: float, Z: Array) -> Array:
+        """dS/dz of all samples, at Z where it is not constant."""
+        if not isinstance(self.R, Potential):
+            return np.kron(np.eye(self.N), self.V(lambda_))
+        assert self.sam is not None
+        slopes = self.R.s.slope(Z - self.R.center[:, None]).T.ravel()
+        return np.diag(1 - self.sam.gamma * (lambda_ + self.R.weight * slopes))
 
     def V(self, lambda_: float) -> Array:
         """dS/dz."""

@@ -17,6 +17,7 @@ from .xie2021_net import (
     TIGHT,
     Array,
     Net,
+    Potential,
     Remark,
     Sam,
     Unknown,
@@ -51,6 +52,7 @@ def lem8(r1: float, t1: float, r2: float, t2: float, a1: float) -> dict[str, Any
         "r2_low": claim(r2, ">", 0),
         "a1_low": claim(a1, ">=", 0),
         "bound": bounds,
+        "bounded": claim(max(abs(x) for x in a[1:]), "<=", max(a1, r2)),
     }
 
 
@@ -108,7 +110,11 @@ def lem9(net: Net) -> dict[str, Any]:
     sam = net.sam
     if sam is None:
         return {"given": claim(0, "==", 1)}
-    sizes = np.abs(np.linalg.eigvals(net.V(sam.lambda_)))
+    if isinstance(net.R, Potential):
+        drawn = net.points("xie2021/lem9.points", 8)
+        sizes = np.abs(np.concatenate([np.diag(net.Vs(sam.lambda_, Z)) for Z in drawn]))
+    else:
+        sizes = np.abs(np.linalg.eigvals(net.V(sam.lambda_)))
     smallest, largest = float(sizes.min()), float(sizes.max())
     return {
         "given": claim(1, "==", 1),
@@ -120,7 +126,10 @@ def lem9(net: Net) -> dict[str, Any]:
     }
 
 
+BENT = Potential(TANH, 0.8, np.array([0.3, -0.4, 0.6]))
 STEPS = {
+    "potential": (Sam(0.3, 0.3, 0.6, R=BENT), "confirmed"),
+    "long potential": (Sam(0.3, 0.3, 0.7, R=BENT), "not applicable"),
     "inside": (Sam(0.3, 0.17, 0.41 / R.L_z, R=R), "confirmed"),
     "near": (Sam(0.3, 0.3, 0.49 / R.L_z, R=R), "confirmed"),
     "sharp": (Sam(0.3, R.L_z / 2, 0.5 / R.L_z, R=R), "confirmed"),
@@ -224,7 +233,9 @@ def resting(net: Net, k: int) -> Array:
         return Z - beta * S - (1 - beta) * net.T(Z)
 
     def J(Z: Array, j: int) -> Array:
-        return np.eye(net.m) - beta * net.V(lambda_) - (1 - beta) * net.jacobian(Z, j)
+        own = slice(j * net.m, (j + 1) * net.m)
+        V = net.Vs(lambda_, Z)[own, own]
+        return np.eye(net.m) - beta * V - (1 - beta) * net.jacobian(Z, j)
 
     Z = net.states[k]
     for _ in range(100):
@@ -345,6 +356,17 @@ def cornered() -> dict[str, Any]:
     return thm4_hypotheses(CORNERED, BOUNDED, POINT) | thm4_claims(CORNERED, np.ones((2, 2)))
 
 
+OFF_SQUARE = Potential(TANH, 1.0, np.array([1.7, 0.3]))
+LOG_COSH = boxes([np.eye(2)], HARDTANH, 1.0, Sam(0.5, 0.5, 0.5, 0.3, 0.25, OFF_SQUARE), 32)
+TRACKED_BENT = sam_net(Sam(0.3, 0.2, 1 / 1.6, 0.3, 0.25, BENT), 32)
+
+
+def log_cosh_in_square() -> dict[str, Any]:
+    """log cosh(z_1 - 1.7) + log cosh(z_2 - 0.3) is least on the square at (1, 0.3)."""
+    Z = np.array([[1.0, 1.0], [0.3, 0.3]])
+    return thm4_hypotheses(LOG_COSH, BOUNDED, ALONE) | thm4_claims(LOG_COSH, Z)
+
+
 def dropped() -> dict[str, Any]:
     """relu(z - c) with c > 0 rests at 0 alone."""
     return thm4_hypotheses(DROPPED, BOUNDED, ALONE) | thm4_claims(DROPPED, np.zeros((2, 2)))
@@ -415,6 +437,8 @@ LIMITS = [
     ),
     held("thm4", CORNERED, cornered, label="corner"),
     held("thm4", DROPPED, dropped, label="dropped"),
+    held("thm4", LOG_COSH, log_cosh_in_square, label="log cosh"),
+    held("thm4", TRACKED_BENT, lambda: contracting(TRACKED_BENT), label="potential"),
     held(
         "thm4",
         HALF_DROPPED,

@@ -87,6 +87,7 @@ def repaired_hypotheses(net: Net, step: float) -> dict[str, Any]:
     small = claim((4 if flow else 8) * b.B_J * r, "<=", s0**2)
     out = {
         "unrolled": claim(float(net.K is None or net.sam is not None), "==", 0.0),
+        "given": claim(float(net.extractor is not None), "==", 0.0),
         "smooth": kinks(net),
         "full_rank": claim(s0, ">", 0),
         "small_flow" if flow else "small_descent": small,
@@ -98,6 +99,29 @@ def repaired_hypotheses(net: Net, step: float) -> dict[str, Any]:
     return out | {"short_step": slow}
 
 
+def apart(run: list[Net]) -> list[float]:
+    """By how much |theta - theta_0| differs from that of the end, each parameter by itself."""
+    first, last = run[0], run[-1]
+
+    def moved(net: Net) -> Array:
+        return np.array([fro(net.v[name] - first.v[name]) for name in net.names])
+
+    return [fro(moved(each) - moved(last)) for each in run]
+
+
+def limit(run: list[Net], bound: Callable[[Any], Any]) -> Sides:
+    """|theta_k - theta_end| is at most the sum of both distances from the limit."""
+    away = apart(run)
+    whole = [bound(k) + bound(len(run) - 1) for k in range(len(run))]
+    good = all(x <= y for x, y in zip(away, whole, strict=True))
+    return Sides(
+        lambda k, _: [away[i] for i in k],
+        "<=",
+        lambda k, _: [whole[i] for i in k],
+        decision="holds" if good else "violated",
+    )
+
+
 def repaired(net: Net, step: float, steps: int = STEPS) -> dict[str, Any]:
     """loss_k <= (1 - step s_0^2/4)^k loss_0, the path within rho, sigma_min(Z) above s_0/2."""
     run, mu = net.descent(step, steps), net.sigma_Z**2 / 4
@@ -106,6 +130,7 @@ def repaired(net: Net, step: float, steps: int = STEPS) -> dict[str, Any]:
     return repaired_hypotheses(net, step) | {
         "rate": curve(ratio, "<=", lambda k: (1 - step * mu) ** k),
         "near": claim(moved, "<=", radius(net, False)),
+        "limit": limit(run, lambda k: radius(net, False) * (1 - step * mu) ** (k / 2)),
         "kept": curve([each.sigma_Z for each in run], ">=", lambda _: net.sigma_Z / 2),
     }
 
@@ -126,10 +151,18 @@ def repaired_flow(net: Net, horizon: float) -> dict[str, Any]:
     def bound(_: Array, t: Array) -> Array:
         return np.exp(-(net.sigma_Z**2) * t / 2)
 
+    def leaves(_: Array, t: Array) -> list[float]:
+        return apart(along(tuple(t)))
+
+    def stays(_: Array, t: Array) -> Array:
+        rate = net.sigma_Z**2 / 4
+        return radius(net, True) * (np.exp(-rate * t) + np.exp(-rate * t[-1]))
+
     moved = fro(net.flow(np.array([0.0, horizon]))[-1].theta - net.theta)
     return repaired_hypotheses(net, 0.0) | {
         "flow_rate": Sides(losses, "<=", bound),
         "near": claim(moved, "<=", radius(net, True)),
+        "flow_limit": Sides(leaves, "<=", stays),
         "kept": Sides(kept, ">=", net.sigma_Z / 2),
     }
 
@@ -293,7 +326,7 @@ def printed_hypotheses(net: Net, fixed: dict[str, float]) -> dict[str, Any]:
     if "B_Ub" in fixed:
         out["inputs"] = claim(c.norm_Ub, "<=", c.B_Ub / 2)
     if "B_x" in fixed:
-        out["data"] = claim(fro(net.v["X"]), "<=", c.B_x / 2)
+        out["data"] = claim(fro(net.x), "<=", c.B_x / 2)
         out["samples"] = claim(np.sqrt(net.N), "<=", c.B_x)
     if "B_L" in fixed:
         out["output"] = claim(norm2(net.v["Wo"]), "<=", c.B_L / 2)
@@ -306,7 +339,7 @@ def printed_hypotheses(net: Net, fixed: dict[str, float]) -> dict[str, Any]:
         "weights_stay": stay(a * K * c.C_z * c.B_L, 1 / 4),
         "inputs_stay": stay(a * K * c.B_x * c.B_L, c.B_Ub / 3),
         "biases_stay": stay(a * K * np.sqrt(net.N) * c.B_L, c.B_Ub / 3),
-        "data_stay": stay(a * K * net.L * c.B_Ub * c.B_L, c.B_x / 2),
+        "data_stay": stay(a * K * net.L * c.B_Ub * c.B_L * c.L_g**2, c.B_x / 2),
         "outputs_stay": stay(3 * K * c.B_star, net.sigma_o / 2),
     }
 
@@ -314,14 +347,18 @@ def printed_hypotheses(net: Net, fixed: dict[str, float]) -> dict[str, Any]:
 def printed(net: Net, fixed: dict[str, float], step: float) -> dict[str, Any]:
     """loss_k <= (1 - step Q0)^k loss_0 for a step of at most 1/Q0 and 1/Q1."""
     c = Constants(net, fixed)
-    run = [each.loss / net.loss for each in net.descent(step, STEPS)]
+    nets = net.descent(step, STEPS)
+    run = [each.loss / net.loss for each in nets]
     out = printed_hypotheses(net, fixed) | {"gradient descent": claim(step, ">", 0)}
     if np.isfinite(c.least):
         out["step_rate"] = claim(step * c.Q0, "<", 1)
         out["step_smooth"] = claim(step * c.Q1, "<", 1)
     if net.sam is not None:
         return out
-    return out | {"printed_rate": curve(run, "<=", lambda k: (1 - step * c.Q0) ** k)}
+    out["printed_rate"] = curve(run, "<=", lambda k: (1 - step * c.Q0) ** k)
+    if np.isfinite(c.least) and np.isfinite(c.Q2):
+        out["printed_limit"] = limit(nets, lambda k: c.Q2 * (1 - step * c.Q0) ** (k / 2))
+    return out
 
 
 def scaled(seed: int, N: int, widths: tuple[int, ...], k: float, dy: int = 1) -> Net:
@@ -357,10 +394,14 @@ def against(net: Net, fixed: dict[str, float], step: float, outcome: str, label:
 
 def printed_flow() -> dict[str, Any]:
     """A flow is no gradient descent."""
-    times = cache(lambda t: [each.loss / SINGLE.loss for each in SINGLE.flow(np.array(t))])
+    along = cache(lambda t: SINGLE.flow(np.array(t)))
+    twice = 2 * Constants(SINGLE, GIVEN).Q2
     return printed_hypotheses(SINGLE, GIVEN) | {
         "gradient descent": claim(0.0, ">", 0),
-        "printed_rate": Sides(lambda _, t: times(tuple(t)), "<=", 1.0),
+        "printed_rate": Sides(
+            lambda _, t: [each.loss / SINGLE.loss for each in along(tuple(t))], "<=", 1.0
+        ),
+        "printed_limit": Sides(lambda _, t: apart(along(tuple(t))), "<=", twice),
     }
 
 

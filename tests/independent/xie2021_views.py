@@ -79,16 +79,18 @@ def feedforward(net: Net) -> Array:
     """h_1 = s(U_1 x + b_1), h_l = s(W_l h_{l-1} + b_l)."""
     h = net.s.value(net.drive(1))
     for i in range(2, net.L + 1):
-        h = net.s.value(net.v[f"W{i}"] @ h + net.v[f"b{i}"][:, None])
+        h = net.s.value(net.v[f"W{i}"][:, : len(h)] @ h + net.v[f"b{i}"][:, None])
     return h
 
 
 def lem2(net: Net) -> dict[str, Any]:
-    size = fro(net.v["Wo"] @ feedforward(net))
+    h = feedforward(net)
+    size = fro(net.v["Wo"][:, : len(h)] @ h)
     return {"output": Noise(0, size), "again": Noise(0, size)}
 
 
 UNEVEN = Net(arrays(3, 3, (3, 4, 2), 2, 2, 2), 0.6, TANH, K=2)
+TAPERED = Net(arrays(3, 4, (3, 4, 1, 2), 2, 2, 2), 0.6, SOFTPLUS, K=2)
 NOT_CHECKED: dict[str, Any] = {}
 
 CHAINS = [
@@ -120,6 +122,8 @@ CHAINS = [
     held("lem1", chain((2, 1, 3)), lambda: lem1(chain((2, 1, 3))), label="singular"),
     held("lem1", squeezed(), lambda: lem1(squeezed()), label="squeezed"),
     held("lem1", UNEVEN, lambda: NOT_CHECKED, outcome="not checked", label="uneven"),
+    held("lem1", TAPERED, lambda: lem1(TAPERED), label="tapered"),
+    held("lem2", TAPERED, lambda: lem2(TAPERED), label="tapered"),
     held("lem2", chain((3, 3, 3)), lambda: lem2(chain((3, 3, 3)))),
     held("lem2", chain((3, 3), SOFTPLUS), lambda: lem2(chain((3, 3), SOFTPLUS)), label="softplus"),
     held("lem2", UNEVEN, lambda: NOT_CHECKED, outcome="not checked", label="uneven"),
@@ -579,10 +583,18 @@ def preimage(net: Net, i: int, Y: Array) -> Array:
 
 def nearest(R: Any, Z: Array, wanted: Array) -> Array:
     """The subgradient of R at Z that is nearest to the wanted one."""
+    if hasattr(R, "nearest"):
+        return R.nearest(Z, wanted)
     if not isinstance(R, L1):
         return R.gradient(Z)
     inside = np.minimum(np.maximum(wanted, -R.weight), R.weight)
     return np.where(Z == 0, inside, R.weight * np.sign(Z))
+
+
+def smoothed(net: Net, Z: Array) -> float:
+    """a M_phi^1(z) = a (|z|^2/2 - psi(z)) of one layer."""
+    A = net.v["W1"] @ Z + net.drive(1)
+    return net.alpha * (fro(Z) ** 2 / 2 - float(np.sum(net.s.primitive(A))))
 
 
 def sec41(net: Net, printed: bool = False) -> dict[str, Any]:
@@ -599,15 +611,23 @@ def sec41(net: Net, printed: bool = False) -> dict[str, Any]:
         return {**out, "printed_block": Beyond(left, fro(Z))}
     out["inclusion"] = [Noise(0, fro(block)) for block in net.blocks(Z)[1:]]
     out["extra"] = Noise(0, fro(net.T(Z)))
+    drawn = [R.prox(u) for u in net.points("xie2021/sec4.1.points", 64)]
+    planes = [R.value(Z) + float(np.sum((net.T(Z) - Z) * (u - Z))) - R.value(u) for u in drawn]
+    out["supports"] = Noise(max(planes), 1.0)
     if net.L > 1:
         return out
-    if not isinstance(R, L1):
+    here = smoothed(net, Z) + R.value(Z)
+    out["lowest"] = Noise(here - min(smoothed(net, u) + R.value(u) for u in drawn), 1.0)
+    if hasattr(R, "gradient"):
         out["objective"] = Noise(0, fro(Z))
     if "weight" in R.given:
         given = {**R.given, "weight": 2 * R.given["weight"]}
-        double = (
-            L1(given["weight"]) if isinstance(R, L1) else distance(given["weight"], given["center"])
-        )
+        if hasattr(R, "twice"):
+            double = R.twice()
+        elif isinstance(R, L1):
+            double = L1(given["weight"])
+        else:
+            double = distance(given["weight"], given["center"])
         twice = replace(net, prox=double).equilibrium()
         least = R.value(twice)
         out["shrinks"] = claim(least, "<=", R.value(Z)) if Z.any() else Noise(least, 1.0)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
 from deqcheck.models.opteq.activations import Activation, Mix
-from deqcheck.models.opteq.regularizers import Quadratic
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.registry import kinds
 from tests.families import ROOMS
 

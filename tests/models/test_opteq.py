@@ -23,13 +23,24 @@ SETTINGS: list[dict[str, Any]] = [
     {"solver": "implicit"},
     {"solver": "implicit", "prox": {"kind": "distance", "weight": 0.3}},
     {"solver": "implicit", "prox": {"kind": "l1", "weight": 0.1}},
+    {"solver": "implicit", "prox": {"kind": "euclidean", "weight": 0.2}},
+    {"solver": "implicit", "prox": {"kind": "box", "low": -0.2, "high": 0.1}},
+    {"solver": "implicit", "prox": {"kind": "distance", "weight": 3}, "explicit_step": 0.6},
     {"iterations": 3, "sam": {**SAM, "regularizer": "output"}},
     {"iterations": 3, "sam": {**SAM, "regularizer": {"kind": "distance", "center": [1, 2]}}},
+    {"iterations": 3, "sam": {**SAM, "regularizer": {"kind": "potential", "center": [1, 2]}}},
+    {"iterations": 3, "extractor": "tanh", "sam": {**SAM, "regularizer": "output"}},
+    {"solver": "implicit", "extractor": "softplus", "prox": {"kind": "distance"}},
 ]
 
 
 def small(seed: int = 1, depth: int = 2, **fields: Any) -> Problem:
-    return problem(*arrays(seed, 2, 3, 1, 1, depth, 2), **{"alpha": 0.6, **fields})
+    data, theta = arrays(seed, 2, 3, 1, 1, depth, 2)
+    if "extractor" in fields:
+        r = np.random.default_rng(seed)
+        theta = {"W0": r.normal(size=(1, 3)), **theta}
+        data["X"] = r.normal(size=(3, 2))
+    return problem(data, theta, **{"alpha": 0.6, "depth": depth, **fields})
 
 
 @pytest.mark.parametrize("fields", SETTINGS, ids=lambda f: "-".join(f))

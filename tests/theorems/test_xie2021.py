@@ -12,8 +12,10 @@ import pytest
 from deqcheck import judging
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.opteq.activations import Relu, Tanh
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint
-from deqcheck.models.opteq.network import Network
+from deqcheck.models.opteq.network import Layer, Network
+from deqcheck.models.opteq.regularizers import Euclidean
 from deqcheck.models.problem import gradient_norm, pack, unpack
 from deqcheck.records.claim import Decision
 from deqcheck.records.measured import Measured
@@ -33,6 +35,7 @@ from deqcheck.theorems.xie2021 import (
 )
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.hidden import Hidden
+from deqcheck.theorems.xie2021.lem7 import Equation15
 from deqcheck.theorems.xie2021.lem16 import Lemma16
 from deqcheck.theorems.xie2021.resting import RestingSet
 from deqcheck.theorems.xie2021.thm3 import Wide
@@ -88,6 +91,38 @@ TOO_MUCH = [
     ("thm5-repaired-flow", "thm5-repaired", "flow_rate", "gap/gap_0 <= exp(-2000*mu*t)"),
     ("thm5-repaired-flow", "certificate", "integral", "gap/gap_0 <= exp(-400*integral)"),
     ("certificate", "certificate", "product", "gap/gap_0 <= product^40"),
+    ("lem8-slow", "lem8", "bounded", "largest <= max(a1, r2)/2 + noise"),
+    ("bounds", "lem12", "inner", "Z_norm <= B_star/2"),
+    ("bounds", "eq20", "factors", "norm_A <= growth/2"),
+    ("bounds", "eq20", "products", "norm_product <= growth/2"),
+    # The step of the proof that is too small.
+    ("lem18-small-step", "lem18", "gradient", "slope <= 3*K*0.125*B_z*residual"),
+    ("lem18-small-step", "lem18", "sharper", "slope <= gamma*B_L^2*B_z*residual"),
+    ("lem15-first-sweep", "lem15", "weights", "norm_W <= K*alpha^2*C/8"),
+    ("lem15-first-sweep", "lem15", "inputs", "norm_U <= alpha*B_x/2"),
+    ("lem15-first-sweep", "lem15", "biases", "norm_b <= alpha*sqrt(N)/2"),
+    ("lem15-first-sweep", "lem15", "inner_weights", "norm_W <= (count - 1)*alpha*C"),
+    ("lem15-first-sweep", "lem15", "inner_inputs", "norm_U <= (count - 1)*alpha*B_x"),
+    ("lem15-first-sweep", "lem15", "inner_biases", "norm_b <= (count - 1)*alpha*sqrt(N)"),
+    ("lem15-first-sweep", "lem15", "slope_weights", "slope <= alpha*C*B_L*residual^2/20"),
+    ("lem15-first-sweep", "lem15", "slope_inputs", "slope <= alpha*B_x*B_L*residual/2"),
+    ("lem15-first-sweep", "lem15", "slope_biases", "slope <= alpha*sqrt(N)*B_L*residual/2"),
+    ("lem15-first-sweep", "lem17", "inputs", "norm_dx <= alpha*L*B_Ub/2"),
+    ("extractor", "lem17", "extractor", "slope <= alpha*B_Ub*B_L*L_g*residual/8"),
+    ("deep", "lem7", "pointwise", "moved <= spread/8"),
+    ("deep", "lem7", "near", "distance <= moved/16"),
+    (
+        "thm5-repaired",
+        "thm5-repaired",
+        "limit",
+        "apart <= rho/1000*((1 - step*mu)^(k/2) + (1 - step*mu)^(k_end/2))",
+    ),
+    (
+        "thm5-repaired-flow",
+        "thm5-repaired",
+        "flow_limit",
+        "apart <= rho/1000*(exp(-mu*t) + exp(-mu*t_end))",
+    ),
 ]
 
 
@@ -134,12 +169,6 @@ def test_remarks_decide_nothing(verdict: Judge) -> None:
     assert [r.decision for r in judged.remarks] == [Decision.VIOLATED]
 
 
-def test_former_names_lead_to_the_new_ones() -> None:
-    from deqcheck.judging.catalogue import find
-
-    assert find("xie2021/lem15") is of("eq20") and find("xie2021/lem17") is of("jacobian")
-
-
 def test_the_counterexample_to_lemma_1_is_one() -> None:
     """Its values and its gradients span the plane, so that V_2 and V_1 of width 2 are invertible;
     the Jacobians of (2) then are, and those of the network are singular everywhere.
@@ -177,13 +206,13 @@ def astray(*args: Any) -> Any:
     return replace(found, Z=found.Z + 1e-3)
 
 
-def early_input(theta: Any, depth: int) -> Any:
-    out = EMBEDDING(theta, depth)
+def early_input(p: Any, Wo: np.ndarray) -> Any:
+    out = EMBEDDING(p, Wo)
     return {**out, "U1": out["U2"], "U2": out["U1"]}
 
 
-def no_reset(theta: Any, depth: int) -> Any:
-    out = EMBEDDING(theta, depth)
+def no_reset(p: Any, Wo: np.ndarray) -> Any:
+    out = EMBEDDING(p, Wo)
     W = np.zeros_like(out["W1"])
     W[:, -len(W) :] = 0.5 * np.eye(len(W))
     W[:, : len(W)] = 0.5 * np.eye(len(W))
@@ -200,6 +229,10 @@ def bent_factors(weights: Any, width: int) -> Any:
     return None if factors is None else [*factors[:-1], 1.01 * factors[-1]]
 
 
+def upside_down(hidden: Hidden, Z: np.ndarray) -> float:
+    return -5 * PHI(hidden, Z)
+
+
 def outside(*args: Any) -> list[np.ndarray]:
     return [np.array([2.0, 0.0])] * 2
 
@@ -207,6 +240,7 @@ def outside(*args: Any) -> list[np.ndarray]:
 INNER, VALUE, MINIMISED = blocks.inner_prox, thm2.block_value, sec41.minimised
 SOLVE = FixedPoint.solve
 EMBEDDING, FACTORS, PHI = lem1.embedding, lem1.chain_factors, Hidden.phi_at_image
+SUBGRADIENT, NORM, EXPANDED = Quadratic.subgradient, Euclidean.value, Equation15._expanded
 
 # Case, statement, what is broken (owner, attribute, replacement) and the check that must notice.
 WRONG_NUMBERS: list[tuple[str, str, tuple[Any, str, Any], str]] = [
@@ -231,7 +265,19 @@ WRONG_NUMBERS: list[tuple[str, str, tuple[Any, str, Any], str]] = [
     ("cor1-no-skip", "cor1", (Hidden, "phi_conjugate", lambda s, Z: -PHI(s, Z)), "lowest"),
     ("deep", "thm3", (FixedPoint, "solve", astray), "objective"),
     ("sec4.1-distance", "sec4.1", (blocks, "inner_prox", shifted_prox), "inclusion"),
-    ("sec4.1-distance", "sec4.1", (sec41, "subgradient", scaled(sec41.subgradient, 2.0)), "extra"),
+    ("sec4.1-distance", "sec4.1", (Quadratic, "subgradient", scaled(SUBGRADIENT, 2.0)), "extra"),
+    ("sec4.1-euclidean", "sec4.1", (Euclidean, "value", scaled(NORM, 0.2)), "supports"),
+    ("sec4.1-euclidean", "sec4.1", (Hidden, "envelope", scaled(Hidden.envelope, -1.0)), "lowest"),
+    ("sec4.1-explicit", "sec4.1-explicit", (FixedPoint, "solve", astray), "first"),
+    ("sec4.1-explicit", "sec4.1-explicit", (Hidden, "phi_conjugate", upside_down), "lowest"),
+    ("sec4.1-explicit-deep", "sec4.1-explicit", (blocks, "inner_prox", shifted_prox), "inclusion"),
+    ("lem6-half", "lem5", (Layer, "f", scaled(Layer.f, 1.5)), "proximal"),
+    ("lem6-half", "lem5", (Layer, "f", scaled(Layer.f, -0.5)), "gradient"),
+    ("lem6-half", "lem5", (Layer, "f", scaled(Layer.f, 1.5)), "contracts"),
+    ("lem6-three-blocks", "lem6", (Layer, "f", scaled(Layer.f, -0.5)), "right_gradient"),
+    ("lem6-three-blocks", "lem6", (Layer, "f", scaled(Layer.f, 1.5)), "right_contracts"),
+    ("lem6-three-blocks", "lem6", (Layer, "f", scaled(Layer.f, 1.5)), "right_back"),
+    ("deep", "eq15", (Equation15, "_expanded", scaled(EXPANDED, 1.001)), "expanded"),
     ("sec4.1-counterexample", "sec4.1", (sec41, "minimised", elsewhere), "objective"),
     ("sam-corner", "lem10", (Network, "T", scaled(Network.T, 3.0)), "monotone"),
     ("sam-corner", "lem10", (RestingSet, "extremes", outside), "convex"),
@@ -266,6 +312,7 @@ def test_every_conclusion_has_its_broken_version() -> None:
         ("sec4.1", "printed_block"), ("lem11", "agrees"),
         ("lem14", "printed_bound"), ("lem16", "printed_bound"), ("lem19", "printed_bound"),
         ("lem19", "printed_factor"), ("thm5", "printed_rate"), ("thm4", "nearer"),
+        ("eq19", "agrees"),
         # Remarks decide nothing.
         ("lem3", "backward"), ("thm3", "slope"), ("lem9", "half"),
     }  # fmt: skip

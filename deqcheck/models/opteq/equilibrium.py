@@ -58,6 +58,18 @@ class FixedPoint:
     def __init__(self, network: Network, prox: Any = None):
         self.network, self.prox = network, prox
 
+    @property
+    def lipschitz(self) -> float:
+        return self.network.lipschitz * (1.0 if self.prox is None else self.prox.lipschitz)
+
+    @property
+    def bend(self) -> float:
+        """Lipschitz constant of the Jacobian, on a piece."""
+        if self.prox is None:
+            return self.network.bend
+        stretched = self.network.lipschitz * self.network.lipschitz
+        return float(self.prox.lipschitz * self.network.bend + self.prox.bend * stretched)
+
     def __call__(self, Z: np.ndarray) -> np.ndarray:
         moved = self.network.T(Z)
         return moved if self.prox is None else self.prox.prox(moved)
@@ -70,10 +82,12 @@ class FixedPoint:
         return outer
 
     def noise(self, Z: np.ndarray) -> float:
-        """Rounding of one evaluation; a prox does not enlarge errors but rounds once more."""
+        """Rounding of one evaluation; the last layer rounds once more."""
         _, moved, radius = self.network.visit(Z, 0.0)
         own = rounding(len(Z), float(np.linalg.norm(moved) + np.linalg.norm(Z)))
-        return radius + own + (0.0 if self.prox is None else self.prox.noise(moved))
+        if self.prox is None:
+            return radius + own
+        return float(self.prox.lipschitz * radius + own + self.prox.noise(moved))
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:
         """Whether the derivative of the map is that at Z, curvature apart."""
@@ -134,7 +148,7 @@ class FixedPoint:
         if not np.isfinite(Z).all() or not np.isfinite(residual):
             return OpteqEquilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
         total = residual + noise
-        q = self.network.lipschitz
+        q = self.lipschitz
         local = self._local_radius(Z, total)
         contraction = total / (1 - q) if q < 1 else np.inf
         error = min(local, contraction)
@@ -150,9 +164,9 @@ class FixedPoint:
     def _alone(self, Z: np.ndarray, error: float) -> bool:
         """Fixed points of a nonexpansive map form a convex set: an isolated one is the only one.
         On a kink it need not be isolated: relu rests at 0 and on all of t >= 0."""
-        if self.network.lipschitz < 1:
+        if self.lipschitz < 1:
             return True
-        nonexpansive = self.network.lipschitz <= 1 + NONEXPANSIVE * len(self.network.layers)
+        nonexpansive = self.lipschitz <= 1 + NONEXPANSIVE * len(self.network.layers)
         return nonexpansive and self.piece_known(Z, max(error, SMALLEST))
 
     def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
@@ -169,7 +183,7 @@ class FixedPoint:
             return np.inf
         worst = float(beta.max())
         radius = 2 * worst * total
-        if not worst * worst * total * self.network.bend <= 0.5:
+        if not worst * worst * total * self.bend <= 0.5:
             return np.inf
         return radius if self.piece_known(Z, radius) else np.inf
 

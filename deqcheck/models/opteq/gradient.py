@@ -49,13 +49,39 @@ def summed(
         driven_error[each.layer] += each.Pd_error + rounding(1, float(np.linalg.norm(each.Pd)))
     columns = network.X.shape[1]
     x = float(np.linalg.norm(network.X))
+    if network.extractor is not None:
+        pulled, pulled_error = by_input(network, driven, driven_error)
+        parts["W0"], radii["W0"] = network.extractor.gradient(pulled, pulled_error)
     for i in range(depth):
         size, error = float(np.linalg.norm(driven[i])), driven_error[i]
         parts[f"U{i + 1}"] = driven[i] @ network.X.T
-        radii[f"U{i + 1}"] = x * (error + rounding(columns, size))
+        radii[f"U{i + 1}"] = x * (error + rounding(columns, size)) + size * network.X_error
         parts[f"b{i + 1}"] = driven[i].sum(axis=1)
         radii[f"b{i + 1}"] = float(np.sqrt(columns)) * (error + rounding(columns, size))
     return Gradient(parts, radii)
+
+
+def input_rows(network: Network, sweep: Iterable[Piece | Pull]) -> tuple[np.ndarray, float]:
+    """The adjoint of X after a whole reverse pass, and its radius."""
+    driven = [np.zeros((len(layer.W), network.X.shape[1])) for layer in network.layers]
+    radii = [0.0] * len(driven)
+    for each in sweep:
+        if isinstance(each, Piece):
+            driven[each.layer] += each.Pd
+            radii[each.layer] += each.Pd_error + rounding(1, float(np.linalg.norm(each.Pd)))
+    return by_input(network, driven, radii)
+
+
+def by_input(
+    network: Network, driven: list[np.ndarray], driven_error: list[float]
+) -> tuple[np.ndarray, float]:
+    """The adjoint of X: sum_l U_l^T of what layer l was driven by, and its radius."""
+    out, radius = np.zeros(network.X.shape), 0.0
+    for layer, P, error in zip(network.layers, driven, driven_error, strict=True):
+        out += layer.U.T @ P
+        size = float(np.linalg.norm(layer.U))
+        radius += size * (error + rounding(len(P) + 1, float(np.linalg.norm(P))))
+    return out, radius
 
 
 def _pull_error(each: Pull, Wo: np.ndarray) -> float:
@@ -93,4 +119,7 @@ def per_sample(
         parts[f"W{tag}"] += network.alpha * np.einsum("nj,mj->jnm", seen.G, each.Q)
         parts[f"U{tag}"] += np.einsum("nj,dj->jnd", each.Pd, network.X)
         parts[f"b{tag}"] += each.Pd.T
+        if network.extractor is not None:
+            pulled = network.layers[each.layer].U.T @ each.Pd
+            parts["W0"] += network.extractor.per_sample(pulled)
     return np.concatenate([part.reshape(N, -1) for part in parts.values()], axis=1)

@@ -1,7 +1,8 @@
 """Optimisation induced equilibrium network (Xie et al. 2021).
 
 f_l(Z) = a W_l^T s(W_l Z + U_l X + b_l 1^T) + (1 - a) Z, T = f_L o ... o f_1. The state is Z^K after
-K iterations (of T, or of SAM), or the equilibrium; prediction W_o Z, loss |W_o Z - Y|_F^2/2.
+K iterations (of T, or of SAM), or the equilibrium; prediction W_o Z, loss |W_o Z - Y|_F^2/2. The
+input X is given, or extracted: X = g(W_0 X_0) with the weights W_0 trained, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from deqcheck.kinds import Activation, Loss, Model, Regularizer
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import oracle
+from deqcheck.models.opteq.convex import ExplicitStep
+from deqcheck.models.opteq.extractor import Extractor
 from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params
@@ -53,7 +56,8 @@ class Opteq(Model):
     """OpteqEquilibrium network whose layers are proximal operators of hidden convex functions.
 
     Parameters: Wi (ni x m), Ui (ni x d), bi (ni) for each layer i = 1, ..., depth, and Wo (dy x m).
-    The start Z0 (m x N) may be given beside them; it is zero otherwise, and not trained.
+    With an extractor also W0 (e x d), and then Ui is ni x e. The start Z0 (m x N) may be given
+    beside them; it is zero otherwise, and not trained.
     """
 
     kind: ClassVar[str] = "opteq"
@@ -78,8 +82,17 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
     )
     m: int | None = integer(at_least=1, default=None, doc="width of the state, if W is drawn")
     n: int | None = integer(at_least=1, default=None, doc="width of each layer, if W is drawn")
+    extractor: Any = part(
+        Activation, default=None, doc="the input is g(W0 X) with this smooth activation g"
+    )
+    features: int | None = integer(
+        at_least=1, default=None, doc="width e of the extractor, if W0 is drawn"
+    )
     sam: SamFields | None = section(SamFields, default=None, doc="iterate SAM instead of T")
     prox: Any = part(Regularizer, default=None, doc="a last layer prox_R (section 4.1)")
+    explicit_step: float | None = number(
+        above=0, default=None, doc="gamma of a last layer I - gamma grad R in place of prox_R"
+    )
 
     def check(self) -> Iterable[tuple[str, str]]:
         if self.solver == UNROLLED and self.iterations is None:
@@ -90,22 +103,33 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
             yield "sam", "SAM is an iteration; expected solver: unrolled"
         if self.solver == UNROLLED and self.prox is not None:
             yield "prox", "applies to equilibria; expected solver: implicit"
+        if self.explicit_step is not None and (self.prox is None or not self.prox.differentiable):
+            yield "explicit_step", "needs a regulariser with a gradient as prox"
+        if self.extractor is not None and self.extractor.kinks:
+            yield "extractor", f"{self.extractor.kind!r} has kinks; expected a smooth activation"
+        if self.features is not None and self.extractor is None:
+            yield "features", "is the width of an extractor, and there is none"
+        if self.prox is not None and not self.prox.proximal:
+            yield "prox", f"{self.prox.kind!r} has no proximal map at hand; expected another"
         if self.prox is not None and self.prox.uses_output:
             yield "prox", f"{self.prox.kind!r} moves with the output weights; expected another"
 
     @property
     def parameters(self) -> dict[str, tuple[str, ...]]:
         layers = range(1, self.depth + 1)
+        own = "d" if self.extractor is None else "e"
         return {
+            **({} if self.extractor is None else {"W0": ("e", "d")}),
             **{f"W{i}": (f"n{i}", "m") for i in layers},
-            **{f"U{i}": (f"n{i}", "d") for i in layers},
+            **{f"U{i}": (f"n{i}", own) for i in layers},
             **{f"b{i}": (f"n{i}",) for i in layers},
             "Wo": ("dy", "m"),
         }
 
     def sizes(self) -> dict[str, int]:
         widths = {} if self.n is None else {f"n{i + 1}": self.n for i in range(self.depth)}
-        return widths if self.m is None else {**widths, "m": self.m}
+        free = {"m": self.m, "e": self.features}
+        return {**widths, **{name: size for name, size in free.items() if size is not None}}
 
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         return {"X": inputs, "Y": targets}
@@ -149,8 +173,16 @@ class OpteqModel(BuiltModel[OpteqState]):
         R = sam.regularizer.on(self.m, Wo)
         return Sam(sam.gamma, R, sam.weights(self.iterations), sam.regularizer.uses_output)
 
+    def extractor_at(self, theta: Params) -> Extractor | None:
+        s = self.fields.extractor
+        return None if s is None else Extractor(s, self.X, theta["W0"])
+
     def prox_at(self, Wo: np.ndarray) -> Any:
-        return None if self.fields.prox is None else self.fields.prox.on(self.m, Wo)
+        if self.fields.prox is None:
+            return None
+        R = self.fields.prox.on(self.m, Wo)
+        gamma = self.fields.explicit_step
+        return R if gamma is None else ExplicitStep(R, gamma)
 
     @property
     def infimum(self) -> Measured:

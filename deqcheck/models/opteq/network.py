@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.opteq.activations import Activation
+from deqcheck.models.opteq.extractor import Extractor
 from deqcheck.models.problem import Params
 from deqcheck.records.measured import EPS
 
@@ -32,6 +34,8 @@ class Layer:
     U: np.ndarray
     b: np.ndarray
     X: np.ndarray
+    # How far X may be off, where it is extracted.
+    X_error: float = 0.0
 
     @cached_property
     def drive(self) -> np.ndarray:
@@ -79,6 +83,7 @@ class Layer:
         size, active = float(np.linalg.norm(Z)), float(np.linalg.norm(G))
         length = sum(self.W.shape) + len(self.X)
         noise = errors.rounding(length, self.frobenius * size + self._drive_size)
+        noise += float(np.linalg.norm(self.U)) * self.X_error
         local = self.alpha * (
             self.norm * noise + errors.rounding(len(self.W), self.frobenius * active)
         )
@@ -101,12 +106,27 @@ class Layer:
 class Network:
     """T = f_L o ... o f_1."""
 
-    def __init__(self, alpha: float, s: Activation, X: np.ndarray, theta: Params, depth: int):
-        self.alpha, self.s, self.X = alpha, s, X
+    def __init__(
+        self,
+        alpha: float,
+        s: Activation,
+        X: np.ndarray,
+        theta: Params,
+        depth: int,
+        extractor: Extractor | None = None,
+    ):
+        self.alpha, self.s, self.X, self.extractor = alpha, s, X, extractor
+        self.X_error = 0.0 if extractor is None else extractor.X_error
         self.layers = [
-            Layer(alpha, s, theta[f"W{i}"], theta[f"U{i}"], theta[f"b{i}"], X)
+            Layer(alpha, s, theta[f"W{i}"], theta[f"U{i}"], theta[f"b{i}"], X, self.X_error)
             for i in range(1, depth + 1)
         ]
+
+    def head(self, depth: int) -> Network:
+        """f_l o ... o f_1 alone."""
+        out = copy(self)
+        out.layers = self.layers[:depth]
+        return out
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:
         """Whether the linear piece of every unit is known where Z is known up to the radius."""

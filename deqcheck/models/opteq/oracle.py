@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deqcheck.linalg.kron import commutation, unvec, vec
+from deqcheck.linalg.kron import block_diagonal, commutation, unvec, vec
 from deqcheck.models.opteq.network import Layer, Pass
 from deqcheck.models.opteq.sweep import Step
 from deqcheck.models.problem import Params
@@ -47,28 +47,44 @@ def state_jacobian(state: OpteqState, printed: bool = False) -> Params:
             share = 1.0 if printed else 1 - beta
             for name, local in local_jacobians(layer, seen).items():
                 total[f"{name}{i + 1}"] += share * after @ later @ local
+            if state.network.extractor is not None:
+                local = input_jacobian(layer, seen) @ _extractor_jacobian(state)
+                total["W0"] += share * after @ later @ local
             later = later @ _layer_jacobian(layer, seen)
         after = after @ _pulled(state, step, later, total, after)
     return total
+
+
+def jacobian_within(state: OpteqState, at: tuple[int, int], before: Params) -> Params:
+    """(19): d vec(Z^(k,l))/d vec(parameter of a layer), from the derivatives before the sweep."""
+    (k, depth), size = at, state.Z.size
+    later, total = np.eye(size), {}
+    passes = state.steps[k - 1].passes
+    for i in reversed(range(depth)):
+        layer = state.network.layers[i]
+        for name, local in local_jacobians(layer, passes[i]).items():
+            total[f"{name}{i + 1}"] = later @ local
+        later = later @ _layer_jacobian(layer, passes[i])
+    names = [f"{x}{i + 1}" for x in "WUb" for i in range(state.model.depth)]
+    return {name: total.get(name, 0.0) + later @ before[name] for name in names}
 
 
 def _pulled(
     state: OpteqState, step: Step, through: np.ndarray, total: Params, after: np.ndarray
 ) -> np.ndarray:
     """B_k; a regulariser |W_o z|^2/2 also moves Z with W_o."""
-    beta, lambda_ = step.weights
+    beta = step.weights.beta
     if state.sam is None:
         return through
-    N, m = state.model.N, state.model.m
-    g, H = state.sam.gamma, state.sam.R.hessian
-    V = (1 - g * lambda_) * np.eye(m) - g * H
+    m, g = state.model.m, state.sam.gamma
     if state.sam.uses_output:
         # d(Wo^T Wo Z) = dWo^T Wo Z + Wo^T dWo Z.
         Wo = state.Wo
         swapped = commutation(*Wo.shape)
         D = np.kron((Wo @ step.Z).T, np.eye(m)) @ swapped + np.kron(step.Z.T, Wo.T)
         total["Wo"] -= beta * g * after @ D
-    out: np.ndarray = beta * np.kron(np.eye(N), V) + (1 - beta) * through
+    V = block_diagonal(list(state.sam.jacobians(step.Z, step.weights)))
+    out: np.ndarray = beta * V + (1 - beta) * through
     return out
 
 
@@ -92,6 +108,22 @@ def local_jacobians(layer: Layer, seen: Pass) -> Params:
         "U": outer @ D @ np.kron(layer.X.T, np.eye(n)),
         "b": outer @ D @ np.kron(np.ones((N, 1)), np.eye(n)),
     }
+
+
+def input_jacobian(layer: Layer, seen: Pass) -> np.ndarray:
+    """The derivative of a layer's output by x: a (I kron W^T) D (I kron U)."""
+    N = seen.Zin.shape[1]
+    D = np.diag(vec(layer.s.slope(seen.A)))
+    out: np.ndarray = layer.alpha * np.kron(np.eye(N), layer.W.T) @ D @ np.kron(np.eye(N), layer.U)
+    return out
+
+
+def _extractor_jacobian(state: OpteqState) -> np.ndarray:
+    """dx/dW_0 = diag(s'(W_0 x_0)) (X_0^T kron I)."""
+    g = state.network.extractor
+    assert g is not None
+    out: np.ndarray = vec(g.slopes)[:, None] * np.kron(g.X0.T, np.eye(len(g.W0)))
+    return out
 
 
 def _equilibrium_factor(state: OpteqState) -> np.ndarray:

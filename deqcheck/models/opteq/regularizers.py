@@ -1,76 +1,26 @@
-"""Regularisers of the state, the sum over the columns of Z."""
+"""Regularisers of the state as a case names them."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.fields import Refusal, array, number
+from deqcheck.fields import Refusal, array, number, part
 from deqcheck.kinds import Regularizer
-from deqcheck.linalg.errors import rounding, singular_values
-
-
-@dataclass(frozen=True)
-class Quadratic:
-    """R(z) = |A z - c|^2/2."""
-
-    A: np.ndarray
-    c: np.ndarray
-
-    @cached_property
-    def hessian(self) -> np.ndarray:
-        found: np.ndarray = self.A.T @ self.A
-        return found
-
-    @cached_property
-    def smoothness(self) -> float:
-        """L_z, the Lipschitz constant of the gradient."""
-        return float(np.linalg.norm(self.A, 2)) ** 2
-
-    def gradient(self, Z: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.A.T @ (self.A @ Z - self.c[:, None])
-        return found
-
-    def value(self, Z: np.ndarray) -> float:
-        return float(np.sum((self.A @ Z - self.c[:, None]) ** 2)) / 2
-
-    def prox(self, Z: np.ndarray) -> np.ndarray:
-        """(I + A^T A)^-1 (z + A^T c)."""
-        moved = Z + (self.A.T @ self.c)[:, None]
-        return np.linalg.solve(np.eye(len(Z)) + self.hessian, moved)
-
-    @cached_property
-    def _inverse(self) -> float:
-        """At least the norm of (I + A^T A)^-1."""
-        if self.A.shape[0] < self.A.shape[1]:
-            return 1.0
-        return 1 / (1 + max(float(singular_values(self.A).low[-1]), 0.0) ** 2)
-
-    def noise(self, Z: np.ndarray) -> float:
-        """Rounding of the prox at Z: of its right side, and of a solve with I + A^T A."""
-        A, out = float(np.linalg.norm(self.A)), float(np.linalg.norm(self.prox(Z)))
-        shift = A * float(np.linalg.norm(self.c)) * float(np.sqrt(Z.shape[1]))
-        scale = shift + float(np.linalg.norm(Z)) + (1 + A * A) * out
-        return self._inverse * rounding(sum(self.A.shape), scale)
-
-    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
-        return True
-
-    def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
-        """The Jacobian of the prox at each column (N x m x m)."""
-        jacobian = np.linalg.inv(np.eye(len(Z)) + self.hessian)
-        return np.broadcast_to(jacobian, (Z.shape[1], *jacobian.shape))
+from deqcheck.linalg.errors import rounding
+from deqcheck.models.opteq.activations import Activation
+from deqcheck.models.opteq.convex import Potential, Proximal, Quadratic
 
 
 class QuadraticKind(Regularizer):
     """A regulariser with a gradient; its matrix may depend on the output weights."""
 
     differentiable = True
+    proximal = True
     uses_output = False
 
     def check_width(self, m: int) -> None:
@@ -134,20 +84,51 @@ class Output(QuadraticKind):
         return Quadratic(Wo, np.zeros(len(Wo)))
 
 
-@dataclass(frozen=True)
-class L1(Regularizer):
-    """weight |z|_1: its prox is the soft threshold; it has no gradient."""
+@dataclass(frozen=True, eq=False)
+class PotentialKind(Regularizer):
+    """weight sum_i S(z_i - center_i) with S' a smooth activation; tanh gives log cosh, a smooth
+    form of the l1 norm. For SAM: its proximal map is not at hand."""
 
-    kind: ClassVar[str] = "l1"
-    differentiable: ClassVar[bool] = False
+    kind: ClassVar[str] = "potential"
+    differentiable: ClassVar[bool] = True
+    proximal: ClassVar[bool] = False
     uses_output: ClassVar[bool] = False
+    activation: Any = part(Activation, default="tanh", doc="the derivative of S, without kinks")
     weight: float = number(above=0, default=1.0, doc="factor of the sum")
+    center: np.ndarray | None = array(default=None, doc="the point; default: the origin")
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        if self.activation.kinks:
+            yield "activation", f"{self.activation.kind!r} has kinks; expected a smooth activation"
+
+    def check_width(self, m: int) -> None:
+        fit_length("center", self.center, 0, m)
+
+    def on(self, m: int, Wo: np.ndarray) -> Potential:
+        center = np.zeros(m) if self.center is None else self.center
+        return Potential(self.activation, self.weight, center)
+
+
+class ProximalKind(Regularizer, Proximal):
+    """A regulariser that is known by its proximal map alone; it has no gradient."""
+
+    differentiable: ClassVar[bool] = False
+    proximal: ClassVar[bool] = True
+    uses_output: ClassVar[bool] = False
 
     def check_width(self, m: int) -> None:
         return None
 
-    def on(self, m: int, Wo: np.ndarray) -> L1:
+    def on(self, m: int, Wo: np.ndarray) -> Proximal:
         return self
+
+
+@dataclass(frozen=True)
+class L1(ProximalKind):
+    """weight |z|_1: its prox is the soft threshold; it has no gradient."""
+
+    kind: ClassVar[str] = "l1"
+    weight: float = number(above=0, default=1.0, doc="factor of the sum")
 
     def value(self, Z: np.ndarray) -> float:
         return self.weight * float(np.abs(Z).sum())
@@ -164,6 +145,118 @@ class L1(Regularizer):
         return bool((np.abs(np.abs(Z) - self.weight) > radius).all())
 
     def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
-        kept = (np.abs(Z) > self.weight).astype(float)
-        found: np.ndarray = np.einsum("ij,ik->jik", kept, np.eye(len(Z)))
+        return _diagonal(np.abs(Z) > self.weight)
+
+    def subgradient(self, Z: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        inside = np.clip(wanted, -self.weight, self.weight)
+        found: np.ndarray = np.where(Z != 0, self.weight * np.sign(Z), inside)
         return found
+
+    def turn(self, Z: np.ndarray) -> float:
+        return 0.0
+
+    def growth(self, Z: np.ndarray) -> float:
+        return float(self.weight * np.sqrt(Z.size))
+
+
+@dataclass(frozen=True)
+class Box(ProximalKind):
+    """0 for low <= z <= high in every entry, infinite elsewhere: its prox is the projection."""
+
+    kind: ClassVar[str] = "box"
+    low: float = number(default=0.0, doc="smallest entry of the state")
+    high: float = number(default=1.0, doc="largest entry of the state")
+
+    def check(self) -> Iterable[tuple[str, str]]:
+        if not self.low < self.high:
+            yield "high", f"{self.high:g} is not above low = {self.low:g}"
+
+    def value(self, Z: np.ndarray) -> float:
+        return 0.0 if ((self.low <= Z) & (self.high >= Z)).all() else np.inf
+
+    def prox(self, Z: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.clip(Z, self.low, self.high)
+        return found
+
+    def noise(self, Z: np.ndarray) -> float:
+        return 0.0
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        ends = np.minimum(np.abs(Z - self.low), np.abs(Z - self.high))
+        return bool((ends > radius).all())
+
+    def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
+        return _diagonal((self.low < Z) & (self.high > Z))
+
+    def subgradient(self, Z: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """The normal cone: 0 inside, outward at the ends."""
+        down = np.where(self.low >= Z, np.minimum(wanted, 0.0), 0.0)
+        found: np.ndarray = np.where(self.high <= Z, np.maximum(wanted, 0.0), down)
+        return found
+
+    def turn(self, Z: np.ndarray) -> float:
+        return 0.0
+
+    def growth(self, Z: np.ndarray) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Euclidean(ProximalKind):
+    """weight |z|_2, which is not separable: its prox shortens z by the weight."""
+
+    kind: ClassVar[str] = "euclidean"
+    weight: float = number(above=0, default=1.0, doc="factor of the norm of each column")
+
+    @property
+    def bend(self) -> float:  # type: ignore[override]
+        """The Jacobian is I - weight (I - z z^T/|z|^2)/|z|; for |z| > weight both factors turn by
+        at most 1/|z|, so that it turns by at most 2 weight/|z|^2."""
+        return 2 / self.weight
+
+    def value(self, Z: np.ndarray) -> float:
+        return self.weight * float(np.linalg.norm(Z, axis=0).sum())
+
+    def _kept(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The share of each column that is left, and which are left at all."""
+        sizes = np.linalg.norm(Z, axis=0)
+        left = sizes > self.weight
+        return np.where(left, 1 - self.weight / np.where(left, sizes, 1.0), 0.0), left
+
+    def prox(self, Z: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self._kept(Z)[0] * Z
+        return found
+
+    def noise(self, Z: np.ndarray) -> float:
+        return rounding(len(Z) + 4, float(np.linalg.norm(Z)))
+
+    def piece_known(self, Z: np.ndarray, radius: float) -> bool:
+        return bool((np.abs(np.linalg.norm(Z, axis=0) - self.weight) > radius).all())
+
+    def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
+        share, left = self._kept(Z)
+        sizes = np.where(left, np.linalg.norm(Z, axis=0), 1.0)
+        along = np.einsum("ij,kj,j->jik", Z, Z, np.where(left, self.weight / sizes**3, 0.0))
+        found: np.ndarray = share[:, None, None] * np.eye(len(Z)) + along
+        return found
+
+    def subgradient(self, Z: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        sizes, reach = np.linalg.norm(Z, axis=0), np.linalg.norm(wanted, axis=0)
+        zero = wanted * np.minimum(1.0, self.weight / np.where(reach > 0, reach, 1.0))
+        found: np.ndarray = np.where(
+            sizes > 0, self.weight * Z / np.where(sizes > 0, sizes, 1.0), zero
+        )
+        return found
+
+    def turn(self, Z: np.ndarray) -> float:
+        sizes = np.linalg.norm(Z, axis=0)
+        return self.weight / float(sizes[sizes > 0].min()) if (sizes > 0).any() else 0.0
+
+    def growth(self, Z: np.ndarray) -> float:
+        return float(self.weight * np.sqrt(Z.shape[1]))
+
+
+def _diagonal(kept: np.ndarray) -> np.ndarray:
+    """A projection on the entries that are kept, for each column."""
+    found: np.ndarray = np.einsum("ij,ik->jik", kept.astype(float), np.eye(len(kept)))
+    return found

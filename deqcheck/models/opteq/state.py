@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
-from deqcheck.models.opteq.gradient import Gradient, per_sample, summed
+from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.sweep import (
     NO_SAM,
@@ -21,6 +21,7 @@ from deqcheck.models.opteq.sweep import (
     Sam,
     Step,
     backwards,
+    backwards_within,
     iterate,
     through_layers,
 )
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 # Above this many entries the full Jacobian is not formed.
 DENSE_LIMIT = 2_000_000
+# Derivatives by one parameter, and how far they may be off.
+Block: TypeAlias = tuple[np.ndarray, float]
 # A pre-activation nearer to a kink than this lies on it.
 KINK = 1e-12
 
@@ -43,7 +46,9 @@ class OpteqState(State):
         self.model, self.theta = model, theta
         self.Wo = theta["Wo"]
         self.shapes = {name: a.shape for name, a in theta.items()}
-        self.network = Network(model.alpha, model.s, model.X, theta, model.depth)
+        extractor = model.extractor_at(theta)
+        X = model.X if extractor is None else extractor.X
+        self.network = Network(model.alpha, model.s, X, theta, model.depth, extractor)
 
     @cached_property
     def sam(self) -> Sam | None:
@@ -102,6 +107,13 @@ class OpteqState(State):
     def loss(self) -> Measured:
         return errors.sum_of_squares(self.r, self.r_radius) / 2
 
+    def after(self, k: int) -> OpteqState:
+        """The same after k iterations only."""
+        out = OpteqState(self.model, self.theta)
+        steps = self.steps
+        out._forward = (steps[:k], steps[k].Z, steps[k].passes[0].Zin_error)
+        return out
+
     def sweep(self, Q: np.ndarray, error: float) -> Iterable[Piece | Pull]:
         """Reverse mode from the adjoint Q (m x N) of the state that is read out."""
         if not self.model.implicit:
@@ -114,13 +126,15 @@ class OpteqState(State):
         matrices = np.eye(len(Q)) - jacobians
         v = np.linalg.solve(matrices.transpose(0, 2, 1), Q.T[:, :, None])[:, :, 0].T
         smallest = np.linalg.svd(matrices, compute_uv=False)[:, -1].min()
-        turned = self.network.bend * self.Z_radius + self.network.jacobian_rounding
+        turned = self.map.bend * self.Z_radius + self.network.jacobian_rounding
         left = float(smallest) - turned
         # On an unknown piece, or next to a singular one, nothing is known of the inverse.
         known = left > 0 and self.map.piece_known(self.Z, self.Z_radius)
         v_error = (error + turned * float(np.linalg.norm(v))) / left if known else np.inf
         if self.map.prox is not None:
             slopes = self.map.prox.prox_slopes(self.network.T(self.Z))
+            bent = self.map.prox.bend * self.network.lipschitz * self.Z_radius
+            v_error = self.map.prox.lipschitz * v_error + bent * float(np.linalg.norm(v))
             v = np.einsum("jki,kj->ij", slopes, v)
         return v, v_error
 
@@ -151,13 +165,20 @@ class OpteqState(State):
 
     def derivative(self, rows: np.ndarray) -> tuple[np.ndarray, float]:
         """d (rows z_j)/d theta through the state (N x rows x P), one reverse pass for each row."""
-        out, radius = [], 0.0
+        out, radii = self._rows(rows, self.sweep)
+        return out, math.hypot(*radii.values())
+
+    def _rows(
+        self, rows: np.ndarray, pull: Callable[[np.ndarray, float], Iterable[Piece | Pull]]
+    ) -> tuple[np.ndarray, dict[str, float]]:
+        """With a radius for the columns of each parameter."""
+        out, squares = [], dict.fromkeys(self.theta, 0.0)
         for w in rows:
-            sweep = list(self.sweep(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
+            sweep = list(pull(np.repeat(w[:, None], self.model.N, axis=1), 0.0))
             out.append(per_sample(self.network, self.shapes, sweep, self.Wo))
-            radii = summed(self.network, self.shapes, sweep, self.Wo).radii
-            radius += sum(e * e for e in radii.values())
-        return np.stack(out, axis=1), float(np.sqrt(radius))
+            for name, e in summed(self.network, self.shapes, sweep, self.Wo).radii.items():
+                squares[name] += e * e
+        return np.stack(out, axis=1), {name: math.sqrt(e) for name, e in squares.items()}
 
     @cached_property
     def J(self) -> tuple[np.ndarray, float]:
@@ -174,6 +195,43 @@ class OpteqState(State):
         """d vec(Z)/d theta (N m x P) and its radius."""
         inner, radius = self.derivative(np.eye(self.model.m))
         return inner.reshape(-1, inner.shape[2]), radius
+
+    @cached_property
+    def dZ_by_name(self) -> dict[str, Block]:
+        """d vec(Z) by each parameter (N m x its entries), each with its radius."""
+        return self._by_name(self.sweep)
+
+    def dZ_within(self, k: int, depth: int) -> dict[str, Block]:
+        """The same for Z^(k,l) = f_l o ... o f_1 (Z^(k-1)), l = depth."""
+        return self._by_name(
+            lambda Q, _: backwards_within(self.network, self.steps, self.sam, (k, depth), Q)
+        )
+
+    def _by_name(
+        self, pull: Callable[[np.ndarray, float], Iterable[Piece | Pull]]
+    ) -> dict[str, Block]:
+        inner, radii = self._rows(np.eye(self.model.m), pull)
+        whole = inner.reshape(-1, inner.shape[2])
+        ends = np.cumsum([a.size for a in self.theta.values()])[:-1]
+        parts = np.split(whole, ends, axis=1)
+        return {name: (D, radii[name]) for name, D in zip(self.theta, parts, strict=True)}
+
+    @cached_property
+    def by_input(self) -> tuple[np.ndarray, float]:
+        """d z_j/d x_j of the state for each sample (N x m x d), and a radius for all of it."""
+        rows, total = [], 0.0
+        for w in np.eye(self.model.m):
+            seed = np.repeat(w[:, None], self.model.N, axis=1)
+            row, radius = input_rows(self.network, self.sweep(seed, 0.0))
+            rows.append(row.T)
+            total += radius * radius
+        return np.stack(rows, axis=1), math.sqrt(total)
+
+    @property
+    def layer_columns(self) -> slice:
+        """Of dZ: those that belong to (W, U, b), between the extractor's and the output's."""
+        first = self.theta["W0"].size if "W0" in self.theta else 0
+        return slice(first, self.count - self.Wo.size)
 
     @property
     def count(self) -> int:
@@ -217,7 +275,7 @@ class OpteqState(State):
     def at_rest(self) -> Measured:
         """|Z - map(Z)|_F."""
         gap = self.Z - self.map(self.Z)
-        lipschitz = 1 + self.network.lipschitz
+        lipschitz = 1 + self.map.lipschitz
         noise = self.map.noise(self.Z) + lipschitz * self.Z_radius
         if self.model.implicit:
             noise = self.map.noise(self.Z)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.linalg.errors import rounding
+from deqcheck.models.opteq.convex import Smooth
 from deqcheck.models.opteq.network import Layer, Network, Pass
-from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.records.measured import EPS
 
 
@@ -29,7 +29,7 @@ class Sam:
     """S_k(Z) = (1 - g lambda_k) Z - g grad R(Z), mixed in with the share beta_k (eq 10)."""
 
     gamma: float
-    R: Quadratic
+    R: Smooth
     weights: Sequence[Weights]
     uses_output: bool = False
 
@@ -42,9 +42,15 @@ class Sam:
         out: np.ndarray = (1 - self.gamma * w.lambda_) * Z - self.gamma * self.R.gradient(Z)
         return out
 
-    def adjoint(self, Q: np.ndarray, w: Weights) -> np.ndarray:
-        out: np.ndarray = (1 - self.gamma * w.lambda_) * Q - self.gamma * (self.R.hessian @ Q)
+    def adjoint(self, Z: np.ndarray, Q: np.ndarray, w: Weights) -> np.ndarray:
+        """At the state Z that the iteration started from."""
+        out: np.ndarray = (1 - self.gamma * w.lambda_) * Q - self.gamma * self.R.pull(Z, Q)
         return out
+
+    def jacobians(self, Z: np.ndarray, w: Weights) -> np.ndarray:
+        """V = (1 - g lambda) I - g H for each column (N x m x m)."""
+        out: np.ndarray = (1 - self.gamma * w.lambda_) * np.eye(len(Z))
+        return out - self.gamma * self.R.hessians(Z)
 
     def stretch(self, w: Weights) -> float:
         top = 1 - self.gamma * w.lambda_
@@ -52,10 +58,7 @@ class Sam:
 
     def noise(self, size: float, columns: int) -> float:
         """Rounding of S, or of its adjoint, at a state of this Frobenius norm."""
-        A = float(np.linalg.norm(self.R.A))
-        scale = (1 + 2 * self.gamma * A * A) * size
-        shift = self.gamma * A * float(np.linalg.norm(self.R.c)) * float(np.sqrt(columns))
-        return rounding(sum(self.R.A.shape), scale + shift)
+        return rounding(4, size) + self.gamma * self.R.rounding(size, columns)
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,23 @@ def before_layers(network: Network, first: Piece) -> tuple[np.ndarray, float]:
     return Q, _after(layer, first.Pd, first.Pd_error, size, first.Q_error)
 
 
+def backwards_within(
+    network: Network,
+    steps: Sequence[Step],
+    sam: Sam | None,
+    at: tuple[int, int],
+    Q: np.ndarray,
+) -> Iterator[Piece | Pull]:
+    """Reverse mode from the adjoint Q of Z^(k,l), at = (k, l): what the first l layers make of the
+    state that iteration k starts from, k and l from 1."""
+    k, depth = at
+    last = None
+    for last in through_layers(network.head(depth), steps[k - 1].passes[:depth], Q, 0.0):
+        yield last
+    assert last is not None
+    yield from backwards(network, steps[: k - 1], sam, *before_layers(network, last))
+
+
 def backwards(
     network: Network, steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: float
 ) -> Iterator[Piece | Pull]:
@@ -164,10 +184,11 @@ def backwards(
         if sam is not None and beta:
             if sam.uses_output:
                 yield Pull(step.Z, Q, beta * sam.gamma, step.passes[0].Zin_error, error)
-            back = sam.adjoint(Q, step.weights)
+            back = sam.adjoint(step.Z, Q, step.weights)
             size = float(np.linalg.norm(below) + np.linalg.norm(back))
             below = below + beta * back
             noise = sam.noise(float(np.linalg.norm(Q)), Q.shape[1])
-            pulled = sam.stretch(step.weights) * error + noise
+            turned = sam.gamma * sam.R.hessian_bend * step.passes[0].Zin_error
+            pulled = sam.stretch(step.weights) * error + noise + turned * float(np.linalg.norm(Q))
             below_error += beta * pulled + rounding(1, size)
         Q, error = below, below_error

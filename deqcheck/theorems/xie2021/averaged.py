@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam
 from deqcheck.records.claim import Claim
@@ -29,6 +30,8 @@ from deqcheck.theorems.xie2021.setting import Problem
 
 # How many fixed points are drawn.
 VERTICES = 8
+# In how many states a Hessian that is not constant is looked at.
+HESSIANS = 8
 GIVEN = Check("SAM is used", "given == 1", "setting")
 
 
@@ -78,17 +81,24 @@ class Lemma9(Pointwise):
 
 
 def stretches(p: Problem, sam: Sam) -> tuple[Measured, Measured]:
-    """The smallest and the largest |eigenvalue| of (1 - g lambda) I - g A^T A."""
-    jacobian = (1 - sam.gamma * sam.lambda_) * np.eye(p.model.m) - sam.gamma * sam.R.hessian
-    scale = 1 + sam.gamma * (sam.lambda_ + float(np.linalg.norm(sam.R.A)) ** 2)
-    spectrum = errors.symmetric_eigenvalues(jacobian, errors.rounding(sum(sam.R.A.shape), scale))
-    sizes = abs(spectrum)
-    return sizes[int(np.argmin(sizes.value))], sizes[int(np.argmax(sizes.value))]
+    """The smallest and the largest |eigenvalue| of (1 - g lambda) I - g H: of a quadratic R, H is
+    A^T A; of others it is looked at in drawn states."""
+    flat = isinstance(sam.R, Quadratic)
+    drawn = p.model.Z0[None, :, :1] if flat else points(p, "xie2021/lem9.points", HESSIANS)
+    # ||A^T A||_F, or that of a Hessian, is at most m L_z.
+    noise = errors.rounding(2 * p.model.m, 1 + sam.gamma * (sam.lambda_ + sam.R.smoothness))
+    noise += sam.gamma * sam.R.rounding(1.0, 1)
+    ends = []
+    for Z in drawn:
+        for V in sam.jacobians(Z, sam.weights[0]):
+            sizes = abs(errors.symmetric_eigenvalues(V, noise))
+            ends += [sizes[int(np.argmin(sizes.value))], sizes[int(np.argmax(sizes.value))]]
+    return min(ends, key=lambda size: size.value), max(ends, key=lambda size: size.value)
 
 
 def smoothness(sam: Sam) -> Measured:
     """L_z of the regulariser."""
-    return errors.norm2(sam.R.A) ** 2
+    return sam.R.L_z
 
 
 class Lemma10(Pointwise):
@@ -158,6 +168,7 @@ class Lemma13(Pointwise):
     id = "xie2021/lem13"
     title = "The composition of layers is averaged"
     cite = cite("Lemma 13")
+    uses = ("xie2021/thm1",)
 
     averaged = Check(
         f"(f_l o ... o f_1 - (1 - zeta_l) I)/zeta_l is nonexpansive on {DRAWS} random pairs",

@@ -54,7 +54,7 @@ class Bounds:
 
     @cached_property
     def X_fro(self) -> Measured:
-        return errors.frobenius(self.p.model.X)
+        return errors.frobenius(self._network.X, self._network.X_error)
 
     @cached_property
     def at_zero(self) -> Measured:
@@ -80,7 +80,8 @@ class Bounds:
     @cached_property
     def c_A(self) -> Measured:
         """>= the norm of the derivative of a pre-activation by (W, U, b)."""
-        return sqrt(self.B_z**2 + errors.norm2(self.p.model.X) ** 2 + float(self.p.model.N))
+        x = errors.norm2(self._network.X, self._network.X_error)
+        return sqrt(self.B_z**2 + x**2 + float(self.p.model.N))
 
     @cached_property
     def B_J(self) -> Measured:

@@ -23,6 +23,7 @@ class DescentCertificate(Statement):
     id = "xie2021/certificate"
     title = "The rate that a run certifies for itself"
     cite = cite("Theorem 5", "trajectory certificate (5T)")
+    uses = ("xie2021/lem16",)
     models = ("opteq",)
     dynamics = (DESCENT, FLOW)
     tracks = ("lambda_min_JJt", "gradient")

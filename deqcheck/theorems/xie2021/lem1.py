@@ -26,28 +26,38 @@ WIDEST = 30
 
 
 def no_chain(p: Problem) -> Iterable[str]:
-    """A feedforward network is read off the case where every layer has the width of the state."""
-    apart = sum(len(layer.W) != p.model.m for layer in p.start.network.layers)
+    """A feedforward network is read off a case whose layers are no wider than the state."""
+    apart = sum(len(layer.W) > p.model.m for layer in p.start.network.layers)
     if apart:
         yield (
-            f"{apart} of the {p.model.depth} layers have another width than the state, so that the "
-            "weights form no feedforward network: layers of the width of the state"
+            f"{apart} of the {p.model.depth} layers are wider than the state, so that the weights "
+            "form no feedforward network: layers of at most the width of the state"
         )
 
 
+def chain(p: Problem) -> list[np.ndarray]:
+    """W_k (n_k x n_{k-1}), n_0 = m: the first n_{k-1} columns of the weights of the case."""
+    layers = p.start.network.layers
+    widths = [p.model.m, *(len(layer.W) for layer in layers[:-1])]
+    return [layer.W[:, :width] for layer, width in zip(layers, widths, strict=True)]
+
+
 class Lemma1(Pointwise):
-    """A feedforward network y = W_L s(W_{L-1} ... s(W_1 z_0 + U_1 x + b_1) ...) with the weights of
-    the case (n_k = m) has the same output as the network (2) of hidden units, in which W_k is
-    V_k V_{k-1}^T with V_k of a common width. Printed: the width max_k n_k suffices. Corrected:
+    """A feedforward network y = W_L s(W_{L-1} ... s(W_1 z_0 + U_1 x + b_1) ...) has the same output
+    as the network (2) of hidden units, h -> V_k^T s(V_k h + U_k x + b_k) from h = V_0^T z_0, in
+    which W_k is V_k V_{k-1}^T with V_k of a common width. Its W_k (n_k x n_{k-1}, n_0 = m) are the
+    first n_{k-1} columns of those of the case. Printed: the width max_k n_k suffices. Corrected:
     max_k (n_k + n_{k-1} - rank W_k) does, built backwards with Lemma 4. Where no V_k are found at
-    the printed width, that alone shows nothing: for L = 3 and s' > 0 it is shown that there are
-    none. If outputs span R^m, V_2 is invertible; if derivatives by z_0 do, so is V_1; then every
-    derivative of (2) is invertible, while those of the network have rank at most rank W_2.
+    the printed width, that alone shows nothing: for L = 3, n_k = m and s' > 0 it is shown that
+    there are none. If outputs span R^m, V_2 is invertible; if derivatives by z_0 do, so is V_1;
+    then every derivative of (2) is invertible, while those of the network have rank at most rank
+    W_2.
     """
 
     id = "xie2021/lem1"
     title = "Hidden-unit form of a feedforward network"
     cite = cite("Lemma 1", "(1), (2)")
+    uses = ("xie2021/lem4",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -71,8 +81,8 @@ class Lemma1(Pointwise):
         if not list(no_chain(p)) and self._factors(p) is None and self._obstructed(p) is None:
             yield (
                 f"no factors of width {p.model.m} were found, which does not show that no network "
-                "(2) has the same output: invertible inner weights; or three layers, s' > 0 and "
-                "outputs that span the space"
+                "(2) has the same output: invertible inner weights; or three layers of the width "
+                "of the state, s' > 0 and outputs that span the space"
             )
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
@@ -85,14 +95,15 @@ class Lemma1(Pointwise):
             yield self.obstruction(rank_W=rank, width=p.model.m)
 
     def _factors(self, p: Problem) -> list[np.ndarray] | None:
-        weights, m = [layer.W for layer in p.start.network.layers], p.model.m
-        width = m if self.printed else max(2 * m - rank_of(W) for W in weights)
+        weights = chain(p)
+        width = p.model.m if self.printed else max(sum(W.shape) - rank_of(W) for W in weights)
         return chain_factors(weights, width)
 
     def _obstructed(self, p: Problem) -> int | None:
         """rank W_2 where no hidden units of width m can give the output, else None."""
-        weights, m, s = [layer.W for layer in p.start.network.layers], p.model.m, p.model.s
-        if len(weights) != 3 or m > WIDEST or not (s.strict or s.slopes[0] > 0):
+        weights, m, s = chain(p), p.model.m, p.model.s
+        square = all(len(W) == m for W in weights)
+        if len(weights) != 3 or not square or m > WIDEST or not (s.strict or s.slopes[0] > 0):
             return None
         rank = exact_rank(weights[1])
         if rank == m:
@@ -106,14 +117,13 @@ class Lemma1(Pointwise):
         return rank if all(known) else None
 
     def _compare(self, p: Problem, factors: list[np.ndarray]) -> Claim:
-        weights = [layer.W for layer in p.start.network.layers]
+        weights = chain(p)
         noise = max(
             factor_noise(W, V, before)
             for W, V, before in zip(weights, factors[1:], factors[:-1], strict=True)
         )
         z, x = drawn_inputs(p)
-        products = [V @ before.T for V, before in zip(factors[1:], factors[:-1], strict=True)]
-        one, other = (Feedforward(p, each).output(z, x) for each in (weights, products))
+        one, other = Feedforward(p, weights).output(z, x), hidden_units(p, factors, z, x)
         growth = float(np.prod([1 + np.linalg.norm(W, 2) for W in weights]))
         drive = sum(float(np.linalg.norm(layer.drive)) for layer in p.start.network.layers)
         size = (1 + drive + float(np.linalg.norm(z) + np.linalg.norm(x))) * growth
@@ -124,7 +134,16 @@ class Lemma1(Pointwise):
 def drawn_inputs(p: Problem) -> tuple[np.ndarray, np.ndarray]:
     """z_0 and x of the feedforward network."""
     draw = rng(p.seed, "xie2021/lem1.inputs")
-    return draw.standard_normal((p.model.m, INPUTS)), draw.standard_normal((len(p.model.X), INPUTS))
+    d = len(p.start.network.X)
+    return draw.standard_normal((p.model.m, INPUTS)), draw.standard_normal((d, INPUTS))
+
+
+def hidden_units(p: Problem, V: list[np.ndarray], z: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(2): h = V_k^T s(V_k h + U_k x + b_k) from V_0^T z_0, y = V_L h."""
+    h: np.ndarray = V[0].T @ z
+    for factor, layer in zip(V[1:-1], p.start.network.layers, strict=False):
+        h = factor.T @ p.model.s.value(factor @ h + layer.U @ x + layer.b[:, None])
+    return np.asarray(V[-1] @ h)
 
 
 @dataclass(frozen=True)
@@ -166,11 +185,14 @@ class Lemma2(Pointwise):
     """A deep OptEq contains every feedforward network h_1 = s(U_1 x + b_1),
     h_l = s(W_l h_{l-1} + b_l), y = W_o h_L: with a = 1, a reset layer W = 0, and layers that keep
     h_l in a block of their own, one application of T gives the network's output from any start.
+    Layers may have any widths n_l <= m; W_l has the first n_{l-1} columns of that of the case, W_o
+    the first n_L.
     """
 
     id = "xie2021/lem2"
     title = "Deep OptEq networks contain feedforward ones"
     cite = cite("Lemma 2")
+    uses = ("xie2021/lem4",)
     soundness = "typo"
     erratum = (
         "The proof sets W_1 = 0 and lets the input enter through U_1 alone: then f_1 = 0 whatever "
@@ -187,43 +209,51 @@ class Lemma2(Pointwise):
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if list(no_chain(p)):
             return
-        theta = embedding(p.theta0, p.model.depth)
-        network = Network(1.0, p.model.s, p.model.X, theta, p.model.depth + 1)
+        X, Wo = p.start.network.X, p.start.Wo[:, : len(p.start.network.layers[-1].W)]
+        theta = embedding(p, Wo)
+        network = Network(1.0, p.model.s, X, theta, p.model.depth + 1)
         shape = (theta["Wo"].shape[1], p.model.N)
         start = 10 * rng(p.seed, "xie2021/lem2.start").standard_normal(shape)
         once = network.T(start)
         h = feedforward(p)
-        size = float(np.linalg.norm(h)) * (1 + float(np.linalg.norm(p.start.Wo)))
+        size = float(np.linalg.norm(h)) * (1 + float(np.linalg.norm(Wo)))
         growth = float(
             np.prod([1 + np.linalg.norm(theta[f"W{i + 2}"]) for i in range(p.model.depth)])
         )
-        inner = size + float(np.linalg.norm(p.model.X) * np.linalg.norm(p.theta0["U1"]))
+        inner = size + float(np.linalg.norm(X) * np.linalg.norm(p.theta0["U1"]))
         noise = 16 * EPS * sum(shape) * p.model.depth * growth**2 * (1 + inner)
-        off = float(np.linalg.norm(theta["Wo"] @ once - p.start.Wo @ h))
+        off = float(np.linalg.norm(theta["Wo"] @ once - Wo @ h))
         yield self.output(difference=Measured(off), noise=tolerance(noise, size))
         off = float(np.linalg.norm(network.T(once) - once))
         yield self.again(difference=Measured(off), noise=tolerance(noise, size))
 
 
 def feedforward(p: Problem) -> np.ndarray:
-    h: np.ndarray = p.model.s.value(p.theta0["U1"] @ p.model.X + p.theta0["b1"][:, None])
-    for i in range(2, p.model.depth + 1):
-        h = p.model.s.value(p.theta0[f"W{i}"] @ h + p.theta0[f"b{i}"][:, None])
+    h: np.ndarray = p.model.s.value(p.start.network.layers[0].drive)
+    for W, layer in zip(chain(p)[1:], p.start.network.layers[1:], strict=True):
+        h = p.model.s.value(W @ h + layer.b[:, None])
     return h
 
 
-def embedding(theta: Params, depth: int) -> Params:
+def embedding(p: Problem, Wo: np.ndarray) -> Params:
     """A reset layer, then layer l with A_l in block l - 1 and I in block l."""
-    m, d = len(theta["b1"]), theta["U1"].shape[1]
-    out: Params = {"W1": np.zeros((m, depth * m)), "U1": np.zeros((m, d)), "b1": np.zeros(m)}
-    for i in range(1, depth + 1):
-        W = np.zeros((m, depth * m))
-        W[:, (i - 1) * m : i * m] = np.eye(m)
-        if i > 1:
-            W[:, (i - 2) * m : (i - 1) * m] = theta[f"W{i}"]
-        out[f"W{i + 1}"], out[f"b{i + 1}"] = W, theta[f"b{i}"]
+    layers, d = p.start.network.layers, len(p.start.network.X)
+    widths = [len(layer.W) for layer in layers]
+    ends = np.cumsum([0, *widths])
+    first, total = widths[0], int(ends[-1])
+    out: Params = {
+        "W1": np.zeros((first, total)),
+        "U1": np.zeros((first, d)),
+        "b1": np.zeros(first),
+    }
+    for i, (A, layer) in enumerate(zip(chain(p), layers, strict=True)):
+        W = np.zeros((widths[i], total))
+        W[:, ends[i] : ends[i + 1]] = np.eye(widths[i])
+        if i:
+            W[:, ends[i - 1] : ends[i]] = A
+        out[f"W{i + 2}"], out[f"b{i + 2}"] = W, layer.b
         # The input enters after the reset: through the first layer's U it would be lost.
-        out[f"U{i + 1}"] = theta["U1"] if i == 1 else np.zeros((m, d))
-    out["Wo"] = np.zeros((len(theta["Wo"]), depth * m))
-    out["Wo"][:, (depth - 1) * m :] = theta["Wo"]
+        out[f"U{i + 2}"] = np.zeros((widths[i], d)) if i else layer.U
+    out["Wo"] = np.zeros((len(Wo), total))
+    out["Wo"][:, ends[-2] :] = Wo
     return out

@@ -38,7 +38,7 @@ class StateBound(Pointwise):
         yield self.unrolled(implicit=p.model.implicit)
         sam = p.start.sam
         if sam is not None:
-            yield self.centred(offset=float(np.abs(sam.R.c).max()))
+            yield self.centred(offset=sam.R.offset)
             yield self.gentle(gamma=sam.gamma, L_z=sam.R.smoothness, lambda_1=sam.lambda_)
 
     def passes(self, p: Problem) -> Iterable[Pass]:
@@ -54,19 +54,37 @@ class Lemma12(StateBound):
     """Every state stays bounded: |Z^(k,l)|_F <= B_z = |Z^0|_F + a K L (sqrt(n N) |s(0)| + B_Ub
     (|X|_F + sqrt N)). The paper claims B* for z^k and 3 B* within a sweep, of the order of B_x,
     B_Ub and the bound B_1* of Assumption 4, for a <= ln 2/(2 L) (the bound on a is blotted, and
-    read off exp(2 a L) <= 2 in the proof); this explicit form needs neither.
+    read off exp(2 a L) <= 2 in the proof); this explicit form needs neither. How B* depends on
+    these is not said; that 3 B* bounds the states within a sweep is judged with the B* of the
+    proof, the larger of the |z^k| and the |f_l o ... o f_1 (0)|.
     """
 
     id = "xie2021/lem12"
     title = "The states stay bounded"
     cite = cite("Lemma 12")
+    uses = ("xie2021/thm4",)
 
     bound = Check("every state is bounded", "Z_norm <= growth*B_z", "Lemma 12")
+    inner = Check("states within a sweep", "Z_norm <= growth*3*B_star", "Lemma 12")
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
+        start, growth = p.start, self.growth(p)
         sizes = [errors.frobenius(seen.Zin, seen.Zin_error) for seen in self.passes(p)]
-        sizes.append(errors.frobenius(p.start.Z, p.start.Z_radius))
-        yield self.bound(Z_norm=_largest(sizes), growth=self.growth(p), B_z=Bounds(p).B_z)
+        sizes.append(errors.frobenius(start.Z, start.Z_radius))
+        yield self.bound(Z_norm=_largest(sizes), growth=growth, B_z=Bounds(p).B_z)
+        star = self._star(p)
+        # One layer has no states within a sweep, and of states that are 0 nothing is claimed.
+        if p.model.depth > 1 and star.low > 0:
+            yield self.inner(Z_norm=_largest(sizes), growth=growth, B_star=star)
+
+    def _star(self, p: Problem) -> Measured:
+        """The largest |z^k| and |f_l o ... o f_1 (0)|, l < L: z^(k,L) is the next state, or goes
+        into it."""
+        start = p.start
+        passes, _, _ = start.network.visit(np.zeros_like(start.Z), 0.0)
+        seen = [step.passes[0] for step in start.steps] + passes[1:]
+        states = [errors.frobenius(one.Zin, one.Zin_error) for one in seen]
+        return _largest([*states, errors.frobenius(start.Z, start.Z_radius)])
 
 
 class Lemma14(StateBound):
@@ -80,6 +98,7 @@ class Lemma14(StateBound):
     id = "xie2021/lem14"
     title = "The activations stay bounded"
     cite = cite("Lemma 14", "proof")
+    uses = ("xie2021/lem12",)
     soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -118,18 +137,31 @@ class Lemma14(StateBound):
 
 class Lemma18(StateBound):
     """For R = |W_o z|^2/2 and g B_L^2 <= 1: ||dZ^K/dW_o||_2 <= 2 g B_L B_z sum_k beta_k, which is
-    no more than the 2 K g B* B_L of (26) where B* bounds the states as B_z does.
+    no more than the 2 K g B* B_L of (26) where B* bounds the states as B_z does. The gradient by
+    W_o has that part, times B_L |r|, and the part r Z^T of the read-out: together at most (2 g
+    B_L^2 sum_k beta_k + 1) B_z |r|, no more than the 3 K B* |r| of (27).
     """
 
     id = "xie2021/lem18"
-    title = "Derivative of the state by the output weights"
-    cite = cite("Lemma 18", "(26)")
+    title = "Derivatives of the state and the loss by the output weights"
+    cite = cite("Lemma 18", "(26), (27)")
+    uses = ("xie2021/lem12", "xie2021/eq20")
+    soundness = "typo"
+    erratum = (
+        "On the way to (27) the proof has 3 K g B* B_L^2 |r|, too small where K g B_L^2 is small: "
+        "w = 0, a = 1/2, z^0 = W_o = K = 1, beta = 0, g = 1/8 gives |r|/2 against 3 |r|/8. (27) "
+        "itself holds."
+    )
 
     output = Check("R is |W_o z|^2/2", "given == 1", "Lemma 18")
     small = Check("g B_L^2 at most 1", "gamma*B_L^2 <= 1", "Lemma 18")
-    bound = Check(
-        "derivative of the state", "norm_dZ <= growth*2*gamma*B_L*B_z*sum_beta", "Lemma 18"
+    bound = Check("derivative of the state", "norm_dZ <= growth*2*gamma*B_L*B_z*sum_beta", "(26)")
+    sharper = Check(
+        "gradient by W_o, with its two parts",
+        "slope <= growth*(2*gamma*B_L^2*sum_beta + 1)*B_z*residual",
+        "(27), proof",
     )
+    gradient = Check("gradient by W_o", "slope <= growth*3*K*B_z*residual", "(27)")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
@@ -148,14 +180,17 @@ class Lemma18(StateBound):
         derivative, radius = p.start.dZ
         bounds = Bounds(p)
         total = sum(w.beta for w in sam.weights)
-        yield self.bound(
-            norm_dZ=errors.norm2(derivative[:, -p.start.Wo.size :], radius),
-            growth=self.growth(p),
-            gamma=sam.gamma,
-            B_L=bounds.B_L,
-            B_z=bounds.B_z,
-            sum_beta=Measured(total, errors.rounding(len(sam.weights), total)),
-        )
+        common = {"growth": self.growth(p), "B_z": bounds.B_z}
+        pulled = {
+            "gamma": sam.gamma,
+            "B_L": bounds.B_L,
+            "sum_beta": Measured(total, errors.rounding(len(sam.weights), total)),
+        }
+        norm = errors.norm2(derivative[:, -p.start.Wo.size :], radius)
+        yield self.bound(norm_dZ=norm, **common, **pulled)
+        seen = {"slope": p.start.gradient_norms["Wo"], "residual": p.start.residual}
+        yield self.sharper(**seen, **common, **pulled)
+        yield self.gradient(**seen, **common, K=p.model.iterations)
 
 
 def _largest(values: Iterable[Measured]) -> Measured:

@@ -34,6 +34,7 @@ class Lemma16(Pointwise):
     id = "xie2021/lem16"
     title = "Lower bound on the gradient by the biases"
     cite = cite("Lemma 16", "(23)")
+    uses = ("xie2021/lem9", "xie2021/lem11")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

@@ -35,6 +35,7 @@ class Lemma19(Pointwise):
     id = "xie2021/lem19"
     title = "Lipschitz constants in the parameters"
     cite = cite("Lemma 19", "(29)")
+    uses = ("xie2021/eq19", "xie2021/eq20", "xie2021/lem15", "xie2021/lem17", "xie2021/jacobian")
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -102,7 +103,9 @@ class Lemma19(Pointwise):
             yield self.bounded(bound=constants.least_B_star, B_star=constants.B_star)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        return too_large(p.model.m * p.model.N * p.start.count)
+        if p.start.network.extractor is not None:
+            yield "the constants are worked out for an input that is given: without an extractor"
+        yield from too_large(p.model.m * p.model.N * p.start.count)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if p.model.implicit or not p.model.s.smooth or p.model.fields.sam is not None:

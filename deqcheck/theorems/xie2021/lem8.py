@@ -9,7 +9,7 @@ import numpy as np
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.theorems.base import Check
-from deqcheck.theorems.xie2021.common import Pointwise, cite
+from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.setting import Problem
 
 STEPS = 1 << 16
@@ -21,7 +21,9 @@ class Lemma8(Pointwise):
     < t1 <= 1, t2 > 0 tends to 0 and so is bounded. (The recursion is blotted; these are the b_k and
     c_k of the proof.) Judged where it is an equality, by an explicit form: from any k0 on the
     second term mixes in at most r2/k0^t2, so a_n <= a_k0 exp(-sum_{k0 <= k < n} r1/(k+1)^t1) +
-    r2/k0^t2.
+    r2/k0^t2. The bound B is not written down: a_{k+1} lies between a_k and r2/k^t2, so max(a_1, r2)
+    is one. A sequence that only satisfies the inequality stays below the one of the equality, whose
+    weights 1 - r1/(k+1)^t1 are positive.
     """
 
     id = "xie2021/lem8"
@@ -45,6 +47,7 @@ class Lemma8(Pointwise):
     r2_low = Check("r2 is positive", "r2 > 0", "Lemma 8")
     a1_low = Check("the first term is not negative", "a1 >= 0", "Lemma 8")
     bound = Check("the recursion itself", "a_n <= a_0*exp(-weight) + r2/k_0^t2", "Lemma 8")
+    bounded = Check("every term is bounded", "largest <= max(a1, r2) + noise", "Lemma 8")
 
     def constants_used(self, p: Problem) -> dict[str, float]:
         return {"r1": 0.5, "t1": 0.5, "r2": 1.0, "t2": 0.5, "a1": 1.0, **self.fixed}
@@ -64,6 +67,9 @@ class Lemma8(Pointwise):
         k = np.arange(1, STEPS, dtype=float)
         weights = c["r1"] / (k + 1) ** c["t1"]
         a = recursion(c["a1"], weights, c["r2"] / k ** c["t2"])
+        top = float(np.abs(a).max())
+        room = tolerance(8 * EPS * STEPS * top, top)
+        yield self.bounded(largest=Measured(top), a1=c["a1"], r2=c["r2"], noise=room)
         for first, last in zip(SPLITS, (*SPLITS[1:], STEPS), strict=True):
             total = float(weights[first - 1 : last - 1].sum())
             # Every step rounds once; the weights in between are at most 1.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.opteq.network import Network, Pass
+from deqcheck.models.opteq.network import Layer, Network, Pass
 from deqcheck.models.opteq.sweep import Step
 from deqcheck.models.problem import Params, pack
 from deqcheck.records.measured import Measured, maximum
@@ -78,7 +78,10 @@ class Pair:
     def factors(self) -> Iterator[Measured]:
         """||A(k,l)(a) - A(k,l)(b)||, the products of the Jacobians of layers l..L."""
         for one, other in zip(self.a.steps, self.b.steps, strict=True):
-            (A, ea), (B, eb) = _product(self.a.network, one), _product(self.b.network, other)
+            (A, ea), (B, eb) = (
+                suffix_products(self.a.network, one),
+                suffix_products(self.b.network, other),
+            )
             for x, y, radius in zip(A, B, ea + eb, strict=True):
                 off = float(np.linalg.norm(x - y, 2, axis=(1, 2)).max())
                 yield Measured(off, radius)
@@ -93,14 +96,21 @@ def _moved(one: Pass, other: Pass) -> Measured:
     return errors.frobenius(one.Zin - other.Zin, one.Zin_error + other.Zin_error)
 
 
-def _product(network: Network, step: Step) -> tuple[list[np.ndarray], np.ndarray]:
+def turned(layer: Layer, seen: Pass) -> float:
+    """How far a slope may be off; with kinks, whether its piece is known."""
+    if layer.s.smooth:
+        return layer.s.curvature * seen.A_error
+    return float(layer.s.doubtful(seen.A, seen.A_error).any())
+
+
+def suffix_products(network: Network, step: Step) -> tuple[list[np.ndarray], np.ndarray]:
     """A(k,l) for l = L, ..., 1, one m x m block for each sample, and radii: every factor has norm
     at most about 1, so that the radii of the factors add up."""
     out, radii, whole, radius = [], [], np.eye(network.layers[0].W.shape[1]), 0.0
     for layer, seen in reversed(list(zip(network.layers, step.passes, strict=True))):
         inner = layer.slopes_between(seen.A)
         whole = whole @ (layer.alpha * inner + (1 - layer.alpha) * np.eye(len(seen.Zin)))
-        bent = layer.alpha * layer.norm**2 * layer.s.curvature * seen.A_error
+        bent = layer.alpha * layer.norm**2 * turned(layer, seen)
         radius = max(layer.lipschitz, 1.0) * radius + bent
         radius += errors.rounding(2 * sum(layer.W.shape), 1 + layer.frobenius**2)
         out.append(whole)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from deqcheck.models.opteq.regularizers import Quadratic
+from deqcheck.models.opteq.convex import Quadratic, Smooth
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 from deqcheck.theorems.xie2021.setting import Problem
@@ -95,9 +95,9 @@ class RestingSet:
             for _ in range(count)
         ]
 
-    def minimiser(self, R: Quadratic) -> np.ndarray:
-        """argmin of R: bounded least squares for one layer, SLSQP for an intersection."""
-        if len(self.weights) == 1:
+    def minimiser(self, R: Smooth) -> np.ndarray:
+        """argmin of R: bounded least squares for one layer and a quadratic R, else SLSQP."""
+        if len(self.weights) == 1 and isinstance(R, Quadratic):
             W = self.weights[0]
             bounds = (self.low, self.high) if self.low < self.high else (self.low, self.high + EPS)
             t = scipy.optimize.lsq_linear(R.A @ W.T, R.c, bounds, method="bvls", tol=1e-15).x

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg import errors
+from deqcheck.models.opteq.convex import Proximal, Quadratic
 from deqcheck.models.opteq.equilibrium import FixedPoint
-from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.blocks import block_gradient
 from deqcheck.theorems.xie2021.common import (
+    DRAWS,
     Pointwise,
+    Worst,
     cite,
     found,
+    gap_noise,
     nonexpansive,
+    points,
     tolerance,
     work,
 )
@@ -29,12 +33,16 @@ from deqcheck.theorems.xie2021.thm2 import inclusion_residuals
 class Section41(Pointwise):
     """Fixed points of prox_R o T. Printed: they solve the inclusion of Theorem 2 with R(z_L) added
     to Phi, with L blocks as before. Corrected: R is a further block, L + 1 in all; for one layer
-    the fixed point minimises a M_phi^1 + R, so a larger weight of R never gives a larger R.
+    the fixed point minimises a M_phi^1 + R, so a larger weight of R never gives a larger R. R is
+    any convex function that is given by its proximal map: that T(z) - z is a subgradient of R at z
+    is looked at by its definition, too, at drawn points of the domain. (A last layer I - g grad R
+    is in xie2021/sec4.1-explicit.)
     """
 
     id = "xie2021/sec4.1"
     title = "A last proximal layer adds a regulariser"
     cite = cite("Section 4.1")
+    uses = ("xie2021/thm2",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -47,17 +55,25 @@ class Section41(Pointwise):
     printed_block = Check("last block with R added", "residual <= noise", "section 4.1")
     inclusion = Check("block residual", "residual <= noise", "corrected")
     extra = Check("residual of the block of R", "residual <= noise", "corrected")
+    supports = Check(
+        f"T(z) - z is a subgradient of R at z: R(u) above its plane at {DRAWS} drawn u",
+        "shortfall <= noise",
+        "corrected",
+    )
+    lowest = Check(
+        f"no drawn point ({DRAWS}) has a smaller a M_phi^1 + R", "excess <= noise", "corrected"
+    )
     objective = Check("minimiser of a M_phi^1 + R (BFGS)", "distance <= noise", "corrected")
     shrinks = Check("twice the weight, no larger R", "R_double <= R_single + noise", "corrected")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.regular(given=p.model.fields.prox is not None)
+        yield self.regular(given=isinstance(p.start.map.prox, Proximal))
         yield nonexpansive(p)
         yield found(p)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         R, solved = p.start.map.prox, p.start.solved
-        if R is None or not solved.found:
+        if not isinstance(R, Proximal) or not solved.found:
             return
         if self.printed:
             yield self._printed(p, R)
@@ -66,27 +82,58 @@ class Section41(Pointwise):
             yield self.inclusion(f"block {i}", residual=Measured(off), noise=tolerance(noise, size))
         before = p.start.network.T(solved.Z)
         size = float(np.linalg.norm(before))
-        noise = 3 * solved.error + p.start.map.noise(solved.Z) * (1 + _smoothness(R))
-        off = float(np.linalg.norm(before - solved.Z - subgradient(R, solved.Z, before - solved.Z)))
+        pull, turn = before - solved.Z, R.turn(solved.Z)
+        noise = (3 * solved.error + p.start.map.noise(solved.Z)) * (1 + turn)
+        off = float(np.linalg.norm(pull - R.subgradient(solved.Z, pull)))
         yield self.extra(residual=Measured(off), noise=tolerance(noise, size))
+        yield self._supports(p, R, pull)
         if p.model.depth == 1:
             yield from self._single(p, R)
 
-    def _printed(self, p: Problem, R: Any) -> Claim:
+    def _printed(self, p: Problem, R: Proximal) -> Claim:
         Z = p.start.solved.Z
         layer, a = p.start.network.layers[-1], p.model.alpha
         before = p.start.network.blocks(Z)[-2]
         gradient, error = block_gradient(layer, Z, a)
         wanted = before - Z - gradient
-        off = float(np.linalg.norm(wanted - subgradient(R, Z, wanted)))
-        noise = error + 3 * p.start.solved.error * (1 + _smoothness(R))
+        off = float(np.linalg.norm(wanted - R.subgradient(Z, wanted)))
+        noise = error + 3 * p.start.solved.error * (1 + R.turn(Z))
         return self.printed_block(
             residual=Measured(off), noise=tolerance(noise, float(np.linalg.norm(Z)))
         )
 
-    def _single(self, p: Problem, R: Any) -> Iterable[Claim]:
+    def _supports(self, p: Problem, R: Proximal, pull: np.ndarray) -> Claim:
+        solved, worst = p.start.solved, Worst()
+        Z, here = solved.Z, R.value(solved.Z)
+        off = 3 * solved.error + p.start.map.noise(Z)
+        for drawn in points(p, "xie2021/sec4.1.points"):
+            # Points of the domain: whatever the prox gives.
+            u = R.prox(drawn)
+            step, there = u - Z, R.value(u)
+            size = float(np.linalg.norm(step))
+            own = gap_noise(float(np.linalg.norm(pull)), size) + value_noise(here, there, Z.size)
+            worst.see(here + float(np.vdot(pull, step)) - there, off * (size + R.growth(Z)) + own)
+        return self.supports(shortfall=worst.value, noise=Measured(worst.noise))
+
+    def _lowest(self, p: Problem, R: Proximal) -> Claim:
+        solved, a, worst = p.start.solved, p.model.alpha, Worst()
+        hidden = Hidden(p.start.network.layers[0])
+        here = a * hidden.envelope(solved.Z) + R.value(solved.Z)
+        # The smooth part is stationary up to the subgradient of R, and 1-Lipschitz beyond.
+        off = solved.error * (R.growth(solved.Z) + solved.error)
+        off += solved.error * float(np.linalg.norm(solved.Z - hidden.f(solved.Z)))
+        off += p.start.map.noise(solved.Z) * (1 + R.growth(solved.Z))
+        for drawn in points(p, "xie2021/sec4.1.points"):
+            u = R.prox(drawn)
+            there = a * hidden.envelope(u) + R.value(u)
+            own = value_noise(R.value(solved.Z), R.value(u), u.size)
+            worst.see(here - there, off + own + hidden.noise(u) + hidden.noise(solved.Z))
+        return self.lowest(excess=worst.value, noise=tolerance(worst.noise, hidden.scale(solved.Z)))
+
+    def _single(self, p: Problem, R: Proximal) -> Iterable[Claim]:
         solved, layer, a = p.start.solved, p.start.network.layers[0], p.model.alpha
         hidden, shape = Hidden(layer), p.start.solved.Z.shape
+        yield self._lowest(p, R)
         if isinstance(R, Quadratic):
             x, slope = minimised(
                 lambda x: a * hidden.envelope(x.reshape(shape)) + R.value(x.reshape(shape)),
@@ -108,14 +155,14 @@ class Section41(Pointwise):
         if weight is not None:
             yield self._shrinks(p, R)
 
-    def _shrinks(self, p: Problem, R: Any) -> Claim:
+    def _shrinks(self, p: Problem, R: Proximal) -> Claim:
         doubled = type(p.model.fields.prox)(
             **{**vars(p.model.fields.prox), "weight": 2 * p.model.fields.prox.weight}
         )
         twice = doubled.on(p.model.m, p.start.Wo)
         other = FixedPoint(p.start.network, twice).solve(p.start.solved.Z)
         Z, solved = other.Z, p.start.solved
-        slope = _growth(R, Z) + _growth(R, solved.Z)
+        slope = R.growth(Z) + R.growth(solved.Z)
         return self.shrinks(
             R_double=Measured(R.value(Z)),
             R_single=Measured(R.value(solved.Z)),
@@ -123,22 +170,6 @@ class Section41(Pointwise):
         )
 
 
-def _smoothness(R: Any) -> float:
-    return R.smoothness if isinstance(R, Quadratic) else 0.0
-
-
-def _growth(R: Any, Z: np.ndarray) -> float:
-    """A Lipschitz constant of R near Z."""
-    if isinstance(R, Quadratic):
-        return float(np.linalg.norm(R.gradient(Z))) + R.smoothness
-    return float(R.weight * np.sqrt(Z.size))
-
-
-def subgradient(R: Any, Z: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The subgradient of R at Z that is nearest to the wanted one."""
-    if isinstance(R, Quadratic):
-        return R.gradient(Z)
-    found: np.ndarray = np.where(
-        Z != 0, R.weight * np.sign(Z), np.clip(wanted, -R.weight, R.weight)
-    )
-    return found
+def value_noise(here: float, there: float, count: int) -> float:
+    """Rounding of two sums over the entries of a state."""
+    return errors.rounding(2 + count, abs(here) + abs(there)) if np.isfinite(there) else 0.0

@@ -25,6 +25,7 @@ class Skip(Pointwise):
     id = "xie2021/skip"
     title = "A skip connection is the proximal operator of a Moreau envelope"
     cite = cite("Section 2.2", "skip connection")
+    uses = ("xie2021/thm1",)
     soundness = "typo"
     editions = (PRINTED, CORRECTED)
     erratum = (

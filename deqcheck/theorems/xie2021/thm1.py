@@ -45,6 +45,7 @@ class Theorem1(Pointwise):
     id = "xie2021/thm1"
     title = "A layer is the proximal operator of a hidden convex function"
     cite = cite("Theorem 1")
+    uses = ("xie2021/lem5",)
     constants = {"mu": "scale of the layer; default: 1"}
 
     scale = Check("mu covers the slope", "mu + 1e-12 >= slope*norm_W^2", "Theorem 1")

@@ -36,6 +36,7 @@ class Theorem2(Pointwise):
     id = "xie2021/thm2"
     title = "The equilibrium of a deep network solves a monotone inclusion"
     cite = cite("Theorem 2")
+    uses = ("xie2021/lem3", "xie2021/lem6", "xie2021/thm1")
 
     inclusion = Check("block residual", "residual <= noise", "Theorem 2")
 
@@ -84,6 +85,7 @@ class Corollary1(Pointwise):
     id = "xie2021/cor1"
     title = "For two layers the equilibrium minimises one objective"
     cite = cite("Corollary 1")
+    uses = ("xie2021/thm2",)
 
     two = Check("two layers", "L == 2", "Corollary 1")
     stationary = Check("the objective is stationary", "residual <= noise", "Corollary 1")

@@ -27,6 +27,7 @@ from deqcheck.theorems.xie2021.setting import Problem
 ALPHAS = (0.1, 0.01, 0.001)
 # Small enough for the first order to show, large enough for (z_0 - y*)/alpha to keep its digits.
 COARSE, FINE = 2.0**-8, 2.0**-10
+ONE_CONTRACTS = Check("one layer contracts", "smallest_norm_W < 1", "Theorem 3")
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,9 @@ class Theorem3(Pointwise):
     id = "xie2021/thm3"
     title = "Deep networks with small alpha tend to a wide one"
     cite = cite("Theorem 3")
+    uses = ("xie2021/thm1", "xie2021/eq15", "xie2021/lem7")
 
-    strict = Check("one layer contracts", "smallest_norm_W < 1", "Theorem 3")
+    strict = ONE_CONTRACTS
     objective = Check("y* minimises the sum of envelopes (BFGS)", "excess <= noise", "Theorem 3")
     limit = Check(
         "the blocks are near y*", "distance <= alpha*spread/(1 - q) + drift + noise", "Theorem 3"
@@ -115,8 +117,7 @@ class Theorem3(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield nonexpansive(p)
-        norms = [matrix_norm(layer.W) for layer in p.start.network.layers]
-        yield self.strict(smallest_norm_W=min(norms, key=lambda norm: norm.low))
+        yield self.strict(smallest_norm_W=smallest_norm(p))
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         star = Wide(p.start.network, p.model.Z0).solved
@@ -184,6 +185,12 @@ class Theorem3(Pointwise):
         return Measured(float(np.linalg.norm(off)), radius.high)
 
 
+def smallest_norm(p: Problem) -> Measured:
+    """min_l ||W_l||."""
+    norms = [matrix_norm(layer.W) for layer in p.start.network.layers]
+    return min(norms, key=lambda norm: norm.low)
+
+
 def at_alpha(p: Problem, wide: Wide, alpha: float) -> tuple[Network, OpteqEquilibrium]:
-    deep = Network(alpha, p.model.s, p.model.X, p.theta0, p.model.depth)
+    deep = Network(alpha, p.model.s, p.start.network.X, p.theta0, p.model.depth)
     return deep, FixedPoint(deep).solve(wide.solved.Z)

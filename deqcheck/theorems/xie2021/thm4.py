@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
-from deqcheck.models.opteq.regularizers import Quadratic
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, sqrt
@@ -57,6 +57,7 @@ class Theorem4(Pointwise):
     id = "xie2021/thm4"
     title = "SAM converges to the fixed point that the regulariser selects"
     cite = cite("Theorem 4", "(10)")
+    uses = ("xie2021/lem8", "xie2021/lem9", "xie2021/lem10")
 
     given = GIVEN
     step = Check("g is 1/(2 L_z)", "2*gamma*L_z == 1", "Theorem 4")
@@ -220,17 +221,12 @@ def state_bound(p: Problem, sam: Sam) -> Measured:
 
 
 def _around(p: Problem, sam: Sam) -> Measured:
-    solved, curvature = p.start.solved, strong_convexity(sam.R)
+    solved, curvature = p.start.solved, sam.R.strong_convexity
     if solved.existence is not Existence.UNIQUE or curvature.low <= 0:
         return INFINITY
     size = errors.frobenius(solved.Z, solved.error)
     slope = errors.frobenius(sam.R.gradient(solved.Z), sam.R.smoothness * solved.error)
     return size + (slope + sam.R.smoothness / 2 * size) / curvature
-
-
-def strong_convexity(R: Quadratic) -> Measured:
-    """The smallest eigenvalue of A^T A: 0 for fewer rows than columns."""
-    return errors.nth_singular_value(R.A, R.A.shape[1]) ** 2
 
 
 def selected(p: Problem, sam: Sam) -> Selected | None:
@@ -241,11 +237,22 @@ def selected(p: Problem, sam: Sam) -> Selected | None:
     resting = RestingSet.of(p)
     if resting is None:
         return None
-    z = resting.minimiser(sam.R)
+    R = sam.R
+    if not isinstance(R, Quadratic) and not R.strict:
+        return None
+    z = resting.minimiser(R)
     Z = np.repeat(z[:, None], p.model.N, axis=1)
+    size = max(1.0, float(np.linalg.norm(Z)))
+    # Least squares end at a fixed point; of a general solver it is looked at.
+    if (
+        not isinstance(R, Quadratic)
+        and not np.linalg.norm(p.start.network.T(Z) - Z) <= SOLVED * size
+    ):
+        return None
     # A strictly convex R has one minimiser on a closed convex set.
-    spread = 0.0 if strong_convexity(sam.R).low > 0 else resting.spread(sam.R, z)
-    return Selected(Z, SOLVED * max(1.0, float(np.linalg.norm(Z))), spread)
+    alone = R.strict or R.strong_convexity.low > 0
+    spread = 0.0 if alone or not isinstance(R, Quadratic) else resting.spread(R, z)
+    return Selected(Z, SOLVED * size, spread)
 
 
 def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray, float]:

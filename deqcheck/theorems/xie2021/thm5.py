@@ -18,7 +18,7 @@ from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
 from deqcheck.theorems.xie2021.common import INFINITY, UNROLLED, cite, largest_norm
 from deqcheck.theorems.xie2021.setting import Problem
-from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate
+from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate, apart_from_end
 
 CONSTANTS = {
     "B_Ub": "bound on ||U_l|| and ||b_l||; default: twice the largest at the start",
@@ -31,7 +31,7 @@ CONSTANTS = {
 
 @dataclass(frozen=True)
 class PrintedConstants:
-    """The constants of Theorem 5 and Lemma 19 as the paper writes them (L_g = 1)."""
+    """The constants of Theorem 5 and Lemma 19 as the paper writes them."""
 
     p: Problem
     fixed: Mapping[str, Any]
@@ -46,7 +46,19 @@ class PrintedConstants:
 
     @cached_property
     def x_norm(self) -> Measured:
-        return maximum(errors.frobenius(self.p.model.X), sqrt(float(self.p.model.N)))
+        return maximum(self.data_norm, sqrt(float(self.p.model.N)))
+
+    @cached_property
+    def data_norm(self) -> Measured:
+        network = self.p.start.network
+        return errors.frobenius(network.X, network.X_error)
+
+    @cached_property
+    def L_g(self) -> Measured:
+        """A Lipschitz constant of the extractor, at least 1: the bounds multiply by it what does
+        not pass the extractor, too."""
+        extractor = self.p.start.network.extractor
+        return measured(1.0) if extractor is None else maximum(1.0, extractor.lipschitz)
 
     @cached_property
     def output_norm(self) -> Measured:
@@ -122,7 +134,7 @@ class PrintedConstants:
     @cached_property
     def C_J(self) -> Measured:
         a = measured(self.p.model.alpha)
-        first = 9 * a * self._root_L * self.B_star * self.L_sigma * self.C_z
+        first = 9 * a * self._root_L * self.B_star * self.L_sigma * self.C_z * self.L_g
         C_D = maximum(3 * self.B_star, self.B_x)
         second = 2 * sqrt(3.0) * self._root_L * self._aK * self.B_star * self.L_sigma * C_D
         return first + second
@@ -137,30 +149,47 @@ class PrintedConstants:
     @cached_property
     def Q1(self) -> Measured:
         root = sqrt(self.p.start.loss)
-        middle = 2 * self._aK * self._root_L * self.C_z * self.B_J * self.B_L
+        middle = 2 * self._aK * self._root_L * self.C_z * self.L_g * self.B_J * self.B_L
         return self.C_J * root + middle + self.B_J * root
+
+    @cached_property
+    def Q2(self) -> Measured:
+        return 10 * self.C_z * self.B_L * self.L_g / self.Q0
 
 
 class Theorem5(RepairedRate):
     """Gradient descent from a point that satisfies Assumption 5 converges linearly to loss 0:
-    loss_k <= (1 - step Q0)^k loss_0 with Q0 = K^2 L a^2 kappa^2 sigma_m^2 N sigma_min(W_o)^2/4.
+    loss_k <= (1 - step Q0)^k loss_0 with Q0 = K^2 L a^2 kappa^2 sigma_m^2 N sigma_min(W_o)^2/4,
+    and |theta_k - theta*| <= Q2 (1 - step Q0)^(k/2) with Q2 = 10 C_z B_L L_g/Q0. Where theta* is is
+    not known; but theta_k and the end of the run are at most the sum of both bounds apart, and at
+    least as far as their distances from the start differ, parameter by parameter.
     That N is large enough is asked in the form in which the proof uses it, (31) and after. The
     bounds on U, b and W_o in Assumption 5 are blotted: 1/2 and 2/3 of B_Ub can be read, with moves
     of at most 1/2 or 1/3 of it; asked are 1/2 and 1/3, which imply both, and steps strictly below
-    1/Q0 and 1/Q1, so that a refutation holds in every reading. The extractor of the input is the
-    identity here (L_g = 1). The corrected edition is the repaired Theorem 5R.
+    1/Q0 and 1/Q1, so that a refutation holds in every reading. Without an extractor L_g = 1. The
+    corrected edition is the repaired Theorem 5R.
     """
 
     id = "xie2021/thm5"
     title = "Linear rate of gradient descent to a global minimum"
     cite = cite("Theorem 5", "(30)-(32)")
+    uses = (
+        "xie2021/lem12",
+        "xie2021/lem15",
+        "xie2021/lem16",
+        "xie2021/lem17",
+        "xie2021/lem18",
+        "xie2021/lem19",
+    )
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "The loss need not fall: with one weight each, K = 2, a = 1/4, w = 3/4, u = 1/2, b = 1/4, "
         "x = (1, 1) and labels 1e-6 below and above the output all conditions hold, and the "
         "gradient is exactly 0. Q1 is too small as well: with a = 0.01, W_o = 0.1, z0 = 3 it is "
-        "0.348 where the second derivative is 8.91. What holds is xie2021/thm5-repaired."
+        "0.348 where the second derivative is 8.91. Q2 lacks the factor |r_0| that the proof still "
+        "has in its last line: with W_o and the residual scaled by c all conditions stay, while "
+        "the path keeps its length and Q2 falls as 1/c. What holds is xie2021/thm5-repaired."
     )
     constants = CONSTANTS
 
@@ -184,12 +213,17 @@ class Theorem5(RepairedRate):
     weights_stay = Check("W stays", "2*alpha*K*C_z*B_L*residual <= Q0*(0.25 - 1e-12)", "(31)")
     inputs_stay = Check("U stays", "2*alpha*K*B_x*B_L*residual <= Q0*B_Ub/3", "after (31)")
     biases_stay = Check("b stays", "2*alpha*K*root_N*B_L*residual <= Q0*B_Ub/3", "after (31)")
-    data_stay = Check("X would stay", "2*alpha*K*L*B_Ub*B_L*residual <= Q0*B_x/2", "after (31)")
+    data_stay = Check("X stays", "2*alpha*K*L*B_Ub*B_L*L_g^2*residual <= Q0*B_x/2", "after (31)")
     outputs_stay = Check("W_o stays", "2*3*K*B_star*residual <= Q0*sigma_min_Wo/2", "after (31)")
     step_rate = Check("step below 1/Q0", "step*Q0 < 1", "Theorem 5")
     step_smooth = Check("step below 1/Q1", "step*Q1 < 1", "Theorem 5")
     printed_rate = Check(
         "linear rate to zero", "gap/gap_0 <= (1 - step*Q0)^k", "Theorem 5", decays=True
+    )
+    printed_limit = Check(
+        "parameters near their limit: theta_k against the end",
+        "apart <= Q2*((1 - step*Q0)^(k/2) + (1 - step*Q0)^(k_end/2))",
+        "Theorem 5",
     )
 
     def setting(self, p: Problem) -> Iterable[Claim]:
@@ -219,7 +253,7 @@ class Theorem5(RepairedRate):
         if "B_Ub" in self.fixed:
             yield self.inputs(norm_Ub=c.input_norm, B_Ub=c.B_Ub)
         if "B_x" in self.fixed:
-            yield self.data(norm_X=errors.frobenius(p.model.X), B_x=c.B_x)
+            yield self.data(norm_X=c.data_norm, B_x=c.B_x)
             yield self.samples(N=p.model.N, B_x=c.B_x)
         if "B_L" in self.fixed:
             yield self.output(norm_Wo=c.output_norm, B_L=c.B_L)
@@ -237,7 +271,7 @@ class Theorem5(RepairedRate):
         yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
         yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
         yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x)
+        yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x, L_g=c.L_g)
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
 
@@ -270,7 +304,7 @@ class Theorem5(RepairedRate):
         if not self.printed:
             return super().quantities(p)
         c = self._constants(p)
-        return {"Q0": c.Q0, "Q1": c.Q1, "C_z": c.C_z}
+        return {"Q0": c.Q0, "Q1": c.Q1, "Q2": c.Q2, "C_z": c.C_z}
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         if not self.printed:
@@ -278,6 +312,12 @@ class Theorem5(RepairedRate):
             return
         if p.model.fields.sam is not None:
             return
-        yield self.printed_rate.along(
-            run, gap=run.gap, gap_0=run.gap[0], step=p.step, Q0=self._constants(p).Q0
-        )
+        c = self._constants(p)
+        common = {"step": p.step, "Q0": c.Q0}
+        yield self.printed_rate.along(run, gap=run.gap, gap_0=run.gap[0], **common)
+        # Without a positive Q0, a hypothesis, there is no bound.
+        if not c.unbounded and np.isfinite(c.Q2.value):
+            k, t, apart = apart_from_end(run)
+            yield self.printed_limit.sampled(
+                k, t, apart=apart, **common, Q2=c.Q2, k_end=float(k[-1])
+            )

@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, stack
+from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.xie2021.bounds import Bounds
@@ -19,7 +19,10 @@ from deqcheck.theorems.xie2021.setting import Problem, Statement
 class RepairedRate(Statement):
     """Unrolled OptEq without SAM, N <= m samples. If the residual is small against the smallest
     singular value s0 of the initial state, the loss falls linearly with mu = s0^2/4, because
-    |gradient|^2 >= 2 sigma_min(Z)^2 loss and the path is too short for sigma_min(Z) to halve.
+    |gradient|^2 >= 2 sigma_min(Z)^2 loss and the path is too short for sigma_min(Z) to halve. The
+    path that is left at step k is at most 4 |r_k|/s0 (flow: 2 |r|/s0), so that the parameters
+    converge with rho (1 - step mu)^(k/2), rho = 4 |r_0|/s0 (flow: rho exp(-mu t), rho = 2
+    |r_0|/s0).
     """
 
     models = ("opteq",)
@@ -27,6 +30,7 @@ class RepairedRate(Statement):
     tracks = ("sigma_min_Z",)
 
     unrolled = Check("the state is Z^K of plain iterations", "other == 0", "setting")
+    given = Check("the input is given, not extracted", "extracted == 0", "setting")
     smooth = Check("smooth activation", "kinks == 0", "setting")
     full_rank = Check("the state has independent columns", "sigma_min_Z > 0", "5R")
     small_descent = Check("small residual", "8*B_J*residual <= sigma_min_Z^2", "5R")
@@ -38,6 +42,16 @@ class RepairedRate(Statement):
         "exponential rate of the flow", "gap/gap_0 <= exp(-2*mu*t)", "5R", decays=True
     )
     near = Check("parameters stay near", "distance <= rho", "5R")
+    limit = Check(
+        "parameters near their limit: theta_k against the end",
+        "apart <= rho*((1 - step*mu)^(k/2) + (1 - step*mu)^(k_end/2))",
+        "5R",
+    )
+    flow_limit = Check(
+        "parameters near their limit: theta(t) against the end",
+        "apart <= rho*(exp(-mu*t) + exp(-mu*t_end))",
+        "5R",
+    )
     kept = Check("the state keeps its rank", "sigma_min_Z >= sigma_0/2", "5R")
 
     searches = (Search("scale of the output weights and labels", ("Wo", "Y"), True),)
@@ -60,6 +74,7 @@ class RepairedRate(Statement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         s0 = p.start.sigma_min_Z
         yield self.unrolled(other=p.model.implicit or p.model.fields.sam is not None)
+        yield self.given(extracted=p.start.network.extractor is not None)
         yield self.smooth(kinks=len(p.start.network.s.kinks))
         yield self.full_rank(sigma_min_Z=s0)
         small = self.small_flow if self._flow(p) else self.small_descent
@@ -90,10 +105,30 @@ class RepairedRate(Statement):
             yield self.rate.along(run, **common, step=p.step)
         moved = moved_distance(run)
         yield self.near(distance=moved, rho=self._radius(p))
+        yield self._limit(p, run)
         series = run.series["sigma_min_Z"]
         yield self.kept.sampled(
             series.k, series.t, sigma_min_Z=series.value, sigma_0=p.start.sigma_min_Z
         )
+
+    def _limit(self, p: Problem, run: Trajectory) -> Curve:
+        k, t, apart = apart_from_end(run)
+        common = {"apart": apart, "rho": self._radius(p), "mu": self._mu(p)}
+        if self._flow(p):
+            return self.flow_limit.sampled(k, t, **common, t_end=float(t[-1]))
+        return self.limit.sampled(k, t, **common, step=p.step, k_end=float(k[-1]))
+
+
+def apart_from_end(run: Trajectory) -> tuple[np.ndarray, np.ndarray, Measured]:
+    """Steps, times, and a lower bound of |theta_k - theta_end|: what the distances from the start
+    differ by, of all parameters together."""
+    series = list(run.distance.values())
+    values = [abs(one.value - one.value[-1]) for one in series]
+    # End by end: a large parameter that is known to few digits must not hide the others.
+    low = np.linalg.norm([np.maximum(v.low, 0.0) for v in values], axis=0)
+    high = np.linalg.norm([v.high for v in values], axis=0)
+    room = 8 * EPS * high
+    return series[0].k, series[0].t, Measured((low + high) / 2, (high - low) / 2 + room)
 
 
 def moved_distance(run: Trajectory) -> Measured:
@@ -109,3 +144,4 @@ class Theorem5Repaired(RepairedRate):
     id = "xie2021/thm5-repaired"
     title = "Linear rate for a state of full rank and a small residual"
     cite = cite("Theorem 5", "repaired (5R)")
+    uses = ("xie2021/lem12", "xie2021/jacobian", "xie2021/lem19")

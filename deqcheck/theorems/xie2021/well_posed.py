@@ -36,6 +36,7 @@ class WellPosed(Pointwise):
     id = "xie2021/well-posed"
     title = "Existence and uniqueness of the equilibrium"
     cite = cite("Section 2.2", "remark after Theorem 1")
+    uses = ("xie2021/thm1",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
