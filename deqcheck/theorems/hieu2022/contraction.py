@@ -98,8 +98,9 @@ class Contraction(Derivative):
         H, moved_H = (state.W @ Z + state.C for Z in (state.Z, state.Z + dZ))
         moved = np.maximum(moved_H, 0.0) - np.maximum(H, 0.0)
         linear = state.equilibrium.mask * (state.W @ dZ)
-        size = errors.length(state.W) * (errors.length(state.Z) + errors.length(dZ))
-        noise = errors.rounding(state.n, size + errors.length(state.C))
+        # Nothing rounds where the unit is inactive.
+        sizes = np.abs(state.W) @ (np.abs(state.Z) + np.abs(dZ)) + np.abs(state.C)
+        noise = errors.rounding(state.n, errors.length(state.equilibrium.mask * sizes))
         return same(p, self.linear, (moved, noise), (linear, noise))
 
 
@@ -145,15 +146,17 @@ class Spectra:
 
     @cached_property
     def log_det(self) -> Measured:
-        """log |det(I - J)| over all samples. By LU every block is exact up to n eps of its size;
-        log det moves by at most n |block^-1| times that."""
-        n, W, total = self.state.n, self.state.W, Measured(0.0)
-        off = self.state.W_radius + errors.rounding(n, 1 + errors.length(W))
+        """log |det(I - J)| over all samples: each block has the determinant of I - W_SS, which LU
+        gives up to n eps of its size; log det moves by at most n |block^-1| times that."""
+        W, total = self.state.W, Measured(0.0)
         for on, count in zip(self.patterns.T, self._found[1].tolist(), strict=True):
-            block = np.eye(n) - on[:, None] * W
-            lowest = float(errors.singular_values(block, off)[-1].low)
-            radius = 2 * n * off / lowest if lowest > 2 * off else np.inf
-            total = total + count * Measured(float(np.linalg.slogdet(block)[1]), radius)
+            if on.any():
+                block = np.eye(int(on.sum())) - W[np.ix_(on, on)]
+                n, off = len(block), self.state.W_radius
+                off += errors.rounding(n, 1 + errors.length(block))
+                lowest = float(errors.singular_values(block, off)[-1].low)
+                radius = 2 * n * off / lowest if lowest > 2 * off else np.inf
+                total = total + count * Measured(float(np.linalg.slogdet(block)[1]), radius)
         return total
 
     @property
@@ -163,21 +166,22 @@ class Spectra:
 
     @property
     def normal(self) -> bool:
-        """Every block is normal, seen without rounding: W is diagonal, or all units are active in
-        all samples and W is a multiple of the identity plus a symmetric or a skew matrix."""
+        """Every block is normal, seen without rounding: W is diagonal, no unit is active, or all
+        are in all samples and W is a multiple of the identity plus a symmetric or a skew matrix."""
         s = self.state
         plain = not s.A.any() or np.array_equal(s.B, s.B.T)
-        return self._diagonal or bool(self.patterns.all() and plain)
+        trivial = self._diagonal or not self.patterns.any()
+        return trivial or bool(self.patterns.all() and plain)
 
     @property
     def reached(self) -> bool:
         """|J| is an eigenvalue of a symmetric block: then sigma_min(I - J) = 1 - |J|."""
         s = self.state
+        if not self.patterns.any():
+            return True
         if not (self.normal and np.array_equal(s.B, s.B.T)):
             return False
         used = s.W[np.ix_(self.patterns.any(axis=1), self.patterns.any(axis=1))]
-        if not used.size:
-            return False
         values = errors.symmetric_eigenvalues((used + used.T) / 2, s.W_radius)
         return bool(values[-1].low > -values[0].low)
 
@@ -185,6 +189,8 @@ class Spectra:
     def scalar(self) -> bool:
         """J = w I with w >= 0: then |det(I - J)| = (1 - w)^d."""
         s = self.state
+        if not self.patterns.any():
+            return True
         square = np.diag(s.A.T @ s.A)
         alike = self._diagonal and bool((square == square[0]).all())
         return alike and bool(self.patterns.all() and s.W[0, 0] >= 0)

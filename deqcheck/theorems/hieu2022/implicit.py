@@ -43,9 +43,11 @@ class BackwardPass(Derivative):
 
     def compared(self, p: Problem, state: State) -> Iterable[Claim]:
         E, r, u = state.E, size(state.r), size(state.u)
-        again = state.equilibrium.mask * (state.W.T @ E + np.outer(state.u, state.r))
-        relative = conditioning(state) * errors.rounding(state.n, 1.0)
-        noise = relative * (size(E) + u * r)
+        mask = state.equilibrium.mask
+        again = mask * (state.W.T @ E + np.outer(state.u, state.r))
+        sizes = np.abs(state.W).T @ np.abs(E) + np.abs(np.outer(state.u, state.r))
+        noise = conditioning(state) * errors.rounding(state.n, size(E))
+        noise += errors.rounding(state.n, size(mask * sizes))
         yield same(p, self.fixed_point, (E, noise), (again, noise), state.E_radius)
         for name, way in self.ways(p).items():
             if name == "u":
@@ -114,6 +116,8 @@ class ImplicitFunction(Derivative):
         off += 4 * EPS * size(other.Z)
         W_lost = 2 * size(other.A) * lost["A"] + 2 * lost["B"]
         off += (W_lost * size(state.Z) + lost["U"] * size(state.X)) / state.m
+        # Where no unit is active both equilibria are 0.
+        off = off if state.equilibrium.mask.any() else 0.0
         yield self.derivative(
             f"h = {h:.3g}",
             remainder=errors.frobenius(apart, off),

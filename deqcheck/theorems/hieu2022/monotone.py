@@ -179,6 +179,10 @@ def _forward(state: State, alpha: float) -> Iterator[Measured]:
     steps adds up."""
     T = np.eye(state.n) - alpha * state.F
     Z, noise = np.zeros_like(state.Z), 0.0
+    if not state.equilibrium.mask.any() and state.equilibrium.kink_margin.low > 0:
+        # U X < 0: the iteration stays where it starts, at its limit.
+        yield from [Measured(0.0)] * (SWEEPS + 1)
+        return
     for _ in range(SWEEPS + 1):
         yield errors.frobenius(Z - state.Z, state.equilibrium.error + noise)
         size = (1 + alpha * errors.length(state.F)) * errors.length(Z)

@@ -104,9 +104,11 @@ class UnseenInputs(Derivative):
         dZ = solved(more, forced(more, down))
         tangent = (dZ.value.T @ more.u + more.Z.T @ down["u"])[N:]
         explicit = -more.kernel.K[N:, :N] @ state.r
-        K, r = float(np.trace(more.kernel.K)), size(state.r)
-        noise = 8 * conditioning(more) * errors.rounding(more.n + more.N, K * r)
+        # |df(x)| <= |J(x)| |J^T r| for the Jacobians at the drawn inputs and at the samples.
+        squares = np.diag(more.kernel.K)
+        seen, drawn, r = np.sqrt(squares[:N].sum()), np.sqrt(squares[N:].sum()), size(state.r)
+        noise = 8 * conditioning(more) * errors.rounding(more.n + more.N, float(seen * drawn) * r)
         noise += size(more.u) * dZ.noise
         unsure = sum(more.kernel.radii.values()) * r + size(more.u) * dZ.unsure
-        unsure += np.sqrt(K) * (np.sqrt(K) * state.r_radius + state.gradient_radius)
+        unsure += drawn * (seen * state.r_radius + state.gradient_radius)
         yield same(p, self.follows, (tangent, noise), (explicit, noise), 2 * float(unsure))

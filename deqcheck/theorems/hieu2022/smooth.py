@@ -74,9 +74,11 @@ class Quadratic:
 
 
 def linearised(state: State) -> Quadratic:
-    """Eigenvalues that are known to be larger than computed are taken as large as is known."""
+    """Eigenvalues that are lost in rounding count as 0, those that are known to be larger than
+    computed are taken as large as is known."""
     K = (state.kernel.K + state.kernel.K.T) / 2
     kappa, basis = np.linalg.eigh(K)
+    kappa = np.where(kappa > errors.lapack(K.shape, kappa[-1]), kappa, 0.0)
     return Quadratic(np.maximum(kappa, max(float(smallest(state).low), 0.0)), basis.T @ state.r)
 
 
