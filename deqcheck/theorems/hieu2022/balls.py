@@ -12,12 +12,12 @@ from deqcheck.records.claim import Curve, compare
 from deqcheck.records.measured import Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check
-from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS
-from deqcheck.theorems.hieu2022.induction import Induction, Point, largest_so_far, replay
+from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS, MonotoneStatement
+from deqcheck.theorems.hieu2022.induction import Point, largest_so_far, replay
 from deqcheck.theorems.hieu2022.setting import Problem
 
 
-class Balls(Induction):
+class Balls(MonotoneStatement):
     """A statement about single steps in balls whose radii the text leaves open: those of the case,
     or else the smallest that hold the steps 0, ..., k + `ahead`."""
 
@@ -38,6 +38,10 @@ class Balls(Induction):
 
     def faults(self) -> Iterable[str]:
         return self.not_positive()
+
+    def reach(self, p: Problem, run: Trajectory) -> int:
+        """The last step of which something is claimed."""
+        raise NotImplementedError
 
     def points(self, p: Problem, run: Trajectory) -> list[Point]:
         """The first steps, as far as what is asked of them holds before the last."""

@@ -15,7 +15,7 @@ from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
 from deqcheck.theorems.hieu2022.balls import Balls, clocks, counted
 from deqcheck.theorems.hieu2022.common import cite
-from deqcheck.theorems.hieu2022.induction import Point
+from deqcheck.theorems.hieu2022.induction import Induction, Point
 from deqcheck.theorems.hieu2022.setting import Problem
 
 C11 = "(X^2*(lu^2 + 4*lU^2*lu^2 + 4*lU^2*lu^2*lA^2 + lU^2))"
@@ -25,7 +25,7 @@ FROM_Z = "X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)"
 WHOLE = "X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2)"
 
 
-class OneStep(Balls):
+class OneStep(Induction, Balls):
     """L(k+1) - L(k) = I1 + I2 + I3 with I1 = |yhat(k+1) - yhat(k)|^2/2,
     I2 = <r, (Z(k+1) - Z(k))^T u(k+1)> and I3 = <r, Z(k)^T (u(k+1) - u(k))>, r = yhat(k) - y. If
     every parameter is within its ball (Hypothesis 1) and the loss has fallen at its rate

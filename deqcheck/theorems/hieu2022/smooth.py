@@ -82,15 +82,10 @@ def linearised(state: State) -> Quadratic:
     return Quadratic(np.maximum(kappa, max(float(smallest(state).low), 0.0)), basis.T @ state.r)
 
 
-class Smooth(MonotoneStatement):
-    """A statement about smooth functions, on the linearised loss."""
+class OnQuadratic(MonotoneStatement):
+    """A statement that is tried on the linearised loss."""
 
     dynamics = (STATIC,)
-
-    curved = Check("smoothness of the linearised loss", "Lsm > 0", "Definition 2.5.2")
-
-    def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.curved(Lsm=linearised(p.start).Lsm)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         f = linearised(state)
@@ -101,9 +96,18 @@ class Smooth(MonotoneStatement):
         raise NotImplementedError
 
 
-class StronglyConvex(Smooth):
-    """One about strongly convex functions as well: f is one of the directions that descent from
-    w = 0 can reach, if the kernel is positive definite."""
+class Smooth(OnQuadratic):
+    """One about smooth functions."""
+
+    curved = Check("smoothness of the linearised loss", "Lsm > 0", "Definition 2.5.2")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.curved(Lsm=linearised(p.start).Lsm)
+
+
+class StronglyConvex(OnQuadratic):
+    """One about strongly convex functions: on the directions that descent from w = 0 can reach f is
+    one, if the kernel is positive definite."""
 
     positive = Check("the tangent kernel is positive", "mu > 0", "Lemma 2.5.2")
 

@@ -80,7 +80,7 @@ class StepSizes(Balls):
             "X": errors.frobenius(p.start.X),
             "m": p.start.m,
             "step": p.step,
-            "lambda0": self.lambda0(p),
+            "lambda0": p.start.sigma_min_Z,
             "r": stack([state.residual for state in states]),
         }
         for name, word in WORDS.items():
