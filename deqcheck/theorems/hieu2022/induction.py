@@ -21,8 +21,8 @@ from deqcheck.theorems.base import Check
 from deqcheck.theorems.hieu2022.common import PARAMETERS, MonotoneStatement
 from deqcheck.theorems.hieu2022.setting import Problem, State
 
-# Steps whose states are made once more.
-REPLAYED = 100
+# Steps whose states are made once more, and those of models with more than so many flops for each.
+REPLAYED, FEW, LARGE = 100, 20, 1e6
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,13 @@ _REPLAYS: WeakKeyDictionary[Trajectory, Replay] = WeakKeyDictionary()
 
 
 def replay(p: Problem, run: Trajectory, last: int) -> list[Point]:
-    """The states of the steps 0, ..., last, of at most REPLAYED steps, as far as the parameters
-    are known; and that of the end of the run, if `last` is its last step."""
+    """The states of the steps 0, ..., last, of at most REPLAYED (or FEW) steps, as far as the
+    parameters are known; and that of the end of the run, if `last` is its last step."""
+    s = p.start
+    most = REPLAYED if s.n**2 * (s.n + s.N) <= LARGE else FEW
     known = _REPLAYS.setdefault(run, Replay(p, run))
-    found = known.until(min(last, REPLAYED))
-    if last > REPLAYED and last == run.k[-1] and len(found) > REPLAYED:
+    found = known.until(min(last, most))
+    if last > most and last == run.k[-1] and len(found) > most:
         slip = _slips(run, last, run.final)
         if all(np.isfinite(list(slip.values()))):
             found.append(Point(last, p.model.at(run.final), slip))

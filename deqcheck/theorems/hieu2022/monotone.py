@@ -20,6 +20,8 @@ PAIRS = 50
 # Steps of Peaceman-Rachford splitting that are tried, times 1/Lip.
 REFLECTED = (0.01, 0.1, 1.0, 10.0, 100.0)
 SWEEPS = 40
+# Flops to be spent on the sweeps.
+BUDGET = 2e10
 
 
 def drawn_pairs(p: Problem, name: str, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
@@ -155,7 +157,13 @@ class SplittingConverges(MonotoneStatement):
         starts_equal=True,
     )
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if not affordable(p.start):
+            yield f"{SWEEPS} sweeps for each step: a smaller width, or fewer samples"
+
     def claims(self, p: Problem, state: State) -> Iterable[Curve]:
+        if not affordable(state):
+            return
         known = {"m": state.m, "Lip": state.lipschitz}
         for share in SHARES:
             alpha = share * float(state.forward_backward_limit.value)
@@ -172,6 +180,11 @@ class SplittingConverges(MonotoneStatement):
         k = np.arange(SWEEPS + 1)
         values |= {"distance": distance, "distance_0": distance[0]}
         return check.sampled(k, k.astype(float), note, **values)
+
+
+def affordable(state: State) -> bool:
+    sweeps = SWEEPS * (len(SHARES) + len(REFLECTED))
+    return bool(2 * sweeps * state.n**2 * state.N <= BUDGET)
 
 
 def _forward(state: State, alpha: float) -> Iterator[Measured]:

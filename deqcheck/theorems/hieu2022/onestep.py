@@ -44,7 +44,7 @@ class OneStep(Induction, Balls):
     in a proof under Condition 2, which they do not name and which is not asked. Corrected, without
     C12: I1 <= (step C)^2 L(k) and I2 <= 2 step C' L(k) with
     C' = |X|^2 (lu^2/m^2 + 4 lu^2 lU^2 (1 + lA^2)/m^4) and C = C' + |X|^2 lU^2/m^2.
-    Judged on the first 100 steps, as far as the hypotheses are known to hold.
+    Judged on the first 100 steps (of large models 20), as far as the hypotheses are known to hold.
     """
 
     id = "hieu2022/lem3.3.8-3.3.10"

@@ -26,7 +26,7 @@ class StepSizes(Balls):
     |X| r lU lu/m^2 <= lambda0^2/16, which the row of R_A in (3.16) gives, not
     Hypothesis 1. And as printed the operator norm of
     each step is the Frobenius norm of the gradient. The balls are those of the case, or else the
-    smallest that hold the steps 0, ..., k. Judged on the first 100 steps.
+    smallest that hold the steps 0, ..., k. Judged on the first 100 steps (of large models 20).
     """
 
     id = "hieu2022/lem3.3.7"

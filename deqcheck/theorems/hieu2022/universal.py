@@ -16,6 +16,8 @@ from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.tangents import size
 
 Activation: TypeAlias = Callable[[np.ndarray], np.ndarray]
+# n of the largest weight-tied network that is built.
+LARGEST = 400
 # None of them has a slope above 1.
 ACTIVATIONS: tuple[Activation, ...] = (lambda h: np.maximum(h, 0.0), np.tanh, np.abs)
 
@@ -41,7 +43,14 @@ class WeightTied(MonotoneStatement):
     output = Check("the last block is the output", "left == right", "Theorem B.0.1")
     rest = Check("the state is an equilibrium", "left == right", "Section 2.1.2")
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if p.start.n > LARGEST:
+            rows = 3 * p.start.n
+            yield f"V has {rows} rows, the limit is {3 * LARGEST}: at most {LARGEST} units"
+
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        if state.n > LARGEST:
+            return
         X, n, weights = state.X, state.n, (state.U, state.A, state.B)
         bias = state.u[:, None]
         z, noise = X, 0.0

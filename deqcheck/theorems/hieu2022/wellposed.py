@@ -33,8 +33,8 @@ class MonotoneWeights(MonotoneStatement):
     uses = ("hieu2022/lem2.3.2",)
     dynamics = (STATIC,)
     erratum = (
-        "Lemma 2.3.2, used beside it, omits a factor: W + W^T >= m I means modulus m/2. Printed as "
-        "I - W >= m I, the condition means the symmetric part of I - W."
+        "Printed as I - W >= m I, the condition means the symmetric part of I - W. Lemma 2.3.2, "
+        "used beside it, omits a factor 2."
     )
 
     modulus = Check("modulus of I - W", "modulus == m + sigma_min_A^2", "Proposition 1")
