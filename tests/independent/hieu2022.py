@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from . import hieu2022_conditions, hieu2022_induction, hieu2022_static, hieu2022_training
+from . import (
+    hieu2022_chapter2,
+    hieu2022_conditions,
+    hieu2022_induction,
+    hieu2022_static,
+    hieu2022_training,
+)
 
 INSTANCES = [
+    *hieu2022_chapter2.INSTANCES,
     *hieu2022_static.INSTANCES,
     *hieu2022_conditions.INSTANCES,
     *hieu2022_training.INSTANCES,

@@ -34,6 +34,7 @@ from .hieu2022_model import (
     equilibrium,
     fro,
     gentle,
+    gradient,
     loss,
     norm2,
     problem,
@@ -42,7 +43,7 @@ from .hieu2022_model import (
     told,
     weight,
 )
-from .hieu2022_training import WITHIN, judged, with_radii
+from .hieu2022_training import WITHIN, descent_rows, judged, printed_rows, with_radii
 
 NORMS = {
     "A": "norm_of_symmetric",
@@ -150,6 +151,80 @@ def lem338(
     return found
 
 
+EQUAL = {"A": "equal_symmetric", "B": "equal_skew", "U": "equal_inputs", "u": "equal_outputs"}
+OF = {"A": "of_symmetric", "B": "of_skew", "U": "of_inputs", "u": "of_outputs"}
+
+
+def lem337(
+    v: Arrays, step: float, steps: int, given: Mapping[str, float], printed: bool
+) -> Expected:
+    """Lemma 3.3.7, with balls that hold the steps 0, ..., k."""
+    run, found = descent(v, step, steps), {"gradient descent": told(step, ">", 0.0)}
+    last = steps
+    for name in NAMES if given else ():
+        far = np.array([fro(w[name] - v[name]) for w in run])
+        outside = np.flatnonzero(far > given[f"R_{name}"])
+        last = min(last, int(outside[0]) if len(outside) else steps)
+    inside = run if last == steps else run[:last]
+    for name in NAMES if given else ():
+        far = np.array([fro(w[name] - v[name]) for w in inside])
+        found[WITHIN[name]] = judged(far, "<=", given[f"R_{name}"])
+    run = run[: last + 1]
+    far = {n: np.maximum.accumulate([fro(w[n] - v[n]) for w in run[:-1]]) for n in NAMES}
+    lA, lU, lu = (norm2(v[n]) + (given.get(f"R_{n}", 0) if given else far[n]) for n in "AUu")
+    X, m, lambda0 = fro(v["X"]), v["m"], at_start(v)["lambda0"]
+    r = np.array([fro(residual(w, equilibrium(w))) for w in run[:-1]])
+    common = step * X * r * lU * lu / m**2
+    bounds = {"A": 2 * common * lA, "B": 2 * common, "U": step * X * r * lu / m}
+    bounds["u"] = step * X * r * lU / m
+    for name in NAMES:
+        moves = np.array([norm2(after[name] - before[name]) for before, after in pairwise(run)])
+        if printed:
+            slopes = np.array([fro(gradient(w)[name]) for w in run[:-1]])
+            found[EQUAL[name]] = Sides(moves, "==", slopes, decision="violated")
+        found[OF[name]] = judged(moves, "<=", bounds[name])
+    moves = np.array([norm2(weight(after) - weight(before)) for before, after in pairwise(run)])
+    middle = step * lambda0**2 / 16 if printed else common
+    bound = 4 * common * (lA**2 * (1 + middle) + 1)
+    found["weights_printed" if printed else "weights"] = judged(moves, "<=", bound)
+    return found
+
+
+def chain_lines(a: At, step: float) -> list[float]:
+    """What the last display of Section 3.3.3 adds to 1, line by line."""
+    x, C, C_12 = a["lambda0"] ** 2, c_11(a), a["X"] ** 2 * (a["lU"] * a["lu"] * a["lA"]) ** 2 / 4
+    C_U = a["lU"] ** 2 * a["X"] ** 2
+    square = step**2 * C**2 + 2 * step**3 * x * C * C_12 + step**4 * x * C_12**2
+    return [
+        square + 2 * step * (C - C_U) + 2 * step**2 * x * C_12 - step * x / 2,
+        5 * step * C - 2 * step * C_U + 3 * step**2 * x * C_12 - step * x / 2,
+        5 * step * C - step * x / 2,
+        -step * x / 4,
+    ]
+
+
+def chain(
+    v: Arrays, R: Radii, step: float, steps: int, printed: bool, kappa: float = 20.0
+) -> Expected:
+    a, gap = reached(v, R), np.array([loss(w) for w in descent(v, step, steps)])
+    ratio = gap[1:] / gap[:-1]
+    if printed:
+        lines = chain_lines(a, step)
+        names = ("second_printed", "third_printed", "fourth_printed")
+        rest = {name: told(p, "<=", q) for name, (p, q) in zip(names, pairwise(lines), strict=True)}
+        first = judged(ratio, "<=", np.full(steps, 1 + lines[0]))
+        return {**printed_rows(v, R, step), "first_printed": first, **rest}
+    part = c_prime(a)
+    whole = part + (a["X"] * a["lU"] / a["m"]) ** 2
+    added = (step * whole) ** 2 + 2 * step * part - step * a["lambda0"] ** 2 / 2
+    return {
+        **descent_rows(v, R, kappa, step),
+        "repaired": told(kappa, ">=", 20.0),
+        "first": judged(ratio, "<=", np.full(steps, 1 + added)),
+        "second": told(added, "<=", -step * a["lambda0"] ** 2 / 4),
+    }
+
+
 def descends(id: str, v: Arrays, step: float, steps: int, **more: Any) -> Instance:
     return Instance(
         id, lambda: problem(v), train={"kind": "gd", "step": step, "steps": steps}, **more
@@ -194,11 +269,49 @@ def one(
     )
 
 
+def together(
+    v: Arrays, R: Radii, step: float, edition: str, label: str, outcome: str, **kappa: float
+) -> Instance:
+    return descends(
+        "hieu2022/chain",
+        v,
+        step,
+        3,
+        expected=lambda: chain(v, R, step, 3, edition == "printed", **kappa),
+        edition=edition,
+        constants={**R, **kappa},
+        label=label,
+        outcome=outcome,
+    )
+
+
+def steps(
+    v: Arrays,
+    step: float,
+    count: int,
+    edition: str,
+    label: str,
+    given: Mapping[str, float] | None = None,
+) -> Instance:
+    return descends(
+        "hieu2022/lem3.3.7",
+        v,
+        step,
+        count,
+        expected=lambda: lem337(v, step, count, given or {}, edition == "printed"),
+        edition=edition,
+        constants=given or {},
+        label=label,
+        outcome="refuted" if edition == "printed" else "confirmed",
+    )
+
+
 MEDIUM = gentle(1, labels=0.1, outputs=0.1)
 LARGE_STEP = single(m=0.3, A=0.0, U=1.0, u=0.5, x=1.0, y=2 / 3)
 # sigma_min(Z) falls below half of what it was.
 FALLING = arrays(41, n=3, d=3, N=2, m=0.7)
 NOT, REFUTED = "not applicable", "refuted"
+SMALL_BALLS = {"R_A": 0.06, "R_B": 0.5, "R_U": 0.6, "R_u": 0.7}
 BALLS = {"R_A": 0.4, "R_B": 0.5, "R_U": 0.6, "R_u": 0.7}
 INSTANCES = [
     stays(GENTLE, RADII, 0.009, "corrected", "gentle"),
@@ -216,4 +329,12 @@ INSTANCES = [
     one(NARROW, 0.01, 3, "printed", "narrow"),
     one(NARROW, 0.01, 3, "corrected", "narrow"),
     one(FALLING, 0.05, 5, "corrected", "falling"),
+    steps(GENERIC, 0.03, 3, "corrected", "generic"),
+    steps(GENERIC, 0.03, 4, "corrected", "leaves its ball", SMALL_BALLS),
+    steps(GENERIC, 0.03, 3, "printed", "generic"),
+    steps(single(m=1.0, A=1.0, U=1.0, u=1.0, x=1.0, y=-7.5), 8.0, 1, "corrected", "one unit"),
+    together(GENTLE, RADII, 2.7e-4, "corrected", "gentle", "confirmed"),
+    together(GENTLE, RADII, 0.009, "corrected", "repair B", NOT, kappa=19.5),
+    together(SMALL_M, NEAR, 0.03, "printed", "growing", REFUTED),
+    together(GENERIC, WIDE_RADII, 0.013, "printed", "generic", NOT),
 ]

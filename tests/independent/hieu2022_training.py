@@ -193,7 +193,8 @@ def pl_claims(v: Arrays, mu: float, Lsm: float, printed: bool) -> Expected:
     }
     fall = 1 - (1 - smallest / Lsm) ** 2
     if printed:
-        return {**found, "one_printed": told(fall, ">=", mu / Lsm)}
+        path = told(linear_descent(v, 1 / Lsm)[1], "<=", 2 * np.sqrt(L0 / mu))
+        return {**found, "one_printed": told(fall, ">=", mu / Lsm), "descent_path_printed": path}
     log_ratio, _ = linear_descent(v, 1 / (2 * Lsm))
     _, length = linear_descent(v, 1 / Lsm)
     c = 1 / (2 * Lsm)
@@ -214,6 +215,38 @@ def pl_flow(v: Arrays) -> Expected:
         "rate": Sides(gaps(v), "<=", lambda k, t: np.exp(-mu(k, t) * t)),
         "flow_path": Sides(length, "<=", lambda k, t: 2 * np.sqrt(loss(v) / mu(k, t))),
     }
+
+
+def kernel_rate(v: Arrays, printed: bool = False) -> Expected:
+    """(3.14), and the exponential with the kernel of the time t alone, or with the smallest."""
+    n, N = equilibrium(v).shape
+    smallest = lambda w: pl_constants(w)[0] / 2  # noqa: E731
+    seen = along(v, smallest)
+    lowest = seen if printed else infimum(v, smallest)
+    check = "kernel" if v["u"].any() else "kernel_still"
+    return {
+        **IS_FLOW,
+        "wide": told(n, ">=", N),
+        check: Sides(seen, ">=", along(v, lambda w: smallest_feature(w) ** 2)),
+        "rate_printed" if printed else "rate": Sides(
+            gaps(v),
+            "<=",
+            lambda k, t: np.exp(-2 * lowest(k, t) * t),
+            decision="violated" if printed else "holds",
+        ),
+    }
+
+
+# lambda_min(K) grows from 1 on.
+GROWS = {
+    "A": np.zeros((2, 2)),
+    "B": np.zeros((2, 2)),
+    "U": np.diag([1.0, 2.0]),
+    "u": np.zeros(2),
+    "X": np.eye(2),
+    "y": np.array([4.0, 1.0]),
+    "m": 1.0,
+}
 
 
 def pl_fixed(v: Arrays, mu: float, Lsm: float) -> dict[str, Sides]:
@@ -318,9 +351,9 @@ TALL = {"R_A": 3.6, "R_B": 0.3, "R_U": 0.08, "R_u": 0.045}
 NOT = "not applicable"
 
 
-def sparse(v: Arrays) -> Any:
+def sparse(v: Arrays, points: int = 60) -> Any:
     """With fewer recorded points than usual."""
-    return replace(problem(v), record_points=60)
+    return replace(problem(v), record_points=points)
 
 
 def flows(id: str, v: Arrays, expected: Callable[[], Expected], **more: Any) -> Instance:
@@ -438,6 +471,17 @@ INSTANCES = [
     static("hieu2022/path", GENERIC, lambda: path_room(GENERIC), outcome=NOT, label="generic"),
     static("hieu2022/path", NARROW, lambda: independence(NARROW), outcome=NOT, label="narrow"),
     flows("hieu2022/pl", MEDIUM, lambda: pl_flow(MEDIUM)),
+    Instance(
+        "hieu2022/eq3.14", lambda: sparse(MEDIUM, 12), lambda: kernel_rate(MEDIUM), train=FLOW
+    ),
+    Instance(
+        "hieu2022/eq3.14",
+        lambda: sparse(GROWS, 12),
+        lambda: kernel_rate(GROWS, printed=True),
+        edition="printed",
+        train=FLOW,
+        outcome="refuted",
+    ),
     static("hieu2022/pl", GENERIC, lambda: pl_claims(GENERIC, *pl_constants(GENERIC), False)),
     static(
         "hieu2022/pl", GENERIC, lambda: pl_given(GENERIC, **FIXED), constants=FIXED, label="fixed"

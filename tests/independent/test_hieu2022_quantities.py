@@ -194,11 +194,6 @@ def test_the_radii_of_proposition_5_are_nearly_the_smallest() -> None:
     assert found.outcome == "confirmed"
 
 
-def test_the_former_name_of_proposition_5() -> None:
-    found = dq.judge("hieu2022/lem3.3.7", problem(GENTLE), train=gd(0.009, 2))
-    assert found.id == "hieu2022/prop5"
-
-
 @pytest.mark.parametrize("scale", [1e-30, 1e-6, 1.0, 1e6, 1e30])
 @pytest.mark.parametrize("id", ["hieu2022/condition1", "hieu2022/condition2"])
 def test_conditions_are_met_on_every_scale(id: str, scale: float) -> None:

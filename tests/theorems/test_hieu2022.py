@@ -21,9 +21,20 @@ from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.search import search
 from deqcheck.theorems.base import Check, Statement
-from deqcheck.theorems.hieu2022 import derivatives, gradients, lemmas33, radii
+from deqcheck.theorems.hieu2022 import (
+    contraction,
+    derivatives,
+    gradients,
+    implicit,
+    induction,
+    lemmas33,
+    radii,
+    universal,
+)
+from deqcheck.theorems.hieu2022 import monotone as monotone_operators
 from deqcheck.theorems.hieu2022.common import WORDS
 from deqcheck.theorems.hieu2022.conditions import ConditionOne, ConditionTwo
+from deqcheck.theorems.hieu2022.contraction import Contraction
 from deqcheck.theorems.hieu2022.derivatives import (
     KernelDynamics,
     LossDerivative,
@@ -31,18 +42,22 @@ from deqcheck.theorems.hieu2022.derivatives import (
     StateDerivative,
 )
 from deqcheck.theorems.hieu2022.gradients import GradientNorms
+from deqcheck.theorems.hieu2022.implicit import ImplicitFunction
 from deqcheck.theorems.hieu2022.lemmas33 import (
     EquilibriumLipschitz,
     EquilibriumSize,
     Sensitivities,
     WeightLipschitz,
 )
+from deqcheck.theorems.hieu2022.monotone import SplittingConverges
 from deqcheck.theorems.hieu2022.onestep import OneStep
 from deqcheck.theorems.hieu2022.path import PathCondition
 from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
 from deqcheck.theorems.hieu2022.prop5 import ParametersStay
+from deqcheck.theorems.hieu2022.steps import StepSizes
 from deqcheck.theorems.hieu2022.thm331 import Theorem331
 from deqcheck.theorems.hieu2022.thm335 import Theorem335
+from deqcheck.theorems.hieu2022.universal import WeightTied
 from deqcheck.theorems.hieu2022.wellposed import MonotoneWeights, Splitting, monotone_parts
 
 Builder = Callable[..., Problem]
@@ -403,6 +418,46 @@ def test_what_is_too_large_is_not_checked(
         assert found.outcome is Outcome.NOT_CHECKED
         assert why in found.unchecked[0]
     assert judge(p, Sensitivities).outcome is Outcome.CONFIRMED
+
+
+def test_what_takes_too_long_is_not_checked(
+    monotone: Builder, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8 steps of 40 sweeps with 2 n^2 N flops, and 30 n^3 flops for each pattern."""
+    p = monotone(8, 5, 3, 1.0, 0)
+    patterns = len(np.unique(p.start.equilibrium.mask, axis=1).T)
+    for statement, module, limit, enough, why in (
+        (SplittingConverges, monotone_operators, "BUDGET", 640 * 64 * 3, "40 sweeps"),
+        (WeightTied, universal, "LARGEST", 8, "24 rows, the limit is 21"),
+        (ImplicitFunction, contraction, "BUDGET", 30 * 512 * patterns, "singular value of Q"),
+    ):
+        monkeypatch.setattr(module, limit, enough)
+        assert judge(p, statement).outcome is Outcome.CONFIRMED
+        monkeypatch.setattr(module, limit, enough - 1)
+        found = judge(p, statement)
+        assert found.outcome is Outcome.NOT_CHECKED
+        assert why in found.unchecked[0]
+    assert "8 rows, one for each" in judge(p, Contraction).unchecked[0]
+
+
+def test_a_derivative_where_every_step_meets_a_kink_is_not_checked(
+    monotone: Builder, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(implicit, "MOVES", (1e3,))
+    found = judge(monotone(8, 5, 3, 1.0, 0), ImplicitFunction)
+    assert found.outcome is Outcome.NOT_CHECKED
+    assert "a unit switches" in found.unchecked[0]
+
+
+def test_long_runs_are_looked_at_for_100_steps_and_large_models_for_20(
+    monotone: Builder, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = monotone(3, 2, 2, 1.0, 0, train=GradientDescent(step=1e-3, steps=110))
+    for limit, steps in ((9 * 5, 100), (9 * 5 - 1, 20)):
+        monkeypatch.setattr(induction, "LARGE", limit)
+        found = judge(p, StepSizes)
+        assert found.outcome is Outcome.CONFIRMED
+        assert found.conclusions[0].note == f"the first {steps} steps"
 
 
 def test_ratios_within_1e_9_of_one_are_undecided(monotone: Builder) -> None:

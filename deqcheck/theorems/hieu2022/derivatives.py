@@ -124,6 +124,7 @@ class StateDerivative(Derivative):
     id = "hieu2022/lem3.2.2"
     title = "Derivative of the equilibrium in W, A, B and U"
     cite = cite("Lemma 3.2.2", "(C.0.2)")
+    uses = ("hieu2022/thmA.0.1", "hieu2022/lem3.2.1")
     soundness = "typo"
     erratum = (
         "The lemma is right; its copy in the appendix (C.0.2), written for rows in place of "
@@ -155,6 +156,7 @@ class LossDerivative(Derivative):
     id = "hieu2022/lem3.2.3"
     title = "Gradient of the loss in explicit form"
     cite = cite("Lemma 3.2.3")
+    uses = ("hieu2022/lem3.2.2",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
@@ -202,6 +204,7 @@ class KernelDynamics(Derivative):
     id = "hieu2022/prop4"
     title = "Dynamics of the predictions and the tangent kernel"
     cite = cite("Proposition 4", "(3.7)")
+    uses = ("hieu2022/lem3.2.3",)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (

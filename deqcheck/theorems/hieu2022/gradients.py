@@ -33,6 +33,7 @@ class GradientNorms(MonotoneStatement):
     id = "hieu2022/gradients"
     title = "Norms of the gradients and speed of the equilibrium"
     cite = cite("proofs of Theorem 3.3.1 and Lemma 3.3.7", "(3.10)-(3.13)")
+    uses = ("hieu2022/lem3.2.2", "hieu2022/lem3.2.3", "hieu2022/lem3.3.2", "hieu2022/lem3.3.3")
     dynamics = (STATIC,)
     soundness = "typo"
     erratum = (

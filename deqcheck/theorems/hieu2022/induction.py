@@ -3,8 +3,11 @@ states of its first steps."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,8 +21,8 @@ from deqcheck.theorems.base import Check
 from deqcheck.theorems.hieu2022.common import PARAMETERS, MonotoneStatement
 from deqcheck.theorems.hieu2022.setting import Problem, State
 
-# Steps whose states are made once more.
-REPLAYED = 20
+# Steps whose states are made once more, and those of models with more than so many flops for each.
+REPLAYED, FEW, LARGE = 100, 20, 1e6
 
 
 @dataclass(frozen=True)
@@ -79,18 +82,38 @@ class Induction(MonotoneStatement):
             yield self.so_far.sampled(run.k[part], run.t[part], step=p.step, **values)
 
 
+class Replay:
+    """The states of the first steps of a run, made once for all statements that ask for them."""
+
+    def __init__(self, p: Problem, run: Trajectory):
+        self._memory, self._theta, self._found = Memory(), p.theta0, list[Point]()
+        self._problem, self._slips = p, partial(_slips, weakref.proxy(run))
+
+    def until(self, last: int) -> list[Point]:
+        """Those of the steps 0, ..., last, as far as the parameters are known."""
+        while len(self._found) <= last:
+            k, theta = len(self._found), self._theta
+            slip = self._slips(k, theta)
+            if not all(np.isfinite(list(slip.values()))):
+                break
+            state = self._problem.model.at(theta, self._memory)
+            self._found.append(Point(k, state, slip))
+            step, g = self._problem.step, state.gradient
+            self._theta = {name: theta[name] - step * g[name] for name in theta}
+        return self._found[: last + 1]
+
+
+_REPLAYS: WeakKeyDictionary[Trajectory, Replay] = WeakKeyDictionary()
+
+
 def replay(p: Problem, run: Trajectory, last: int) -> list[Point]:
-    """The states of the steps 0, ..., last, of at most REPLAYED steps, as far as the parameters
-    are known; and that of the end of the run, if `last` is its last step."""
-    memory, theta, found = Memory(), p.theta0, list[Point]()
-    for k in range(min(last, REPLAYED) + 1):
-        slip = _slips(run, k, theta)
-        if not all(np.isfinite(list(slip.values()))):
-            return found
-        state = p.model.at(theta, memory)
-        found.append(Point(k, state, slip))
-        theta = {name: theta[name] - p.step * state.gradient[name] for name in theta}
-    if last > REPLAYED and last == run.k[-1]:
+    """The states of the steps 0, ..., last, of at most REPLAYED (or FEW) steps, as far as the
+    parameters are known; and that of the end of the run, if `last` is its last step."""
+    s = p.start
+    most = REPLAYED if s.n**2 * (s.n + s.N) <= LARGE else FEW
+    known = _REPLAYS.setdefault(run, Replay(p, run))
+    found = known.until(min(last, most))
+    if last > most and last == run.k[-1] and len(found) > most:
         slip = _slips(run, last, run.final)
         if all(np.isfinite(list(slip.values()))):
             found.append(Point(last, p.model.at(run.final), slip))

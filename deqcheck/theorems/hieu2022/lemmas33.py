@@ -32,6 +32,7 @@ class Sensitivities(MonotoneStatement):
     id = "hieu2022/lem3.3.2"
     title = "Sensitivities of the predictions are bounded by |u|/m"
     cite = cite("Lemma 3.3.2", "(C.0.4), (C.0.5)")
+    uses = ("hieu2022/prop3", "hieu2022/lem3.3.3")
     dynamics = (STATIC,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
@@ -78,6 +79,7 @@ class EquilibriumSize(MonotoneStatement):
     id = "hieu2022/lem3.3.3"
     title = "Size of the equilibrium"
     cite = cite("Lemma 3.3.3")
+    uses = ("hieu2022/prop3",)
     dynamics = (STATIC,)
 
     bound = Check("size of the equilibrium", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
@@ -132,6 +134,7 @@ class EquilibriumLipschitz(Pairs):
     id = "hieu2022/lem3.3.4"
     title = "The equilibrium is Lipschitz in the parameters"
     cite = cite("Lemma 3.3.4")
+    uses = ("hieu2022/prop3", "hieu2022/lem3.3.3")
     soundness = "typo"
     erratum = "The printed y(s) is meant to be yhat(s)."
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from deqcheck.records.claim import Claim, Curve, compare
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS, cite
-from deqcheck.theorems.hieu2022.induction import Induction, Point, largest_so_far, replay
+from deqcheck.theorems.hieu2022.balls import Balls, clocks, counted
+from deqcheck.theorems.hieu2022.common import cite
+from deqcheck.theorems.hieu2022.induction import Induction, Point
 from deqcheck.theorems.hieu2022.setting import Problem
 
 C11 = "(X^2*(lu^2 + 4*lU^2*lu^2 + 4*lU^2*lu^2*lA^2 + lU^2))"
@@ -24,7 +25,7 @@ FROM_Z = "X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4)"
 WHOLE = "X^2*(lu^2/m^2 + 4*lu^2*lU^2*(1+lA^2)/m^4 + lU^2/m^2)"
 
 
-class OneStep(Induction):
+class OneStep(Induction, Balls):
     """L(k+1) - L(k) = I1 + I2 + I3 with I1 = |yhat(k+1) - yhat(k)|^2/2,
     I2 = <r, (Z(k+1) - Z(k))^T u(k+1)> and I3 = <r, Z(k)^T (u(k+1) - u(k))>, r = yhat(k) - y. If
     every parameter is within its ball (Hypothesis 1) and the loss has fallen at its rate
@@ -43,19 +44,17 @@ class OneStep(Induction):
     in a proof under Condition 2, which they do not name and which is not asked. Corrected, without
     C12: I1 <= (step C)^2 L(k) and I2 <= 2 step C' L(k) with
     C' = |X|^2 (lu^2/m^2 + 4 lu^2 lU^2 (1 + lA^2)/m^4) and C = C' + |X|^2 lU^2/m^2.
-    Judged on the first 20 steps, as far as the hypotheses are known to hold.
+    Judged on the first 100 steps (of large models 20), as far as the hypotheses are known to hold.
     """
 
     id = "hieu2022/lem3.3.8-3.3.10"
     title = "One step of gradient descent, in three parts"
     cite = cite("Lemmas 3.3.8, 3.3.9, 3.3.10")
+    uses = ("hieu2022/lem3.3.4", "hieu2022/lem3.3.7", "hieu2022/prop5")
     dynamics = (DESCENT,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
-    constants: ClassVar[Mapping[str, str]] = {
-        f"R_{name}": f"radius of the ball around {name}(0); default: the smallest that will do"
-        for name in PARAMETERS
-    }
+    ahead = 1
     erratum = (
         "C_11 and C_12 have lost their powers of m, so that 3.3.8 and 3.3.9 fail for m < 1: "
         "n = N = d = 1, m = 0.1, A = B = 0, U = x = 1, u = 0, y = 0.05, radii 0.1, step 0.03 "
@@ -77,17 +76,6 @@ class OneStep(Induction):
     )
     second = Check("I2", f"I2 <= 2*step*{FROM_Z}*L", "Lemma 3.3.9")
     third = Check("I3", "-I3 >= step*lambda0^2/2*L", "Lemma 3.3.10")
-    within_symmetric = Check("Hypothesis 1, A in its ball", "distance <= R", "Hypothesis 1")
-    within_skew = Check("Hypothesis 1, B in its ball", "distance <= R", "Hypothesis 1")
-    within_inputs = Check("Hypothesis 1, U in its ball", "distance <= R", "Hypothesis 1")
-    within_outputs = Check("Hypothesis 1, u in its ball", "distance <= R", "Hypothesis 1")
-
-    def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
-        super().__init__(edition, fixed)
-        self._seen: tuple[Trajectory, list[Point]] | None = None
-
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
 
     def lambda0(self, p: Problem) -> Measured:
         """For n < N the last of the n singular values: the weaker claim."""
@@ -96,48 +84,23 @@ class OneStep(Induction):
             return s.sigma_min_Z
         return errors.nth_singular_value(s.Z, s.n, s.equilibrium.error)
 
-    def points(self, p: Problem, run: Trajectory) -> list[Point]:
-        """The first steps, as far as Hypothesis 3 holds before the last of them."""
-        if self._seen is None or self._seen[0] is not run:
-            found = replay(p, run, self.reach(p, run))
-            # Without gaps: the end of the run is no neighbour of the first steps.
-            self._seen = run, [point for i, point in enumerate(found) if point.k == i]
-        return self._seen[1]
-
-    def inside(self, p: Problem, run: Trajectory) -> int:
-        """How many of the points are in the balls that the case gives."""
-        points, known = self.points(p, run), len(self.points(p, run))
-        for name in PARAMETERS:
-            if f"R_{name}" in self.fixed:
-                moved = stack([point.moved(name, p.theta0) for point in points])
-                holds = compare(moved, "<=", Measured(self.fixed[f"R_{name}"]))[0]
-                known = min(known, len(holds) if holds.all() else int(np.argmin(holds)))
-        return known
-
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         yield from self.hypothesis_3(p, run)
-        # A ball that the first step leaves is shown with that step.
-        part = self.points(p, run)[: max(self.inside(p, run), 2)]
-        for name in PARAMETERS:
-            if f"R_{name}" in self.fixed:
-                check: Check = getattr(self, f"within_{WORDS[name]}")
-                moved = stack([point.moved(name, p.theta0) for point in part])
-                k, t = _clocks(p, part)
-                yield check.sampled(k, t, distance=moved, R=self.fixed[f"R_{name}"])
+        yield from self.hypothesis_1(p, run)
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
-        points = self.points(p, run)[: self.inside(p, run)]
+        points = self.judged(p, run)
         if len(points) < 2:
             return
-        values, note = self.along(p, points), _counted(len(points) - 1)
-        k, t = _clocks(p, points[:-1])
+        values, note = self.along(p, points), counted(len(points) - 1)
+        k, t = clocks(p, points[:-1])
         printed = (self.first_printed, self.second_printed)
         for check in printed if self.printed else (self.first, self.second):
             yield check.sampled(k, t, note, **values)
         kept = self.kept(p, points[:-1])
         if p.start.n >= p.start.N:
             short = {name: _cut(value, kept) for name, value in values.items()}
-            yield self.third.sampled(k[:kept], t[:kept], _counted(kept), **short)
+            yield self.third.sampled(k[:kept], t[:kept], counted(kept), **short)
 
     def kept(self, p: Problem, points: list[Point]) -> int:
         """How many of the points come before the first that is not known to keep Hypothesis 2; the
@@ -164,25 +127,9 @@ class OneStep(Induction):
             "lambda0": self.lambda0(p),
         }
 
-    def reached(self, p: Problem, points: list[Point], name: str) -> Measured:
-        """|P(0)| + R for each step: the radius of the case, or else how far P came until then."""
-        size = errors.norm2(p.theta0[name])
-        if f"R_{name}" in self.fixed:
-            return size + self.fixed[f"R_{name}"]
-        return size + largest_so_far([point.moved(name, p.theta0) for point in points])[1:]
-
-
-def _clocks(p: Problem, points: list[Point]) -> tuple[np.ndarray, np.ndarray]:
-    k = np.array([point.k for point in points])
-    return k, k * p.step
-
 
 def _cut(value: Any, count: int) -> Any:
     return value[:count] if isinstance(value, Measured) and np.ndim(value.value) else value
-
-
-def _counted(steps: int) -> str:
-    return f"the first {steps} steps" if steps > 1 else "the first step"
 
 
 def parts(before: Point, after: Point) -> dict[str, Measured]:

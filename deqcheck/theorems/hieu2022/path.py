@@ -29,6 +29,7 @@ class PathCondition(Training):
     id = "hieu2022/path"
     title = "Linear rate of the gradient flow, a condition without radii"
     cite = cite("Sections 2.5, 2.6 and Lemma 3.3.4", "our corollary")
+    uses = ("hieu2022/pl", "hieu2022/lem3.3.4", "hieu2022/lem3.3.6")
     dynamics = (FLOW,)
     searches = (Search("largest scale of the labels", ("y",), smaller_is_easier=True),)
 

@@ -30,22 +30,20 @@ class PolyakLojasiewicz(MonotoneStatement):
     lambda_max(K), and after k steps r(k) = (I - step K)^k r(0). There, step 1/Lsm contracts by
     1 - mu/(2 Lsm) (Theorem 2.5.4; printed: 1 - mu/Lsm), any step <= 1/Lsm by 1 - step mu/2
     (Theorem 2.6.3), and the path is at most (1 + sqrt(1 - c mu))/(1 - step Lsm/2) sqrt(L(0)/mu)
-    with c = step (1 - step Lsm/2).
+    with c = step (1 - step Lsm/2) (Section 2.6.1; printed: 2 sqrt(L(0)/mu), as for the flow).
     """
 
     id = "hieu2022/pl"
     title = "PL inequality, rates and path length"
     cite = cite("Theorems 2.5.4, 2.6.3, 2.6.4", "Definition 2.5.3")
+    uses = ("hieu2022/prop2", "hieu2022/prop4")
     dynamics = (FLOW, DESCENT)
     soundness = "false"
     editions = (PRINTED, CORRECTED)
     erratum = (
         "Theorem 2.5.4 needs 1 - mu/(2 Lsm) for Definition 2.5.3: f = x^2/2 with smoothness 4, "
         "mu = 2 and step 1/4 has f(1)/f(0) = 0.5625 > 1 - mu/4 = 0.5. Theorem 2.6.3 is informal: "
-        "it is read with step <= 1/Lsm. For the path of descent the printed 2 is unproved. In 2.6 "
-        "the update of w has lost 1/N and the flow a minus sign. In Definition 2.5.2 the third "
-        "item has its inequality reversed (and needs convexity), the fourth bounds one side only; "
-        "Theorem 2.5.1 prints theta* for the optimal value."
+        "it is read with step <= 1/Lsm. For the path of descent the printed 2 is unproved."
     )
     constants: ClassVar[Mapping[str, str]] = {
         "Lsm": "smoothness of the linearised loss; default lambda_max(K)",
@@ -71,6 +69,9 @@ class PolyakLojasiewicz(MonotoneStatement):
         "path of descent, step 1/Lsm",
         "length <= (1 + sqrt(1 - c*mu))/(1 - step*Lsm/2)*sqrt(L/mu)",
         "Section 2.5",
+    )
+    descent_path_printed = Check(
+        "path of descent, step 1/Lsm, printed", "length <= 2*sqrt(L/mu)", "end of Section 2.6.1"
     )
     rate = Check(
         "loss of the flow", "gap/gap_0 <= exp(-mu*t)", "Theorem 2.6.4 integrated", decays=True
@@ -115,6 +116,9 @@ class PolyakLojasiewicz(MonotoneStatement):
         fall = _fall(lowest / Lsm)
         if self.printed:
             yield self.one_printed(fall=fall, mu=mu, Lsm=Lsm)
+            if state.loss.low > 0:
+                _, length = _linear_descent(state, 1 / float(Lsm.value))
+                yield self.descent_path_printed(length=length, L=state.loss, mu=mu)
             return
         yield self.one(fall=fall, mu=mu, Lsm=Lsm)
         if state.loss.low > 0:

@@ -32,13 +32,13 @@ class ParametersStay(RoomForParameters, Within, Induction):
     rest of Condition 2 is not. As printed the Frobenius norm of every parameter is moreover at
     most its lA, lU, lu (lB = |B(0)| + R_B), with the operator norm in |A(0)|, as lA is defined:
     the proof has the operator norm on both sides. Judged as far as Hypothesis 3 is known to hold,
-    W and the norms on the first 20 steps and at the end of the run.
+    W and the norms on the first 100 steps (of large models 20) and at the end of the run.
     """
 
     id = "hieu2022/prop5"
-    aliases = ("hieu2022/lem3.3.7",)
     title = "Gradient descent keeps the parameters within their radii"
     cite = cite("Proposition 5", "(3.16), (3.21)")
+    uses = ("hieu2022/condition2", "hieu2022/lem3.3.6", "hieu2022/lem3.3.7")
     dynamics = (DESCENT,)
     soundness = "typo"
     editions = (PRINTED, CORRECTED)

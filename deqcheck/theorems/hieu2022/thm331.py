@@ -43,6 +43,13 @@ class Theorem331(Condition1, Within, Training):
     id = "hieu2022/thm3.3.1"
     title = "Linear rate of the gradient flow under Condition 1"
     cite = cite("Theorem 3.3.1", "(3.8), (3.9)")
+    uses = (
+        "hieu2022/condition1",
+        "hieu2022/gradients",
+        "hieu2022/eq3.14",
+        "hieu2022/lem3.3.2",
+        "hieu2022/lem3.3.3",
+    )
     dynamics = (FLOW,)
     soundness = "typo"
     erratum = (

@@ -76,7 +76,7 @@ class Condition2(RoomForParameters):
             yield self.proven(kappa=self.kappa)
 
 
-class DescentCondition(Condition2, Within):
+class DescentCondition(Condition2):
     """Condition 2 with the bound on the step.
 
     Repair A is the thesis' own expansion with the lost powers of m restored; repair B splits
@@ -112,7 +112,7 @@ class DescentCondition(Condition2, Within):
         return self.step_check.formula.sides({**self.values(p), "step": 0.0})[1]
 
 
-class Theorem335(DescentCondition, Training):
+class Theorem335(DescentCondition, Within, Training):
     """Gradient descent from independent features (n >= N, lambda0 = sigma_min(Z(0)) > 0) that
     satisfies Condition 2 for some radii multiplies the loss by at most 1 - step lambda0^2/4 in
     every step, sigma_min(Z) stays above lambda0/2, and every parameter stays within its radius.
@@ -123,6 +123,7 @@ class Theorem335(DescentCondition, Training):
     id = "hieu2022/thm3.3.5"
     title = "Linear rate of gradient descent under Condition 2"
     cite = cite("Theorem 3.3.5", "(3.16)-(3.18)")
+    uses = ("hieu2022/condition2", "hieu2022/prop5", "hieu2022/lem3.3.4", "hieu2022/chain")
     dynamics = (DESCENT,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)

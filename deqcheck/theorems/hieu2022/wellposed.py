@@ -30,10 +30,11 @@ class MonotoneWeights(MonotoneStatement):
     id = "hieu2022/prop1"
     title = "The weights of the model are exactly the monotone ones"
     cite = cite("Proposition 1")
+    uses = ("hieu2022/lem2.3.2",)
     dynamics = (STATIC,)
     erratum = (
-        "Lemma 2.3.2, used beside it, omits a factor: W + W^T >= m I means modulus m/2. Printed as "
-        "I - W >= m I, the condition means the symmetric part of I - W."
+        "Printed as I - W >= m I, the condition means the symmetric part of I - W. Lemma 2.3.2, "
+        "used beside it, omits a factor 2."
     )
 
     modulus = Check("modulus of I - W", "modulus == m + sigma_min_A^2", "Proposition 1")
@@ -75,6 +76,7 @@ class Splitting(MonotoneStatement):
     id = "hieu2022/prop3"
     title = "Forward-backward splitting contracts"
     cite = cite("Proposition 3", "(3.5)")
+    uses = ("hieu2022/prop1",)
     dynamics = (STATIC,)
     soundness = "false"
     editions = (PRINTED, CORRECTED)

@@ -1,0 +1,212 @@
+"""Section 2.3.1: contraction, and why I - J is invertible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import EPS, Measured, maximum, minimum
+from deqcheck.seeds import rng
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.gao2022.static import equality
+from deqcheck.theorems.hieu2022.common import cite
+from deqcheck.theorems.hieu2022.derivatives import Derivative
+from deqcheck.theorems.hieu2022.draws import same
+from deqcheck.theorems.hieu2022.setting import Problem, State
+
+# Flops to be spent on the spectra of the blocks.
+BUDGET = 2e9
+
+
+class Contraction(Derivative):
+    """Where f(z) = relu(W z + U x) contracts, its Jacobian J at the equilibrium has norm below 1
+    (2.7), and I - J is invertible. J = D (I_N kron W) has a block D_i W for each sample.
+
+    Close to the equilibrium f(z) - f(z*) = J (z - z*) (2.5), the smallest singular value of I - J
+    is at least 1 - |J|, and |det(I - J)| >= (1 - rho(J))^d > 0 with d = n N (2.8): the determinant
+    is the product of all 1 - lambda_i, and no |lambda_i| exceeds rho(J) <= |J|. As printed the
+    norm of J is its spectral radius (2.6), and the smallest singular value of I - J is
+    1 - rho(J): both need a normal J. Asked is (2.7), which is what the section uses of the
+    contraction; it is local, as its expansion (2.5) is.
+    """
+
+    id = "hieu2022/eq2.8"
+    title = "Where the map contracts, I - J is invertible"
+    cite = cite("Section 2.3.1", "Definition 2.3.1, (2.5)-(2.8)")
+    soundness = "false"
+    editions = (PRINTED, CORRECTED)
+    erratum = (
+        "The largest singular value is not the spectral radius. n = 2, m = 3/4, A = 0, "
+        "B = [[0, 1/2], [0, 0]] and the first unit active alone: J = [[1/4, 1/2], [0, 0]] has "
+        "norm sqrt(5)/4 = 0.559 and spectral radius 1/4, and the smallest singular value of I - J "
+        "is 0.6305, not 3/4. |J| >= rho(J) and sigma_min(I - J) >= 1 - |J| are right, and so is "
+        "(2.8), by the eigenvalues."
+    )
+
+    contracts = Check("the map contracts", "norm_J < 1", "(2.7)")
+    linear = Check("the map is linear near its equilibrium", "left == right", "(2.5)")
+    norm_printed = Check("the norm is the spectral radius", "norm_J == rho_J", "(2.6)")
+    norm = Check("the spectral radius is at most the norm", "rho_J <= norm_J", "(2.6)")
+    norm_equal = equality(norm)
+    smallest_printed = Check("smallest singular value, printed", "sigma == 1 - rho_J", "(2.8)")
+    smallest = Check("smallest singular value of I - J", "sigma >= 1 - norm_J", "(2.8)")
+    smallest_equal = equality(smallest)
+    determinant = Check("determinant of I - J", "log_det >= d*log(1 - rho_J)", "(2.8)")
+    determinant_equal = equality(determinant)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if not Spectra(p.start).affordable:
+            patterns = Spectra(p.start).patterns.shape[1]
+            yield (
+                f"the spectra of {patterns} matrices of {p.start.n} rows, one for each activation "
+                "pattern: a smaller width, or fewer samples"
+            )
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield from super().hypotheses(p)
+        at = Spectra(p.start)
+        if at.affordable:
+            yield self.contracts(norm_J=at.norm)
+
+    def claims(self, p: Problem, state: State) -> Iterable[Claim]:
+        at, margin = Spectra(state), float(state.equilibrium.kink_margin.low)
+        if not (at.affordable and margin > 0):
+            return
+        yield self._near(p, state, margin)
+        if not at.norm.high < 1:
+            return
+        if self.printed:
+            yield self.norm_printed(norm_J=at.norm, rho_J=at.rho)
+            yield self.smallest_printed(sigma=at.smallest, rho_J=at.rho)
+        else:
+            norm = self.norm_equal if at.normal else self.norm
+            yield norm(norm_J=at.norm, rho_J=at.rho)
+            smallest = self.smallest_equal if at.reached else self.smallest
+            yield smallest(sigma=at.smallest, norm_J=at.norm)
+        determinant = self.determinant_equal if at.scalar else self.determinant
+        yield determinant(log_det=at.log_det, rho_J=at.rho, d=state.n * state.N)
+
+    def _near(self, p: Problem, state: State, margin: float) -> Claim:
+        """f(Z + dZ) - f(Z) against J dZ, where dZ moves no pre-activation across its kink."""
+        drawn = rng(p.seed, f"{self.id}.Z").standard_normal(state.Z.shape)
+        reach = errors.length(state.W) * errors.length(drawn)
+        dZ = drawn * (margin / (2 * reach)) if reach else drawn
+        H, moved_H = (state.W @ Z + state.C for Z in (state.Z, state.Z + dZ))
+        moved = np.maximum(moved_H, 0.0) - np.maximum(H, 0.0)
+        linear = state.equilibrium.mask * (state.W @ dZ)
+        # Nothing rounds where the unit is inactive.
+        sizes = np.abs(state.W) @ (np.abs(state.Z) + np.abs(dZ)) + np.abs(state.C)
+        noise = errors.rounding(state.n, errors.length(state.equilibrium.mask * sizes))
+        return same(p, self.linear, (moved, noise), (linear, noise))
+
+
+class Spectra:
+    """Of J = D (I_N kron W): a block D_i W for each sample, whose rows are those of W that belong
+    to active units, and whose eigenvalues are those of W_SS and zeros."""
+
+    def __init__(self, state: State):
+        self.state = state
+
+    @cached_property
+    def _found(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.unique(self.state.equilibrium.mask, axis=1, return_counts=True)
+
+    @property
+    def patterns(self) -> np.ndarray:
+        """The distinct activation patterns, as columns."""
+        return self._found[0].astype(bool)
+
+    @property
+    def affordable(self) -> bool:
+        return bool(30 * self.state.n**3 * self.patterns.shape[1] <= BUDGET)
+
+    @cached_property
+    def norm(self) -> Measured:
+        rows = [self.state.W[on] for on in self.patterns.T if on.any()]
+        return maximum(Measured(0.0), *(errors.norm2(W, self.state.W_radius) for W in rows))
+
+    @cached_property
+    def rho(self) -> Measured:
+        """No block's spectral radius exceeds its norm."""
+        blocks = [self.state.W[np.ix_(on, on)] for on in self.patterns.T if on.any()]
+        found = [spectral_radius(W, self.state.W_radius) for W in blocks]
+        return maximum(Measured(0.0), *found)
+
+    @cached_property
+    def smallest(self) -> Measured:
+        """sigma_min(I - J)."""
+        W, eye = self.state.W, np.eye(self.state.n)
+        off = self.state.W_radius + EPS * (1 + errors.length(W))
+        blocks = [eye - on[:, None] * W for on in self.patterns.T]
+        return minimum(*(errors.singular_values(block, off)[-1] for block in blocks))
+
+    @cached_property
+    def log_det(self) -> Measured:
+        """log |det(I - J)| over all samples: each block has the determinant of I - W_SS, which LU
+        gives up to n eps of its size; log det moves by at most n |block^-1| times that."""
+        W, total = self.state.W, Measured(0.0)
+        for on, count in zip(self.patterns.T, self._found[1].tolist(), strict=True):
+            if on.any():
+                block = np.eye(int(on.sum())) - W[np.ix_(on, on)]
+                n, off = len(block), self.state.W_radius
+                off += errors.rounding(n, 1 + errors.length(block))
+                lowest = float(errors.singular_values(block, off)[-1].low)
+                radius = 2 * n * off / lowest if lowest > 2 * off else np.inf
+                total = total + count * Measured(float(np.linalg.slogdet(block)[1]), radius)
+        return total
+
+    @property
+    def _diagonal(self) -> bool:
+        A, B = self.state.A, self.state.B
+        return not np.any((np.abs(A).T @ np.abs(A) + np.abs(B - B.T))[~np.eye(len(A), dtype=bool)])
+
+    @property
+    def normal(self) -> bool:
+        """Every block is normal, seen without rounding: W is diagonal, no unit is active, or all
+        are in all samples and W is a multiple of the identity plus a symmetric or a skew matrix."""
+        s = self.state
+        plain = not s.A.any() or np.array_equal(s.B, s.B.T)
+        trivial = self._diagonal or not self.patterns.any()
+        return trivial or bool(self.patterns.all() and plain)
+
+    @property
+    def reached(self) -> bool:
+        """|J| is an eigenvalue of a symmetric block: then sigma_min(I - J) = 1 - |J|."""
+        s = self.state
+        if not self.patterns.any():
+            return True
+        if not (self.normal and np.array_equal(s.B, s.B.T)):
+            return False
+        used = s.W[np.ix_(self.patterns.any(axis=1), self.patterns.any(axis=1))]
+        values = errors.symmetric_eigenvalues((used + used.T) / 2, s.W_radius)
+        return bool(values[-1].low > -values[0].low)
+
+    @property
+    def scalar(self) -> bool:
+        """J = w I with w >= 0: then |det(I - J)| = (1 - w)^d."""
+        s = self.state
+        if not self.patterns.any():
+            return True
+        square = np.diag(s.A.T @ s.A)
+        alike = self._diagonal and bool((square == square[0]).all())
+        return alike and bool(self.patterns.all() and s.W[0, 0] >= 0)
+
+
+def spectral_radius(a: np.ndarray, radius: float) -> Measured:
+    """Bauer-Fike: the eigenvalues of a + da lie in discs of radius cond(V) |da| around the computed
+    ones, and each connected union of k discs holds k of them: the largest modulus moves by at
+    most 2 k - 1 radii. Never above the norm."""
+    n = len(a)
+    if n == 1:
+        return Measured(abs(float(a[0, 0])), radius)
+    values, V = np.linalg.eig(a)
+    s = np.linalg.svd(V, compute_uv=False)
+    cond = float(s[0] / s[-1]) if s[-1] > n * EPS * s[0] else np.inf
+    off = (2 * n - 1) * cond * (radius + errors.rounding(n, errors.length(a)))
+    largest, norm = float(np.abs(values).max()), float(errors.norm2(a, radius).high)
+    low, high = max(largest - off, 0.0), min(largest + off, norm)
+    return Measured((low + high) / 2, (high - low) / 2 * (1 + 4 * EPS), "Bauer-Fike")
