@@ -10,7 +10,7 @@ import numpy as np
 
 from deqcheck.linalg.errors import frobenius, length
 from deqcheck.losses.outer import Outer
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, between
 from deqcheck.seeds import rng
 from deqcheck.theorems.kawaguchi2021.setting import Problem
 
@@ -20,6 +20,19 @@ STARTS, STEPS = 4, 200
 # Then how far from where descent ends the flattest direction is followed.
 FAR = (-100.0, -0.1, 0.1, 100.0)
 EDGE = 1 - 1e-6
+
+
+def best(p: Problem, kappa: Measured) -> tuple[str, Measured]:
+    """The largest constant of Definition 1, as far as it takes to tell whether kappa serves: proven
+    from below, and bounded from above by the points of the ball that were tried."""
+    proven = p.model.outer.pl.kappa
+    none = proven.exact and proven.value == 0
+    if none or kappa.high <= proven.low:
+        return "", proven
+    low = float(proven.low) if proven.low > 0 else 0.0
+    high = float(ceiling(p).high)
+    note = f"{low:.4g} is proven, and no more than {high:.4g} is true"
+    return note, between(min(low, high), high)
 
 
 def ceiling(p: Problem) -> Measured:
