@@ -1,4 +1,4 @@
-"""Appendix B, its conclusion: for gamma near 1 the flow learns the average of the features first."""
+"""Appendix B, its conclusion: for gamma near 1 the flow learns the average feature first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 
 class AverageFirst(OneOutput):
-    """The step of Theorem 2 moves f by V phi(x)/delta, and for gamma near 1 V is nearly a multiple of
-    1^T: the average of the features.
+    """The step of Theorem 2 moves f by V phi(x)/delta, and for gamma near 1 V is nearly a multiple
+    of 1^T: the average of the features.
 
     With the corrected decomposition of Appendix B, V = -(pi . r) 1^T/(1 - gamma) - rest with
     |rest| <= 2 limit in every entry, limit = |(I - S)^#T q|_inf for q = r - (pi . r) 1. So no two

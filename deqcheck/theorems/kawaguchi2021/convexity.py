@@ -32,8 +32,8 @@ class Convexity(Statement):
     v^T H v >= (2 tau + rho(R)) sigma_min(Phi)^2 |v|^2 for every v. In each case
     |grad L0|^2/2 >= kappa (L0 - L*_{0,R}) with the same constant.
 
-    Judged at W = Z. Printed, A.4 has no |v|^2: the inequality is tried with the eigenvector v of the
-    smallest eigenvalue, of length 2^-20.
+    Judged at W = Z. Printed, A.4 has no |v|^2: the inequality is tried with the eigenvector v of
+    the smallest eigenvalue, of length 2^-20.
     """
 
     id = "kawaguchi2021/convexity"
@@ -84,7 +84,9 @@ class Convexity(Statement):
     def _square(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         Phi = p.model.outer.factored
         if p.model.m <= p.model.n:
-            yield self.strong(lambda_min_H=_smallest(p, np.full(p.model.n, 2.0)), sigma_min=Phi.last)
+            yield self.strong(
+                lambda_min_H=_smallest(p, np.full(p.model.n, 2.0)), sigma_min=Phi.last
+            )
             return
         check = self.even if Phi.largest.low <= Phi.last.high else self.steep
         slope, loss = state.measure("norm.Q"), state.residual**2

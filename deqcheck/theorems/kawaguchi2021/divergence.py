@@ -25,8 +25,8 @@ POWERS = 8
 
 
 class Divergence(Statement):
-    """With A in the place of softmax(A), the iterates z_l = gamma A z_(l-1) + phi from z_0 = phi can
-    diverge once the operator norm of A is not bounded by one.
+    """With A in the place of softmax(A), the iterates z_l = gamma A z_(l-1) + phi from z_0 = phi
+    can diverge once the operator norm of A is not bounded by one.
 
     They do where an eigenvalue lambda of A has |gamma lambda| > 1 and the left eigenvector w of
     length 1 sees the features: w . z_l = (w . phi) (mu^(l+1) - 1)/(mu - 1) with mu = gamma lambda,
@@ -84,7 +84,7 @@ class Divergence(Statement):
 
 @dataclass(frozen=True)
 class Mode:
-    """The largest eigenvalue of A in modulus, and the sample that its left eigenvector sees most."""
+    """The largest eigenvalue of A in modulus, and the sample that its left eigenvector sees."""
 
     size: Measured
     sample: int

@@ -26,7 +26,7 @@ STEPS = (1e-4, 1e-5)
 
 class Expansion(Statement):
     """(19): d softmax(A)_ij/dA_kl = 1{j = l} (1{i = k} S_ij - S_ij S_kj), so that J_k is
-    diag(s_k) - s_k s_k^T for the column s_k. (25): for a step alpha along the gradient G = grad_A L,
+    diag(s_k) - s_k s_k^T for the column s_k. (25): for a step alpha along G = grad_A L,
     (I - gamma softmax(A - alpha G))^-1 = U^-1 - alpha gamma U^-1 M U^-1 + O(alpha^2) with column k
     of M equal to J_k G_k.
 

@@ -38,6 +38,7 @@ class Gradient(Statement):
         "The line after (17) equates a 1 x m^2 row with an m x m matrix (the row is the transposed "
         "vec of the matrix), and A.1.4 writes n x n for a matrix that is m x m."
     )
+    uses = ("kawaguchi2021/prop1", "kawaguchi2021/expansion")
 
     explicit = Check("against the Kronecker form", "deviation <= noise", "(17), (21), (22)")
     columns = Check("column by column", "deviation <= noise", "(22), (24)")

@@ -9,7 +9,7 @@ import numpy as np
 
 from deqcheck.linalg.errors import norm1
 from deqcheck.models.delm.state import DelmState
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import IDENTITY_RESOLUTION, Claim
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
@@ -71,7 +71,7 @@ class Infima(Statement):
                 f"radius {R:g}",
                 infimum_larger=larger.value,
                 infimum_0R=here.value,
-                noise=_both(larger, here),
+                noise=_both(p, larger, here),
             )
         W = outer.minimiser()
         if W is not None:
@@ -120,11 +120,13 @@ def _covering(p: Problem, R: float) -> dict[str, Measured]:
     there, free = (p.model.outer.of_radius(r).infimum for r in (R, math.inf))
     return {
         "deviation": Measured(abs(float(there.value) - float(free.value))),
-        "noise": _both(there, free),
+        "noise": _both(p, there, free),
     }
 
 
-def _both(a: Measured, b: Measured) -> Measured:
-    """What is not known of the difference of two infima; where that is anything, nothing is."""
+def _both(p: Problem, a: Measured, b: Measured) -> Measured:
+    """What is not known of the difference of two infima; where that is much of the loss, nothing
+    is."""
     lost = float(a.error + b.error + EPS * (abs(a.value) + abs(b.value)))
-    return Measured(lost) if math.isfinite(lost) else Measured(math.nan)
+    size = abs(float(a.value)) + abs(float(b.value)) + abs(float(p.start.gap.value))
+    return Measured(lost) if lost <= IDENTITY_RESOLUTION * size else Measured(math.nan)

@@ -41,6 +41,7 @@ class WholeLossPL(Statement):
         "|grad L|^2 = q^T D q, L then has one with constant kappa/(m (1 + gamma)^2). For "
         "m = n = my = 1, phi = 1, y = 0 and gamma = 1/2: L = 4 B^2 and |grad L|^2/2 = 8 L."
     )
+    uses = ("kawaguchi2021/def1", "kawaguchi2021/D")
 
     no_constant = Check("L has no PL constant", "kappa_L == 0", "Section 3.1.1")
     positive = Check("kappa is positive", "kappa > 0", "Definition 1")

@@ -71,7 +71,7 @@ class Proposition1(Statement):
         scale = 1 + np.abs(limit).max()
         z = scale * rng(p.seed, "kawaguchi2021/prop1").normal(size=limit.shape)
         first = np.abs(z - limit).sum(axis=0)
-        count = max(1, sum(g**l >= SMALLEST_FACTOR for l in range(1, AWAY + 1)))
+        count = max(1, sum(g**k >= SMALLEST_FACTOR for k in range(1, AWAY + 1)))
         for _ in range(count):
             z = g * (state.S @ z) + Phi
         off = np.abs(z - limit).sum(axis=0)

@@ -33,6 +33,7 @@ class Theorem1(ExponentialBounds):
         "text asks for a derivative only. The proof uses only ||Z_t||_1 < R, which "
         "||B_t||_1 < (1 - gamma) R implies and which often holds for a far smaller R."
     )
+    uses = ("kawaguchi2021/def1", "kawaguchi2021/infima", "kawaguchi2021/norms", "kawaguchi2021/D")
     constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}
 
     polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "Definition 1")

@@ -97,8 +97,7 @@ class Theorem2(Statement):
         radius += steepest(state) ** 2 * state.outer.gradient_error
         yield self.outputs(
             deviation=float(np.linalg.norm((moved[0] - claimed) @ Phi)),
-            noise=(radius + relative * float(np.linalg.norm(claimed)))
-            * float(np.linalg.norm(Phi)),
+            noise=(radius + relative * float(np.linalg.norm(claimed))) * float(np.linalg.norm(Phi)),
         )
         yield self.anywhere(
             deviation=float(np.linalg.norm(moved[0] - claimed)),
