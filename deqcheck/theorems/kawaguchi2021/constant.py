@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from deqcheck.linalg.errors import frobenius, length
-from deqcheck.losses.outer import Outer
+from deqcheck.losses.outer import Evaluation
 from deqcheck.records.measured import EPS, Measured, between
 from deqcheck.seeds import rng
 from deqcheck.theorems.kawaguchi2021.setting import Problem
@@ -40,18 +40,22 @@ def ceiling(p: Problem) -> Measured:
     outer, best = p.model.outer, Measured(math.inf)
     for W in _points(p):
         if np.abs(W).sum(axis=0).max() * (1 + 4 * EPS * len(W)) < outer.R:
-            found = quotient(outer, W)
-            if found.high < best.high:
-                best = found
+            here = outer.evaluate(W, length(W), 0.0)
+            # Few points are better than the best one so far: only those get their bars.
+            if _roughly(here) < best.high:
+                best = min(best, _quotient(here), key=lambda found: float(found.high))
     return best
 
 
-def quotient(outer: Outer, W: np.ndarray) -> Measured:
-    """At this very W. A point whose gap is within its error bar tells nothing."""
-    gap, error, slope, radius = outer.evaluate(W, length(W), 0.0)
-    if not gap > 2 * error:
-        return Measured(math.inf)
-    return frobenius(slope, radius) ** 2 / (2 * Measured(gap, error))
+def _roughly(here: Evaluation) -> float:
+    """A point whose gap is within its error bar tells nothing."""
+    known = here.gap > 2 * here.error
+    return float(np.vdot(here.gradient, here.gradient)) / (2 * here.gap) if known else math.inf
+
+
+def _quotient(here: Evaluation) -> Measured:
+    slope = frobenius(here.gradient, here.gradient_error)
+    return slope**2 / (2 * Measured(here.gap, here.error))
 
 
 def _points(p: Problem) -> Iterator[np.ndarray]:

@@ -57,4 +57,6 @@ class Definition1(Statement):
             yield self.polyak(note, kappa=kappa, kappa_best=largest)
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
-        yield self.tried(kappa=self._kappa(p), quotient=ceiling(p))
+        kappa = self._kappa(p)
+        if kappa.value != 0:
+            yield self.tried(kappa=kappa, quotient=ceiling(p))
