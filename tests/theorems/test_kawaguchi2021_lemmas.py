@@ -12,6 +12,8 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
+from deqcheck.models.delm import trust
+from deqcheck.models.delm.state import DelmState
 from deqcheck.models.problem import Objective, Params, Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
@@ -117,17 +119,24 @@ def test_a_wrong_metric_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatc
 def test_another_step_is_not_the_trust_region_step(
     delm: Builder, monkeypatch: pytest.MonkeyPatch, scale: float
 ) -> None:
-    p = delm(4, 9, 1)
+    p = delm(3, 4, 1, train=GradientFlow(horizon=0.01))
+    p = replace(p, record_points=4)
     assert judge(thm2.Theorem2, p).outcome is Outcome.CONFIRMED
-    right = thm2.TrustRegion.at
+    right = trust.Curved.of
 
-    def wrong(state: object, share: float = 0.5) -> thm2.TrustRegion:
-        region = right(state, share)  # type: ignore[arg-type]
-        return replace(region, v=scale * region.v)
+    def wrong(state: DelmState) -> trust.Curved:
+        found = right(state)
+        return replace(found, velocity=scale * found.velocity)
 
-    monkeypatch.setattr(thm2.TrustRegion, "at", wrong)
-    names = {c.name for c in judge(thm2.Theorem2, p).conclusions if c.decision is Decision.VIOLATED}
-    assert {"stationary with multiplier 1/(2 delta)", "velocity of the outputs"} <= names
+    monkeypatch.setattr(trust.Curved, "of", wrong)
+    judged = judge(thm2.Theorem2, replace(p, seed=1)).conclusions
+    assert {c.name for c in judged if c.decision is Decision.VIOLATED} == {
+        "stationary with multiplier 1/(2 delta)",
+        "velocity of the training outputs",
+        "velocity of the output at any x",
+        "stationary along the flow",
+        "velocity along the flow",
+    }
 
 
 def test_delta_bar_is_exact(delm: Builder) -> None:
