@@ -266,7 +266,7 @@ class Region:
         F = sum(c * np.outer(z, z) for c, z in zip(second, equilibria.T, strict=True))
         self.H = sum(c * np.outer(p, p) for c, p in zip(second, d.Phi.T, strict=True))
         largest = float(np.linalg.eigvals(self.S @ F).real.max())
-        self.delta = share / largest if largest > 0 else 2 * share
+        self.delta = share / largest if largest > 0 else share
         self.G = here.U @ (np.linalg.inv(self.S) - self.delta * F) @ here.U.T
         # The eigenvalues of S^1/2 F S^1/2 are those of S F.
         self.smallest = 1 - self.delta * largest

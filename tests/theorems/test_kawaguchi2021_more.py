@@ -105,6 +105,19 @@ def test_wrong_derivatives_of_softmax_are_refuted(
     assert rest[-1].decision is Decision.VIOLATED
 
 
+def test_how_far_the_inverse_may_grow_on_the_way(delm: Builder) -> None:
+    """|U(0) - U| <= gamma |step|/2, so |V| <= |V(0)|/(1 - gamma |V(0)| |step|/2), or sqrt(m)/(1 -
+    gamma) where that is less; a long step shows the difference."""
+    state = delm(3, 4, 1, 0.3, A=np.zeros((3, 3))).start
+    V, most = np.linalg.norm(np.linalg.inv(state.U), 2), np.sqrt(3) / 0.7
+    step = np.zeros((3, 3))
+    for size, bound in ((0.2, V / (1 - 0.3 * V * 0.1)), (3.0, most), (100.0, most)):
+        step[0, 1] = size
+        found = expansion._sides(state, step)
+        assert found["inverse"].value == pytest.approx(bound, rel=1e-12)
+        assert found["remainder"].value <= size**2 * (0.0225 * bound**3 + 0.15 * bound**2)
+
+
 def test_a_wrong_hessian_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     p = delm(3, 4, 2)
     right = p.model.outer.slopes

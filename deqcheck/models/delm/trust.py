@@ -46,7 +46,7 @@ class Curved:
 
     def region(self, share: float) -> TrustRegion:
         # Without curvature every delta serves.
-        delta = share * self.delta_bar if np.isfinite(self.delta_bar) else 2 * share
+        delta = share * self.delta_bar if np.isfinite(self.delta_bar) else share
         curved, U = (self.F * self.signs) @ self.F.T, self.state.U
         root = np.sqrt(self.M)
         return TrustRegion(
