@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -125,6 +126,12 @@ def test_a_wrong_hessian_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPat
     assert judge(hessian.Hessian, p).conclusions[0].decision is Decision.VIOLATED
 
 
+def test_squares_that_overflow_are_no_counterexample(delm: Builder) -> None:
+    """The entries of Phi Phi^T are in range, their squares are not."""
+    p = delm(2, 2, 1, Phi=[[1e100, 1], [0, 1]], Y=[[1.0, 0]], A=[[0.0, 1e5], [0, 0]])
+    assert judge(hessian.Hessian, p).outcome is Outcome.CONFIRMED
+
+
 def test_ranks_are_exact(delm: Builder) -> None:
     """Rows that are dependent but for a unit in the last place: Phi Phi^T in doubles has rank 1."""
     Phi = np.array([[1.0, 1.0], [1.0, 1 + 2.0**-52]])
@@ -177,6 +184,26 @@ def test_an_open_constant_leaves_the_whole_loss_open(delm: Builder) -> None:
     p = delm(2, 3, 1, 0.5, loss=SmoothedHinge(), Phi=Phi, Y=[[1.0, -1, 1]])
     assert judge(WholeLossPL, p, edition="printed").outcome is Outcome.UNDECIDED
     assert judge(Definition1, p).outcome is Outcome.UNDECIDED
+
+
+def test_the_errata_in_rational_numbers() -> None:
+    """What the errata of kawaguchi2021/pl and /convexity and the text of /divergence say."""
+    half, one = Fraction(1, 2), Fraction(1)
+    for B in (Fraction(1, 7), Fraction(-3, 2), Fraction(40)):
+        # m = 1, softmax = 1, Z = B/(1 - gamma), L = Z^2, dL/dB = 2 Z/(1 - gamma), dL/dA = 0.
+        Z = B / (1 - half)
+        L, slope = Z**2, 2 * Z / (1 - half)
+        assert L == 4 * B**2
+        assert slope**2 / 2 == 8 * L > 2 / (1 + half) ** 2 * L
+    # p (1 - p) = 1/4 at q = 0; tau = 1/2, sigma_min = 1, rho(inf) = 0.
+    H, kappa = Fraction(1, 4) + 2 * half, 2 * half
+    assert (H, half * H * half) == (Fraction(5, 4), Fraction(5, 16))
+    assert half * H * half < kappa * one <= H
+    # z -> gamma A z + phi with A = [[0, 2], [0, 0]], phi = (1, 1).
+    z = [(one, one)]
+    for _ in range(3):
+        z.append((half * 2 * z[-1][1] + 1, one))
+    assert z[1] == z[2] == z[3] == (2, 1)
 
 
 def test_the_short_vector_of_the_erratum(delm: Builder) -> None:

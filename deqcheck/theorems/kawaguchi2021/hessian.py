@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import unvec, vec
 from deqcheck.linalg.spectra import eliminated, exact_rank, products, rational
 from deqcheck.models.delm.state import DelmState
@@ -70,11 +71,10 @@ def _difference(p: Problem, state: DelmState) -> dict[str, float]:
         claimed = unvec(np.kron(gram, np.eye(p.model.my)) @ vec(E), shape)
     else:
         claimed = E @ gram
-    size, there = (float(np.linalg.norm(a)) for a in (Phi, state.Z))
-    away = float(np.linalg.norm(E))
+    size, there, away = (length(a) for a in (Phi, state.Z, E))
     # Sums of m and of n products; the outputs at Z and at Z + E cancel.
-    scale = size * (size * (2 * there + away) + 2 * float(np.linalg.norm(outer.Y)))
+    scale = size * (size * (2 * there + away) + 2 * length(outer.Y))
     return {
-        "deviation": float(np.linalg.norm(moved - claimed)),
+        "deviation": length(moved - claimed),
         "noise": 8 * EPS * (p.model.m + p.model.n) * scale,
     }
