@@ -53,7 +53,7 @@ class Infima(Statement):
         f"lowest of {DRAWS} parameters of the ball", "loss >= infimum_0R", "A.1.7, L*_{0,R} <= L*_R"
     )
     smaller = Check(
-        "a larger ball has no larger infimum", "infimum_larger - infimum_0R <= noise", "C"
+        "a larger ball has no larger infimum", "infimum_larger - infimum_0R <= noise", "Appendix C"
     )
     covered = Check(
         "a ball that holds a minimiser", "deviation <= noise", "Section 3.1.1, L*_R = L*"
