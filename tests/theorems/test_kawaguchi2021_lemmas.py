@@ -96,6 +96,16 @@ def test_a_wrong_gradient_of_a_wide_model_is_refuted(
     assert failing == {"column by column", "along a direction", "squared norm of the gradient"}
 
 
+@pytest.mark.parametrize("m", [3, 21])
+def test_weights_too_large_for_differences_are_not_checked(delm: Builder, m: int) -> None:
+    """A step that such entries can see is longer than what softmax varies on."""
+    for size, outcome in ((1e3, Outcome.CONFIRMED), (1e15, Outcome.NOT_CHECKED)):
+        p = delm(m, 3, 1, 0.9, A=np.full((m, m), size))
+        verdict = judge(Gradient, p)
+        assert verdict.outcome is outcome
+        assert bool(verdict.unchecked) is (outcome is Outcome.NOT_CHECKED)
+
+
 def test_a_wrong_gradient_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     p = delm(3, 6, 1)
     right = p.model.explicit_gradient

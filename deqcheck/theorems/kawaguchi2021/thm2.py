@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg.errors import symmetric_eigenvalues
+from deqcheck.linalg.errors import length, symmetric_eigenvalues
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.delm.trust import SHARES, TrustRegion
 from deqcheck.records.claim import Claim, Curve
@@ -94,15 +94,10 @@ class Theorem2(Statement):
         Phi = p.model.outer.Phi
         moved, radius = velocity(p, state)
         # The claimed one is -D Q, and D = J J^T with J = dZ/d(A, B).
-        radius += steepest(state) ** 2 * state.outer.gradient_error
-        yield self.outputs(
-            deviation=float(np.linalg.norm((moved[0] - claimed) @ Phi)),
-            noise=(radius + relative * float(np.linalg.norm(claimed))) * float(np.linalg.norm(Phi)),
-        )
-        yield self.anywhere(
-            deviation=float(np.linalg.norm(moved[0] - claimed)),
-            noise=radius + relative * float(np.linalg.norm(claimed)),
-        )
+        radius += steepest(state) ** 2 * state.outer.gradient_error + relative * length(claimed)
+        off = moved[0] - claimed
+        yield self.outputs(deviation=length(off @ Phi), noise=radius * length(Phi))
+        yield self.anywhere(deviation=length(off), noise=radius)
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
         """Of the computed parameters, whatever error the run has made until there."""
