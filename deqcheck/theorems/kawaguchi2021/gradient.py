@@ -92,7 +92,7 @@ class Gradient(Statement):
 
 
 def _dense(p: Problem) -> bool:
-    return p.model.m * max(p.model.m, p.model.my) <= DENSE_ORDER
+    return bool(p.model.m * max(p.model.m, p.model.my) <= DENSE_ORDER)
 
 
 def _moved_with_A(p: Problem) -> Iterable[str]:
@@ -101,7 +101,8 @@ def _moved_with_A(p: Problem) -> Iterable[str]:
 
 
 def _step(p: Problem, names: Iterable[str]) -> float:
-    return STEP * max(1.0, *(float(np.abs(p.theta0[n]).max()) for n in names))
+    largest = max(float(np.abs(p.theta0[n]).max()) for n in names)
+    return float(STEP) * max(1.0, largest)
 
 
 def _directions(p: Problem, state: DelmState) -> Iterable[tuple[str, Params]]:
