@@ -106,6 +106,23 @@ def test_weights_too_large_for_differences_are_not_checked(delm: Builder, m: int
         assert bool(verdict.unchecked) is (outcome is Outcome.NOT_CHECKED)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e7])
+def test_outputs_that_move_too_far_for_differences_are_not_checked(
+    delm: Builder, size: float
+) -> None:
+    """log(1 + e^q) over a step of q from -60 to 60 has the slope 1/2, not that at q = 0.5."""
+    p = delm(1, 2, 1, 0.5, loss=Logistic(tau=0.0), Phi=[[size, -0.3 * size]], Y=[[1.0, 0]],
+             A=[[0.0]], B=[[0.25 / size]])  # fmt: skip
+    verdict = judge(Gradient, p)
+    differences = [c.note for c in verdict.conclusions if "differences" in c.name]
+    if size == 1:
+        assert (verdict.outcome, differences) == (Outcome.CONFIRMED, ["A", "B"])
+    else:
+        # With so small a Z, A moves no output.
+        assert (verdict.outcome, differences) == (Outcome.NOT_CHECKED, ["A"])
+        assert len(verdict.unchecked) == 1 and "in B is" in verdict.unchecked[0]
+
+
 def test_a_wrong_gradient_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     p = delm(3, 6, 1)
     right = p.model.explicit_gradient

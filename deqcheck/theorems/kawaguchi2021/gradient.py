@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.gradcheck import EXPLICIT_LOSS, STEP, TRUNCATION_SAFETY, gradcheck
+from deqcheck.linalg.errors import length
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.problem import Params, gradient_norm
@@ -21,7 +22,8 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 # the columns of (22), and derivatives along some directions.
 DENSE_ORDER = 400
 DIRECTIONS = 4
-# Softmax changes on the scale 1: differences of longer steps in A say nothing about a derivative.
+# Softmax changes on the scale 1, and so does every loss but the square one with the outputs:
+# differences over longer steps say nothing about a derivative.
 LONGEST_STEP = 2.0**-4
 
 
@@ -49,11 +51,12 @@ class Gradient(Statement):
     energy = Check("squared norm of the gradient", "gradient^2 == q_D_q", "A.1.7")
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        if _step(p, _moved_with_A(p)) > LONGEST_STEP:
-            yield (
-                "the parameters are so large that no step for a difference in A is both seen and "
-                f"short: entries below {LONGEST_STEP / STEP:.0e} would help"
-            )
+        for names in [["A"], ["B"]] if _dense(p) else [list(p.theta0)]:
+            if not _short(p, names):
+                yield (
+                    f"no step for a difference in {' and '.join(names)} is both seen and short: "
+                    "smaller parameters or features would help"
+                )
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         yield from self._entries(p) if _dense(p) else self._parts(p, state)
@@ -67,7 +70,7 @@ class Gradient(Statement):
             yield self.explicit(
                 name, deviation=agreement.explicit, noise=agreement.tolerance_explicit
             )
-            if name != "A" or _step(p, ["A"]) <= LONGEST_STEP:
+            if _short(p, [name]):
                 yield self.differences(
                     name, deviation=agreement.differences, noise=agreement.tolerance_differences
                 )
@@ -80,7 +83,7 @@ class Gradient(Statement):
             bar = EXPLICIT_LOSS * float(state.measure(f"gradient.{name}").error)
             off = float(np.linalg.norm(fast - slow[name]))
             yield self.columns(name, deviation=off / whole, noise=bar / whole)
-        if _step(p, p.theta0) > LONGEST_STEP:
+        if not _short(p, p.theta0):
             return
         bar = float(state.measure("gradient").error)
         for name, direction in _directions(p, state):
@@ -95,14 +98,24 @@ def _dense(p: Problem) -> bool:
     return bool(p.model.m * max(p.model.m, p.model.my) <= DENSE_ORDER)
 
 
-def _moved_with_A(p: Problem) -> Iterable[str]:
-    """Entries are moved by themselves, along a direction all of them are."""
-    return ["A"] if _dense(p) else p.theta0
-
-
 def _step(p: Problem, names: Iterable[str]) -> float:
     largest = max(float(np.abs(p.theta0[n]).max()) for n in names)
     return float(STEP) * max(1.0, largest)
+
+
+def _short(p: Problem, names: Iterable[str]) -> bool:
+    """Whether a step that these parameters can see moves no exponent of softmax and, unless the
+    loss is a quadratic function, no output by much: B' z, and at most gamma |Z| |A'| |z|/2 for A'.
+    """
+    names = list(names)
+    h = _step(p, names)
+    if "A" in names and h > LONGEST_STEP:
+        return False
+    if p.loss == "square":
+        return True
+    z = float(np.linalg.norm(p.start.equilibrium, axis=0).max())
+    by = {"A": p.model.gamma * length(p.start.Z) / 2, "B": 1.0}
+    return sum(by[n] for n in names) * h * z <= LONGEST_STEP
 
 
 def _directions(p: Problem, state: DelmState) -> Iterable[tuple[str, Params]]:
