@@ -67,7 +67,7 @@ class Loss(Kind):
 
 
 class OuterLoss(Loss):
-    """A convex loss of the outputs of a linear map: `on` gives L0(W) = sum_i l(W phi_i, y_i)."""
+    """A loss of the outputs of a linear map: `on` gives L0(W) = sum_i l(W phi_i, y_i)."""
 
     @abstractmethod
     def on(self, Phi: np.ndarray, Y: np.ndarray) -> Any:

@@ -40,9 +40,17 @@ class Echelon(NamedTuple):
 
 def echelon(a: np.ndarray) -> Echelon:
     """Of a matrix of doubles, by elimination in rational numbers."""
-    rows = [[Fraction(float(x)) for x in row] for row in a]
+    return eliminated(rational(a))
+
+
+def rational(a: np.ndarray) -> Rows:
+    return [[Fraction(float(x)) for x in row] for row in a]
+
+
+def eliminated(rows: Rows) -> Echelon:
+    rows = list(rows)
     pivots: list[int] = []
-    for column in range(a.shape[1]):
+    for column in range(len(rows[0])):
         rank = len(pivots)
         pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
         if pivot is None:
@@ -62,11 +70,16 @@ def exact_rank(a: np.ndarray) -> int:
     return len(echelon(a).pivots)
 
 
-def _gram_determinant(rows: Rows) -> Fraction:
-    """det(R R^T), by elimination without pivoting: the rows are independent."""
-    gram = [
+def products(rows: Rows) -> Rows:
+    """R R^T."""
+    return [
         [sum((x * y for x, y in zip(r, q, strict=True)), Fraction(0)) for q in rows] for r in rows
     ]
+
+
+def _gram_determinant(rows: Rows) -> Fraction:
+    """det(R R^T), by elimination without pivoting: the rows are independent."""
+    gram = products(rows)
     found = Fraction(1)
     for k, row in enumerate(gram):
         found *= row[k]

@@ -53,6 +53,19 @@ class LinearLogistic(LinearScalar):
     def restricted(self, keep: np.ndarray) -> LinearLogistic:
         return LinearLogistic(self.Phi[:, keep], self.Y[:, keep], self.tau, math.inf)
 
+    def of_radius(self, R: float) -> LinearLogistic:
+        return LinearLogistic(self.Phi, self.Y, self.tau, R)
+
+    def minimiser(self) -> np.ndarray | None:
+        """Without the quadratic term the loss of a separated sample falls for ever."""
+        if self.tau == 0 and self._separated.any():
+            return None
+        return super().minimiser()
+
+    @cached_property
+    def _separated(self) -> np.ndarray:
+        return separated(self.Phi * (2 * self.y - 1))
+
     def values(self, q: np.ndarray) -> np.ndarray:
         # log(1 + e^q) - y q without cancellation: log(1 + e^s) with s = -q for y = 1, q for y = 0.
         found: np.ndarray = np.logaddexp(0.0, self._sign * q) + self.tau * q**2
@@ -104,7 +117,7 @@ class LinearLogistic(LinearScalar):
     def _free_infimum(self) -> Measured:
         if self.tau > 0:
             return self._strongly_convex_infimum()
-        keep = ~separated(self.Phi * (2 * self.y - 1))
+        keep = ~self._separated
         if not keep.any():
             return Measured(0.0)
         part = self.restricted(keep)

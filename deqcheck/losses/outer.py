@@ -46,6 +46,14 @@ class Outer(Protocol):
         """L0* over the ball, open or closed."""
         ...
 
+    def of_radius(self, R: float) -> Outer:
+        """The same loss over another ball."""
+        ...
+
+    def minimiser(self) -> np.ndarray | None:
+        """A W of smallest loss, whatever the ball; None where there is none, or none is known."""
+        ...
+
     @property
     def pl(self) -> PL:
         """The best proven constant."""
@@ -68,7 +76,11 @@ class Outer(Protocol):
         ...
 
     def curved_features(self, W: np.ndarray) -> np.ndarray:
-        """C with C C^T = the Hessian of L0 at W for one output."""
+        """C with C diag(signs) C^T = the Hessian of L0 at W for one output."""
+        ...
+
+    def curvature_signs(self, W: np.ndarray) -> np.ndarray:
+        """Those signs: a loss that is not convex has negative ones."""
         ...
 
     def kink_distance(self, W: np.ndarray) -> Measured:

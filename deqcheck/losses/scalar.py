@@ -85,6 +85,13 @@ class LinearScalar(ABC):
             R,
         )
 
+    def minimiser(self) -> np.ndarray | None:
+        return self.minimise(math.inf)[None]
+
+    @abstractmethod
+    def of_radius(self, R: float) -> LinearScalar:
+        """The same loss over another ball."""
+
     @abstractmethod
     def restricted(self, keep: np.ndarray) -> LinearScalar:
         """The same loss on some of the samples, without a ball."""
@@ -127,6 +134,9 @@ class LinearScalar(ABC):
 
     def curved_features(self, W: np.ndarray) -> np.ndarray:
         return np.asarray(self.Phi * np.sqrt(self.second(W[0] @ self.Phi)))
+
+    def curvature_signs(self, W: np.ndarray) -> np.ndarray:
+        return np.ones(len(self.y))
 
     def kink_distance(self, W: np.ndarray) -> Measured:
         return Measured(math.inf)

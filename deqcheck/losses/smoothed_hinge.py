@@ -44,6 +44,9 @@ class LinearHinge(LinearScalar):
     def restricted(self, keep: np.ndarray) -> LinearHinge:
         return LinearHinge(self.Phi[:, keep], self.Y[:, keep], self.k, math.inf)
 
+    def of_radius(self, R: float) -> LinearHinge:
+        return LinearHinge(self.Phi, self.Y, self.k, R)
+
     def _short(self, q: np.ndarray) -> np.ndarray:
         found: np.ndarray = np.maximum(1 - self.y * q, 0.0)
         return found

@@ -87,10 +87,16 @@ class LinearSquare:
         """By how much a finite ball lifts the infimum: 0 when it holds a least-squares fit."""
         if self._whole:
             return given(0)
-        fit = np.linalg.lstsq(self.features.T, self.targets.T, rcond=None)[0].T
-        if np.abs(fit).sum(axis=0).max() < self.R * (1 - 1e-9):
+        if np.abs(self.minimiser()).sum(axis=0).max() < self.R * (1 - 1e-9):
             return Measured(0.0)
         return self._constrained()
+
+    def of_radius(self, R: float) -> LinearSquare:
+        return LinearSquare(self.Phi, self.Y, R)
+
+    def minimiser(self) -> np.ndarray:
+        found: np.ndarray = np.linalg.lstsq(self.features.T, self.targets.T, rcond=None)[0].T
+        return found
 
     def _constrained(self) -> Measured:
         W = fista(self._gradient, np.zeros((len(self.Y), len(self.Phi))), self.R, self._lipschitz)
@@ -168,6 +174,9 @@ class LinearSquare:
 
     def curved_features(self, W: np.ndarray) -> np.ndarray:
         return float(np.sqrt(2)) * self.features
+
+    def curvature_signs(self, W: np.ndarray) -> np.ndarray:
+        return np.ones(self.features.shape[1])
 
     def kink_distance(self, W: np.ndarray) -> Measured:
         return Measured(math.inf)

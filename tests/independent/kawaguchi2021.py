@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from . import kawaguchi2021_runs, kawaguchi2021_static
+from . import kawaguchi2021_more, kawaguchi2021_runs, kawaguchi2021_static
 
-INSTANCES = [*kawaguchi2021_static.INSTANCES, *kawaguchi2021_runs.INSTANCES]
+INSTANCES = [
+    *kawaguchi2021_static.INSTANCES,
+    *kawaguchi2021_runs.INSTANCES,
+    *kawaguchi2021_more.INSTANCES,
+]
 
 REPLACED = "Inherited from the base class and never judged here: the hypotheses are others."
 NO_BALL = "Inherited from the base class and never judged here: Corollary 1 has no ball."

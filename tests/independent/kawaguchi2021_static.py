@@ -57,9 +57,24 @@ def iterates(last: int) -> Callable[[Delm], Expected]:
                 found.append(Sides(off[at], "<=" if both else "==", bound[at]))
             z = d.gamma * S @ z + d.Phi
         assert d.gamma ** (last + 1) < 1e-5 <= d.gamma**last
-        return {"rate" if both else "equality": found}
+        return {"rate" if both else "equality": found, "elsewhere": elsewhere(d)}
 
     return of
+
+
+def elsewhere(d: Delm) -> Noise:
+    """From a drawn z_0, the sample with the largest |z_l - z*|_1 - gamma^l |z_0 - z*|_1 beside the
+    numbers that it is made of; l is 3, or as small as leaves gamma^l above 1e-5."""
+    S, limit = start(d).S, np.linalg.solve(start(d).U, d.Phi)
+    z = rng(d.seed, "kawaguchi2021/prop1").normal(size=limit.shape) * (1 + np.abs(limit).max())
+    first = np.abs(z - limit).sum(axis=0)
+    power = next((k for k in (3, 2) if d.gamma**k >= 1e-5), 1)
+    for _ in range(power):
+        z = d.gamma * S @ z + d.Phi
+    excess = np.abs(z - limit).sum(axis=0) - d.gamma**power * first
+    size = np.abs(limit).sum(axis=0) + first + np.abs(d.Phi).sum(axis=0)
+    at = int(np.argmax(excess / size))
+    return Noise(float(excess[at]), float(size[at]))
 
 
 def _shares(seed: int, negative: float, n: int) -> np.ndarray:
@@ -170,6 +185,7 @@ def metric(d: Delm) -> Expected:
 PL_LOGISTIC = drawn(43, m=2, n=6, my=1, gamma=0.4, loss="logistic", tau=0.09, seed=2)
 PL_BALL = drawn(42, m=2, n=5, my=1, gamma=0.4, loss="logistic", tau=0.03, R=2.5)
 PL_OUTSIDE = drawn(42, m=2, n=5, my=1, gamma=0.4, loss="logistic", tau=0.03, R=0.2)
+PL_FLAT = replace(PL_LOGISTIC, tau=0.0)
 PL_SQUARE = drawn(41, m=3, n=5, my=2, gamma=0.35, seed=5)
 PL_HINGE = drawn(
     44,
@@ -187,6 +203,25 @@ PL_HINGE = drawn(
 def whole(d: Delm, at: Point) -> tuple[float, float]:
     """|grad L|^2/2 and kappa lambda_min(D) (L - L*)."""
     return at.slope**2 / 2, d.kappa * at.lambda_min * at.gap
+
+
+def without_constant(decision: str) -> Callable[[Delm], Expected]:
+    """The largest PL constant of L without a ball: at least kappa/(m (1 + gamma)^2), and at most
+    the smallest quotient of the start and of twenty drawn parameters. The middle is told."""
+
+    def of(d: Delm) -> Expected:
+        free = replace(d, R=math.inf)
+        stream, seen = rng(d.seed, "kawaguchi2021/pl"), [start(free)]
+        for _ in range(20):
+            A, B = d.A + stream.normal(size=d.A.shape), d.B + stream.normal(size=d.B.shape)
+            seen.append(Point(free, A, B))
+        low = free.kappa * free.floor
+        high = min(p.slope**2 / (2 * p.gap) for p in seen)
+        return {
+            "no_constant": Sides((low + high) / 2 if low else 0.0, "==", 0.0, decision=decision)
+        }
+
+    return of
 
 
 def pl(d: Delm) -> Expected:
@@ -219,9 +254,9 @@ TRUST_TWO = drawn(55, m=3, n=5, my=2, gamma=0.4)
 
 
 class Region:
-    """Theorem 2 with delta half of its bound: G > 0 as long as delta F < S^-1."""
+    """Theorem 2 with delta a share of its bound: G > 0 as long as delta F < S^-1."""
 
-    def __init__(self, d: Delm):
+    def __init__(self, d: Delm, share: float = 0.5):
         here = start(d)
         self.d, self.q = d, here.Q[0]
         v_S = [float(np.sum((J.T @ here.Z[0]) ** 2)) for J in here.J]
@@ -231,7 +266,7 @@ class Region:
         F = sum(c * np.outer(z, z) for c, z in zip(second, equilibria.T, strict=True))
         self.H = sum(c * np.outer(p, p) for c, p in zip(second, d.Phi.T, strict=True))
         largest = float(np.linalg.eigvals(self.S @ F).real.max())
-        self.delta = 0.5 / largest if largest > 0 else 1.0
+        self.delta = share / largest if largest > 0 else share
         self.G = here.U @ (np.linalg.inv(self.S) - self.delta * F) @ here.U.T
         # The eigenvalues of S^1/2 F S^1/2 are those of S F.
         self.smallest = 1 - self.delta * largest
@@ -240,6 +275,11 @@ class Region:
 
     def value(self, v: np.ndarray) -> float:
         return float(self.q @ v + v @ self.H @ v / 2)
+
+    def size(self) -> float:
+        """Of what cancels in q + H v + G v/delta."""
+        terms = self.q, self.H @ self.v, self.G @ self.v / self.delta
+        return sum(float(np.linalg.norm(t)) for t in terms)
 
     def best(self) -> float:
         """Of 200 points between half and the whole of the way to the edge, every second one near
@@ -265,15 +305,25 @@ def kinks(d: Delm) -> Expected:
 def trust_region(d: Delm) -> Expected:
     """Theorem 2; `smooth` where the outputs can lie on a kink."""
     at = Region(d)
-    terms = at.q, at.H @ at.v, at.G @ at.v / at.delta
+    each = [at, Region(d, 0.01), Region(d, 0.99)]
+    # With sigma_min(Phi) > 0 the largest eigenvalue of S F has all its digits.
+    smallest = [1 - share for share in (0.5, 0.01, 0.99)]
+    assert np.allclose([r.smallest for r in each], smallest, rtol=1e-9)
     return {
         "one_output": Sides(1, "==", 1),
         **kinks(d),
-        "metric": Sides(at.smallest, ">", 0.0),
-        "stationary": Noise(0.0, sum(float(np.linalg.norm(t)) for t in terms)),
+        "metric": [Sides(number, ">", 0.0) for number in smallest],
+        "stationary": [Noise(0.0, r.size()) for r in each],
         "minimal": Sides(at.best(), ">=", at.value(at.v)),
         "outputs": Noise(0.0, float(np.linalg.norm(at.velocity @ d.Phi))),
+        "anywhere": Noise(0.0, float(np.linalg.norm(at.velocity))),
     }
+
+
+def trust_along(d: Delm) -> Expected:
+    """Both are relative numbers, and zeros up to rounding at every t."""
+    along = {"followed": Noise(0.0, 1.0), "moving": Noise(0.0, 1.0)}
+    return {"gradient flow": Sides(0.0, "==", 0.0), **trust_region(d), **along}
 
 
 GENERIC = drawn(61, m=3, n=5, my=1, gamma=0.45)
@@ -369,10 +419,17 @@ INSTANCES = [
     static("pl", "ball", PL_BALL, pl),
     static("pl", "outside", PL_OUTSIDE, pl, outcome="not applicable"),
     static("pl", "hinge", PL_HINGE, pl),
+    static("pl", "square", PL_SQUARE, without_constant("violated"), "printed", "refuted"),
+    static("pl", "ball", PL_BALL, without_constant("violated"), "printed", "refuted"),
+    static("pl", "flat", PL_FLAT, without_constant("holds"), "printed"),
     static("thm2", "hinge", TRUST_HINGE, trust_region),
     static("thm2", "square", TRUST_SQUARE, trust_region),
     static("thm2", "logistic", TRUST_LOGISTIC, trust_region),
     static("thm2", "cube", TRUST_CUBE, trust_region),
+    replace(
+        static("thm2", "flow", TRUST_SQUARE, trust_along),
+        train={"kind": "flow", "horizon": 0.2},
+    ),
     static("thm2", "two outputs", TRUST_TWO, two_outputs, outcome="not applicable"),
     static("appB", "generic", GENERIC, appendix_b("corrected")),
     static("appB", "uneven", UNEVEN, appendix_b("corrected")),

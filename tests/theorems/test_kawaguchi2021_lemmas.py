@@ -12,6 +12,8 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
+from deqcheck.models.delm import trust
+from deqcheck.models.delm.state import DelmState
 from deqcheck.models.problem import Objective, Params, Problem
 from deqcheck.records.claim import Decision
 from deqcheck.records.verdict import Outcome
@@ -94,6 +96,33 @@ def test_a_wrong_gradient_of_a_wide_model_is_refuted(
     assert failing == {"column by column", "along a direction", "squared norm of the gradient"}
 
 
+@pytest.mark.parametrize("m", [3, 21])
+def test_weights_too_large_for_differences_are_not_checked(delm: Builder, m: int) -> None:
+    """A step that such entries can see is longer than what softmax varies on."""
+    for size, outcome in ((1e3, Outcome.CONFIRMED), (1e15, Outcome.NOT_CHECKED)):
+        p = delm(m, 3, 1, 0.9, A=np.full((m, m), size))
+        verdict = judge(Gradient, p)
+        assert verdict.outcome is outcome
+        assert bool(verdict.unchecked) is (outcome is Outcome.NOT_CHECKED)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e7])
+def test_outputs_that_move_too_far_for_differences_are_not_checked(
+    delm: Builder, size: float
+) -> None:
+    """log(1 + e^q) over a step of q from -60 to 60 has the slope 1/2, not that at q = 0.5."""
+    p = delm(1, 2, 1, 0.5, loss=Logistic(tau=0.0), Phi=[[size, -0.3 * size]], Y=[[1.0, 0]],
+             A=[[0.0]], B=[[0.25 / size]])  # fmt: skip
+    verdict = judge(Gradient, p)
+    differences = [c.note for c in verdict.conclusions if "differences" in c.name]
+    if size == 1:
+        assert (verdict.outcome, differences) == (Outcome.CONFIRMED, ["A", "B"])
+    else:
+        # With so small a Z, A moves no output.
+        assert (verdict.outcome, differences) == (Outcome.NOT_CHECKED, ["A"])
+        assert len(verdict.unchecked) == 1 and "in B is" in verdict.unchecked[0]
+
+
 def test_a_wrong_gradient_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     p = delm(3, 6, 1)
     right = p.model.explicit_gradient
@@ -117,17 +146,24 @@ def test_a_wrong_metric_is_refuted(delm: Builder, monkeypatch: pytest.MonkeyPatc
 def test_another_step_is_not_the_trust_region_step(
     delm: Builder, monkeypatch: pytest.MonkeyPatch, scale: float
 ) -> None:
-    p = delm(4, 9, 1)
+    p = delm(3, 4, 1, train=GradientFlow(horizon=0.01))
+    p = replace(p, record_points=4)
     assert judge(thm2.Theorem2, p).outcome is Outcome.CONFIRMED
-    right = thm2.TrustRegion.at
+    right = trust.Curved.of
 
-    def wrong(state: object, share: float = 0.5) -> thm2.TrustRegion:
-        region = right(state, share)  # type: ignore[arg-type]
-        return replace(region, v=scale * region.v)
+    def wrong(state: DelmState) -> trust.Curved:
+        found = right(state)
+        return replace(found, velocity=scale * found.velocity)
 
-    monkeypatch.setattr(thm2.TrustRegion, "at", wrong)
-    names = {c.name for c in judge(thm2.Theorem2, p).conclusions if c.decision is Decision.VIOLATED}
-    assert {"stationary with multiplier 1/(2 delta)", "velocity of the outputs"} <= names
+    monkeypatch.setattr(trust.Curved, "of", wrong)
+    judged = judge(thm2.Theorem2, replace(p, seed=1)).conclusions
+    assert {c.name for c in judged if c.decision is Decision.VIOLATED} == {
+        "stationary with multiplier 1/(2 delta)",
+        "velocity of the training outputs",
+        "velocity of the output at any x",
+        "stationary along the flow",
+        "velocity along the flow",
+    }
 
 
 def test_delta_bar_is_exact(delm: Builder) -> None:

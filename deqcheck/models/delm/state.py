@@ -12,7 +12,7 @@ import scipy
 
 from deqcheck.linalg import errors, exact
 from deqcheck.losses.outer import Evaluation
-from deqcheck.models.delm import spectrum
+from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Objective, Params, State
@@ -173,16 +173,30 @@ class DelmState(State):
         found: Measured = _MEASURES[name](self)
         return found
 
+    @cached_property
+    def curved(self) -> trust.Curved:
+        """For one output."""
+        return trust.Curved.of(self)
+
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(n for n in _MEASURES if self.my == 1 or n != "delta_bar")
+        """Those of the trust region are zeros up to rounding, and of no use to a report."""
+        listed = (n for n in _MEASURES if not n.startswith("trust."))
+        return tuple(n for n in listed if self.my == 1 or n != "delta_bar")
 
     def _delta_bar(self) -> Measured:
-        """Trust-region scale 1/lambda_max(S^1/2 F S^1/2), F = U^-1 H U^-T, H = L0'' (my = 1)."""
+        """Trust-region scale 1/lambda_max(S^1/2 F S^1/2), F = U^-1 H U^-T, H = L0'' (my = 1);
+        infinite where nothing is curved upwards."""
         root = np.sqrt(spectrum.block_scalars(self))
-        M = scipy.linalg.lu_solve(self.lu, self.model.outer.curved_features(self.Z)) * root[:, None]
-        radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * np.linalg.norm(M)
-        return 1 / errors.norm2(M, float(radius)) ** 2
+        outer = self.model.outer
+        M = scipy.linalg.lu_solve(self.lu, outer.curved_features(self.Z)) * root[:, None]
+        radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * float(np.linalg.norm(M))
+        signs = outer.curvature_signs(self.Z)
+        if (signs >= 0).all():
+            return 1 / errors.norm2(M, radius) ** 2
+        wide = 3 * radius * float(np.linalg.norm(M))
+        largest = errors.symmetric_eigenvalues((M * signs) @ M.T, wide)[-1]
+        return Measured(np.inf) if largest.high <= 0 else 1 / largest
 
     def _cond1_U(self) -> Measured:
         """||U||_1 ||U^-1||_1 = (1 + gamma (1 - 2 min_j S_jj)) / (1 - gamma)."""
@@ -215,4 +229,6 @@ _MEASURES: dict[str, Callable[[Any], Measured]] = {
     "kappa": lambda s: s.model.outer.pl.kappa,
     "cond1_U": lambda s: s._cond1_U(),
     "delta_bar": lambda s: s._delta_bar(),
+    "trust.stationarity": trust.stationarity,
+    "trust.velocity": trust.velocity,
 }

@@ -13,6 +13,7 @@ import scipy
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
+from deqcheck.models.delm.trust import TrustRegion
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
@@ -20,7 +21,6 @@ from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.kawaguchi2021 import chains
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
-from deqcheck.theorems.kawaguchi2021.thm2 import TrustRegion
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,24 +71,72 @@ class Split:
         off = float(np.abs(self.pi - 1 / len(self.pi)).max())
         return Measured(off, self.relative * float(self.pi.max()) + EPS)
 
-    def rest(self) -> tuple[float, float, float]:
-        """|U^-T q|_inf for q = r - (pi . r) 1, its limit |(I - S)^#T q|_inf, and rounding."""
-        S, gamma, pi = self.state.S, self.state.gamma, self.pi
-        q = self.r - float(pi @ self.r)
-        q_error = 2 * self.r_error + self.relative * float(pi @ np.abs(self.r))
-        first = int(np.argmax(pi))
-        x = chains.settled(S, q, first)
-        reach = self.relative * np.abs(q) + q_error
-        limit_error = 2 * float(chains.settled(S, reach, first).max())
-        here = float(np.abs(scipy.linalg.lu_solve(self.state.lu, q, trans=1)).max())
-        lost = 16 * EPS * len(q) * (1 + gamma) / (1 - gamma) * here + q_error / (1 - gamma)
-        if len(q) == 1:
+    @cached_property
+    def multiple(self) -> Measured:
+        """|pi . r|: U^-T r is that times 1/(1 - gamma) in every entry, and a bounded rest."""
+        error = self.relative * float(self.pi @ np.abs(self.r)) + self.r_error
+        return Measured(abs(float(self.pi @ self.r)), error)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """r - (pi . r) 1."""
+        found: np.ndarray = self.r - float(self.pi @ self.r)
+        return found
+
+    @cached_property
+    def q_error(self) -> float:
+        return 2 * self.r_error + self.relative * float(self.pi @ np.abs(self.r))
+
+    @cached_property
+    def limit(self) -> Measured:
+        """|(I - S)^#T q|_inf."""
+        if len(self.q) == 1:
             # I - P_1 = 0: there is no rest.
+            return Measured(0.0)
+        first = int(np.argmax(self.pi))
+        x = chains.settled(self.state.S, self.q, first)
+        reach = self.relative * np.abs(self.q) + self.q_error
+        error = 2 * float(chains.settled(self.state.S, reach, first).max())
+        return Measured(float(np.abs(x - float(self.pi @ x)).max()), error)
+
+    def rest(self) -> tuple[float, float, float]:
+        """|U^-T q|_inf, its limit as gamma -> 1, and rounding."""
+        if len(self.q) == 1:
             return 0.0, 0.0, 0.0
-        return here, float(np.abs(x - float(pi @ x)).max()), lost + 2 * limit_error
+        gamma = self.state.gamma
+        here = float(np.abs(scipy.linalg.lu_solve(self.state.lu, self.q, trans=1)).max())
+        lost = 16 * EPS * len(self.q) * (1 + gamma) / (1 - gamma) * here
+        lost += self.q_error / (1 - gamma) + 2 * float(self.limit.error)
+        return here, float(self.limit.value), lost
 
 
-class AppendixB(Statement):
+class OneOutput(Statement):
+    """The setting of Theorem 2, and weights whose powers can be followed."""
+
+    one_output = Check("one output", "my == 1", "Appendix B")
+    smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
+
+    def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        yield self.one_output(my=p.model.my)
+        if p.model.my == 1 and not self.printed:
+            distance = p.model.outer.kink_distance(p.start.Z)
+            if math.isfinite(distance.value):
+                yield self.smooth(kink_distance=distance)
+
+    @staticmethod
+    def looked_at(p: Problem) -> bool:
+        return p.model.my == 1 and bool(p.start.S.min() >= chains.SMALLEST_ENTRY)
+
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if p.model.my == 1 and not self.looked_at(p):
+            yield (
+                f"softmax(A) has an entry of {float(p.start.S.min()):.1g}, below "
+                f"{chains.SMALLEST_ENTRY:g}: what its powers tend to is out of the range of "
+                "numbers. Smaller differences within the columns of A would help"
+            )
+
+
+class AppendixB(OneOutput):
     """For one output the step of Theorem 2 is V = -r^T U^-1, r = delta S_t U^-1 q. With r and S
     held fixed, U^-T r is a multiple of 1 that grows like 1/(1 - gamma) and a rest that stays
     bounded as gamma -> 1.
@@ -119,10 +167,9 @@ class AppendixB(Statement):
         "printed decomposition of vec V also loses the sign of (37), taken here as a misprint, and "
         "r itself depends on gamma, which the text holds fixed."
     )
+    uses = ("kawaguchi2021/thm2", "kawaguchi2021/norms")
 
-    one_output = Check("one output", "my == 1", "Appendix B")
     square = Check("square loss", "is_square == 1", "Appendix B")
-    smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
     step = Check("the step is -r^T U^-1", "deviation <= noise", "(37)")
     perron = Check("every other eigenvalue of S is at most 1 - common", "common > 0", "Appendix B")
     orthogonal = Check("the rest stays bounded as gamma -> 1", "growth == 0", "Appendix B, this q")
@@ -132,29 +179,16 @@ class AppendixB(Statement):
     uniform = Check("the rest of every r stays bounded", "uneven == 0", "Appendix B, every q")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.one_output(my=p.model.my)
+        yield from super().hypotheses(p)
         if self.printed:
             yield self.square(is_square=int(p.loss == "square"))
-        elif p.model.my == 1:
-            distance = p.model.outer.kink_distance(p.start.Z)
-            if math.isfinite(distance.value):
-                yield self.smooth(kink_distance=distance)
-
-    def unchecked(self, p: Problem) -> Iterable[str]:
-        smallest = float(p.start.S.min())
-        if p.model.my == 1 and smallest < chains.SMALLEST_ENTRY:
-            yield (
-                f"softmax(A) has an entry of {smallest:.1g}, below {chains.SMALLEST_ENTRY:g}: what "
-                "its powers tend to is out of the range of numbers. Smaller differences within the "
-                "columns of A would help"
-            )
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if p.model.my != 1:
             return
         split = Split(state)
         yield self.step(**_step(split))
-        if state.S.min() < chains.SMALLEST_ENTRY:
+        if not self.looked_at(p):
             return
         if p.model.m > 1:
             # |lambda_k| <= 1 - sum_i min_j S_ij for every eigenvalue but one (Doeblin).
@@ -167,7 +201,7 @@ class AppendixB(Statement):
             yield self.oblique(rest=rest, limit=limit, noise=noise)
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
-        if self.printed and p.model.my == 1 and p.start.S.min() >= chains.SMALLEST_ENTRY:
+        if self.printed and self.looked_at(p):
             yield self.uniform(uneven=Split(p.start).uneven())
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from deqcheck.linalg.errors import frobenius, length
-from deqcheck.losses.outer import Outer
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.losses.outer import Evaluation
+from deqcheck.records.measured import EPS, Measured, between
 from deqcheck.seeds import rng
 from deqcheck.theorems.kawaguchi2021.setting import Problem
 
@@ -22,23 +22,40 @@ FAR = (-100.0, -0.1, 0.1, 100.0)
 EDGE = 1 - 1e-6
 
 
+def best(p: Problem, kappa: Measured) -> tuple[str, Measured]:
+    """The largest constant of Definition 1, as far as it takes to tell whether kappa serves: proven
+    from below, and bounded from above by the points of the ball that were tried."""
+    proven = p.model.outer.pl.kappa
+    none = proven.exact and proven.value == 0
+    if none or kappa.high <= proven.low:
+        return "", proven
+    low = float(proven.low) if proven.low > 0 else 0.0
+    high = float(ceiling(p).high)
+    note = f"{low:.4g} is proven, and no more than {high:.4g} is true"
+    return note, between(min(low, high), high)
+
+
 def ceiling(p: Problem) -> Measured:
     """An upper bound on every PL constant; infinite where no point tells."""
     outer, best = p.model.outer, Measured(math.inf)
     for W in _points(p):
         if np.abs(W).sum(axis=0).max() * (1 + 4 * EPS * len(W)) < outer.R:
-            found = quotient(outer, W)
-            if found.high < best.high:
-                best = found
+            here = outer.evaluate(W, length(W), 0.0)
+            # Few points are better than the best one so far: only those get their bars.
+            if _roughly(here) < best.high:
+                best = min(best, _quotient(here), key=lambda found: float(found.high))
     return best
 
 
-def quotient(outer: Outer, W: np.ndarray) -> Measured:
-    """At this very W. A point whose gap is within its error bar tells nothing."""
-    gap, error, slope, radius = outer.evaluate(W, length(W), 0.0)
-    if not gap > 2 * error:
-        return Measured(math.inf)
-    return frobenius(slope, radius) ** 2 / (2 * Measured(gap, error))
+def _roughly(here: Evaluation) -> float:
+    """A point whose gap is within its error bar tells nothing."""
+    known = here.gap > 2 * here.error
+    return float(np.vdot(here.gradient, here.gradient)) / (2 * here.gap) if known else math.inf
+
+
+def _quotient(here: Evaluation) -> Measured:
+    slope = frobenius(here.gradient, here.gradient_error)
+    return slope**2 / (2 * Measured(here.gap, here.error))
 
 
 def _points(p: Problem) -> Iterator[np.ndarray]:

@@ -35,6 +35,7 @@ class Corollary1(ExponentialBounds):
         "|grad L0|^2 = 4 |(W Phi - Y) P Phi^T|^2 >= 4 sigma_pos(Phi)^2 (L0 - L0*), so "
         "kappa = 2 sigma_pos(Phi)^2 serves for every Phi other than 0."
     )
+    uses = ("kawaguchi2021/thm1", "kawaguchi2021/def1", "kawaguchi2021/convexity")
 
     full_rank = Check("Phi has full rank", "rank_Phi >= min(m, n)", "Corollary 1")
     some_rank = Check("Phi is not zero", "rank_Phi >= 1", "Corollary 1, corrected")

@@ -41,6 +41,7 @@ class Corollary2(ExponentialBounds):
         "(Phi = [[1,2,-1],[0,1,-1]], y = (1,1,0), A = B = 0, gamma = 1/2, R = 1: at t = 0.28). The "
         "last bound of A.4 on v^T Hess v lacks the factor |v|^2."
     )
+    uses = ("kawaguchi2021/thm1", "kawaguchi2021/def1", "kawaguchi2021/convexity")
 
     full_rank = Check("Phi has rank m", "rank_Phi >= m", "Corollary 2")
 

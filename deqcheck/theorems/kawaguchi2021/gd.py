@@ -37,6 +37,7 @@ class GradientDescentRate(ExponentialBounds):
         "gap(1)/gap(0) = 0.25 > exp(-3) = 0.0498. The corrected edition follows from the descent "
         "lemma and the PL inequality of the whole loss."
     )
+    uses = ("kawaguchi2021/pl", "kawaguchi2021/thm1")
     tracks = tuple(dict.fromkeys((*ExponentialBounds.tracks, *SMOOTHNESS)))
 
     stable = Check("step below 2/beta", "step < 2/beta", "descent lemma")

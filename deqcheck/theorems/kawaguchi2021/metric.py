@@ -36,6 +36,7 @@ class Metric(Statement):
     cite = cite("Appendices A.1.5 to A.1.7", "(8), (26), (33)")
     models = ("delm",)
     dynamics = (STATIC,)
+    uses = ("kawaguchi2021/gradient", "kawaguchi2021/expansion", "kawaguchi2021/norms")
 
     velocity = Check("velocity of Z along the flow", "deviation <= noise", "(26)")
     dense = Check("factorised against dense", "lambda_min_D == lambda_min_dense", "(8)")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from deqcheck.models.delm.model import DelmModel
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, between
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
@@ -16,8 +18,14 @@ DRAWS = 20
 
 
 class WholeLossPL(Statement):
-    """|grad L(A, B)|^2/2 >= kappa lambda_min(D) (L - L*) wherever ||Z||_1 < R. With R infinite, L
-    is globally PL with constant kappa/(m (1 + gamma)^2), so no stationary point is spurious.
+    """Corrected: |grad L(A, B)|^2/2 >= kappa lambda_min(D) (L - L*) wherever ||Z||_1 < R, because
+    |grad L|^2 = q^T D q with q = vec(grad L0). With R infinite, L is globally PL with constant
+    kappa/(m (1 + gamma)^2), so no stationary point is spurious.
+
+    Printed, read of the instance at hand and without a ball: no kappa > 0 serves for L. The largest
+    one lies between kappa/(m (1 + gamma)^2), kappa that of L0, and the smallest
+    |grad L|^2/(2 (L - L*)) that was seen. Where L0 has none, neither has L: at A = s I, s large, Z
+    can be any W, and D is (1 - gamma)^-2 I in the limit.
     """
 
     id = "kawaguchi2021/pl"
@@ -26,12 +34,16 @@ class WholeLossPL(Statement):
     models = ("delm",)
     dynamics = (STATIC,)
     soundness = "unproven"
+    editions = (PRINTED, CORRECTED)
     erratum = (
         "Without proof: in general L does not satisfy the PL inequality. Read of losses whose L0 "
         "has none, it is true; read of those whose L0 has one for R infinite, it is not: since "
-        "|grad L|^2 = q^T D q, L then has one with constant kappa/(m (1 + gamma)^2)."
+        "|grad L|^2 = q^T D q, L then has one with constant kappa/(m (1 + gamma)^2). For "
+        "m = n = my = 1, phi = 1, y = 0 and gamma = 1/2: L = 4 B^2 and |grad L|^2/2 = 8 L."
     )
+    uses = ("kawaguchi2021/def1", "kawaguchi2021/D")
 
+    no_constant = Check("L has no PL constant", "kappa_L == 0", "Section 3.1.1")
     positive = Check("kappa is positive", "kappa > 0", "Definition 1")
     ball = Check("Z lies in the ball", "norm1_Z < R", "Definition 1")
     here = Check(
@@ -44,19 +56,19 @@ class WholeLossPL(Statement):
     )
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
+        if self.printed:
+            return
         yield self.positive(kappa=p.model.outer.pl.kappa)
         if math.isfinite(p.model.outer.R):
             yield self.ball(norm1_Z=p.start.measure("norm1.Z"), R=p.model.outer.R)
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
+        if self.printed:
+            yield self.no_constant(kappa_L=_largest(p))
+            return
         yield self._claim(self.here, p, state)
         if math.isinf(p.model.outer.R):
-            stream = rng(p.seed, "kawaguchi2021/pl")
-            states = (
-                p.model.at({n: a + stream.normal(size=a.shape) for n, a in p.theta0.items()})
-                for _ in range(DRAWS)
-            )
-            claims = (self._claim(self.drawn, p, s) for s in states)
+            claims = (self._claim(self.drawn, p, s) for s in _drawn(p, p.model))
             yield min(claims, key=_room)
 
     def _claim(self, check: Check, p: Problem, state: DelmState) -> Claim:
@@ -66,6 +78,32 @@ class WholeLossPL(Statement):
             lambda_min_D=state.lambda_min_D,
             gap=state.gap,
         )
+
+
+def _drawn(p: Problem, model: DelmModel) -> Iterator[DelmState]:
+    stream = rng(p.seed, "kawaguchi2021/pl")
+    for _ in range(DRAWS):
+        yield model.at({n: a + stream.normal(size=a.shape) for n, a in p.theta0.items()})
+
+
+def _largest(p: Problem) -> Measured:
+    """The largest PL constant of L over all parameters."""
+    outer = p.model.outer.of_radius(math.inf)
+    kappa = outer.pl.kappa
+    if kappa.exact and kappa.value == 0:
+        return Measured(0.0)
+    model = DelmModel(p.model.gamma, outer, p.model.loss_kind)
+    proven = float((kappa * p.start.lambda_independent).low)
+    low = proven if proven > 0 else 0.0
+    seen = [float(_quotient(s).high) for s in (model.at(p.theta0), *_drawn(p, model))]
+    return between(low, max(low, min(seen)))
+
+
+def _quotient(state: DelmState) -> Measured:
+    """|grad L|^2/(2 gap). A point whose gap is within its bar tells nothing."""
+    if not state.gap.value > 2 * state.gap.error:
+        return Measured(math.inf)
+    return state.measure("gradient") ** 2 / (2 * state.gap)
 
 
 def _room(claim: Claim) -> float:

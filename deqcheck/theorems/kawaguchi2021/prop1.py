@@ -9,6 +9,7 @@ import numpy as np
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
@@ -18,13 +19,17 @@ SMALLEST_FACTOR = 1e-5
 MOST_ITERATES = 200
 # Relative room within which rounding would choose the tightest sample.
 TIE = 1e-6
+# At most so many iterates are taken from another start.
+AWAY = 3
 
 
 class Proposition1(Statement):
     """z_l = gamma softmax(A) z_(l-1) + phi converges to z* for every A. The proof's geometric
     series tells how fast from z_0 = phi: |z_l - z*|_1 <= gamma^(l+1) |phi|_1/(1 - gamma), an
     equality when phi has one sign, and judged as one there. The text has z_0 = x in (1) and
-    z_0 = phi(x) in (36); judged is the latter, which the proof uses.
+    z_0 = phi(x) in (36). The proof uses the latter; from any other z_0 the contraction tells
+    |z_l - z*|_1 <= gamma^l |z_0 - z*|_1, an equality where z_0 - z* has one sign: judged up to
+    rounding, with a drawn z_0 for every sample.
     """
 
     id = "kawaguchi2021/prop1"
@@ -50,7 +55,40 @@ class Proposition1(Statement):
         "Proposition 1",
     )
 
+    elsewhere = Check(
+        "distance of an iterate from another start",
+        "distance - gamma^l*distance_0 <= noise",
+        "Proposition 1, z_0 = x",
+    )
+
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
+        yield from self._from_phi(p, state)
+        yield self._from_elsewhere(p, state)
+
+    def _from_elsewhere(self, p: Problem, state: DelmState) -> Claim:
+        """The tightest sample. As many iterates as leave a distance to be seen."""
+        g, limit, Phi = p.model.gamma, state.equilibrium, p.model.outer.Phi
+        scale = 1 + np.abs(limit).max()
+        z = scale * rng(p.seed, "kawaguchi2021/prop1").normal(size=limit.shape)
+        first = np.abs(z - limit).sum(axis=0)
+        count = max(1, sum(g**k >= SMALLEST_FACTOR for k in range(1, AWAY + 1)))
+        for _ in range(count):
+            z = g * (state.S @ z) + Phi
+        off = np.abs(z - limit).sum(axis=0)
+        # Of the limit, and of each iterate.
+        total = np.abs(limit).sum(axis=0) + first + np.abs(Phi).sum(axis=0)
+        noise = 16 * EPS * len(limit) * total * (1 + g) / (1 - g)
+        i = int(np.argmax((off - g**count * first) / total))
+        return self.elsewhere(
+            f"l = {count}",
+            distance=Measured(float(off[i])),
+            gamma=g,
+            l=count,
+            distance_0=Measured(float(first[i])),
+            noise=Measured(float(noise[i])),
+        )
+
+    def _from_phi(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         Phi, g = p.model.outer.Phi, p.model.gamma
         # For phi = 0 every iterate is 0.
         Phi = Phi[:, Phi.any(axis=0)]

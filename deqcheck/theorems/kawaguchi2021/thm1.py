@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, between, measured
+from deqcheck.records.measured import Measured, measured
 from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
-from deqcheck.theorems.kawaguchi2021.constant import ceiling
+from deqcheck.theorems.kawaguchi2021.constant import best
 from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 
@@ -33,6 +33,7 @@ class Theorem1(ExponentialBounds):
         "text asks for a derivative only. The proof uses only ||Z_t||_1 < R, which "
         "||B_t||_1 < (1 - gamma) R implies and which often holds for a far smaller R."
     )
+    uses = ("kawaguchi2021/def1", "kawaguchi2021/infima", "kawaguchi2021/norms", "kawaguchi2021/D")
     constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}
 
     polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "Definition 1")
@@ -46,19 +47,9 @@ class Theorem1(ExponentialBounds):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if "kappa" in self.fixed:
-            yield self._polyak(p)
-
-    def _polyak(self, p: Problem) -> Claim:
-        """kappa_best, the largest constant of Definition 1, is proven from below and bounded from
-        above by the points of the ball that were tried."""
-        kappa, proven = self.kappa(p), p.model.outer.pl.kappa
-        none = proven.exact and proven.value == 0
-        if none or kappa.value <= proven.low:
-            return self.polyak(kappa=kappa, kappa_best=proven)
-        low = float(proven.low) if proven.low > 0 else 0.0
-        high = float(ceiling(p).high)
-        note = f"{low:.4g} is proven, and no more than {high:.4g} is true"
-        return self.polyak(note, kappa=kappa, kappa_best=between(min(low, high), high))
+            kappa = self.kappa(p)
+            note, largest = best(p, kappa)
+            yield self.polyak(note, kappa=kappa, kappa_best=largest)
 
     def reason(self, p: Problem) -> str:
         return "of the case" if "kappa" in self.fixed else super().reason(p)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy
 
-from deqcheck.linalg.errors import symmetric_eigenvalues
-from deqcheck.linalg.kron import vec
-from deqcheck.models.delm.spectrum import block_scalars
+from deqcheck.linalg.errors import length, symmetric_eigenvalues
 from deqcheck.models.delm.state import DelmState
-from deqcheck.records.claim import Claim
+from deqcheck.models.delm.trust import SHARES, TrustRegion
+from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import STATIC, Check
+from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.metric import steepest, velocity
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
@@ -24,63 +23,31 @@ from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 DRAWS = 200
 
 
-@dataclass(frozen=True)
-class TrustRegion:
-    """One output: model gradient q, Hessian H, metric G, radius scale delta, minimiser v; and
-    K = I - delta S^1/2 F S^1/2, which is positive definite where G = U S^-1/2 K S^-1/2 U^T is."""
-
-    q: np.ndarray
-    H: np.ndarray
-    G: np.ndarray
-    delta: float
-    v: np.ndarray
-    K: np.ndarray
-
-    @classmethod
-    def at(cls, state: DelmState, share: float = 0.5) -> TrustRegion:
-        """delta is that share of delta_bar, below which G is positive definite."""
-        C = state.model.outer.curved_features(state.Z)
-        M = block_scalars(state)
-        bar = state.measure("delta_bar").value
-        # Without curvature every delta serves.
-        delta = share * bar if np.isfinite(bar) else 1.0
-        F = scipy.linalg.lu_solve(state.lu, C)
-        G = state.U @ (np.diag(1 / M) - delta * F @ F.T) @ state.U.T
-        q = vec(state.Q)
-        # D = U^-T diag(M) U^-1 for one output.
-        v = -delta * scipy.linalg.lu_solve(
-            state.lu, M * scipy.linalg.lu_solve(state.lu, q), trans=1
-        )
-        root = np.sqrt(delta * M)[:, None] * F
-        return cls(q, C @ C.T, G, delta, v, np.eye(state.m) - root @ root.T)
-
-    def value(self, v: np.ndarray) -> float:
-        return float(self.q @ v + v @ self.H @ v / 2)
-
-    def stationarity(self) -> tuple[float, float]:
-        """|q + H v + G v/delta|, multiplier 1/(2 delta), and the size of what cancels there."""
-        terms = (self.q, self.H @ self.v, self.G @ self.v / self.delta)
-        return float(np.linalg.norm(sum(terms))), sum(float(np.linalg.norm(t)) for t in terms)
-
-
 class Theorem2(Statement):
-    """For one output, v = delta d/dt vec Z minimises q^T v + v^T H v/2 over
-    |v|_G <= delta |d/dt vec Z|_G, with G = U (S^-1 - delta F) U^T and any delta < delta_bar; and
-    d/dt f(x) = v . phi(x)/delta for every x. Judged at the initial parameters, for half of the
-    largest delta_bar.
+    """For one output and every time t there is a delta_bar such that for every delta up to it
+    v = delta d/dt vec Z minimises q^T v + v^T H v/2 over |v|_G <= delta |d/dt vec Z|_G, with
+    G = U (S^-1 - delta F) U^T; and d/dt f(x) = v . phi(x)/delta for every x.
+
+    G is positive definite for every delta below 1/lambda_max(S^1/2 F S^1/2). Judged are half, a
+    hundredth and 99 hundredths of that, at the start and along the flow: KKT with the multiplier
+    1/(2 delta), which is sufficient since H + G/delta > 0. Both sides of d/dt f(x) are linear in
+    phi(x): the largest deviation over all phi(x) of length 1 is that of the two vectors, training
+    columns or not.
     """
 
     id = "kawaguchi2021/thm2"
     title = "The flow is an instantaneous trust-region step"
     cite = cite("Theorem 2", "(13)")
     models = ("delm",)
-    dynamics = (STATIC,)
+    dynamics = (FLOW,)
     soundness = "typo"
     erratum = (
         "The loss must be twice differentiable at the current outputs, which the text leaves out; "
         "convexity is not needed, since H + G/delta = U S^-1 U^T/delta > 0; the last display lacks "
         "a d/dt. The exact delta_bar is 1/lambda_max(S^1/2 F S^1/2)."
     )
+    uses = ("kawaguchi2021/D",)
+    tracks = ("trust.stationarity", "trust.velocity", "cond1_U")
 
     one_output = Check("one output", "my == 1", "Theorem 2")
     smooth = Check("twice differentiable at the outputs", "kink_distance > 0", "Theorem 2")
@@ -90,7 +57,10 @@ class Theorem2(Statement):
     minimal = Check(
         f"not worse than {DRAWS} feasible points", "best_drawn >= attained", "Theorem 2"
     )
-    outputs = Check("velocity of the outputs", "deviation <= noise", "Theorem 2")
+    outputs = Check("velocity of the training outputs", "deviation <= noise", "(13)")
+    anywhere = Check("velocity of the output at any x", "deviation <= noise", "(13)")
+    followed = Check("stationary along the flow", "residual <= noise", "(13), every t")
+    moving = Check("velocity along the flow", "deviation <= noise", "(13), every t")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.one_output(my=p.model.my)
@@ -103,28 +73,45 @@ class Theorem2(Statement):
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if p.model.my != 1:
             return
-        region = TrustRegion.at(state)
-        # Rounding of U, F and the solves, amplified by at most cond_1(U)^2.
-        relative = 64 * EPS * p.model.m * state.measure("cond1_U").value ** 2
+        relative = _relative(p, state.measure("cond1_U").value)
         # Its second term has norm below 1, and the relative accuracy of F.
         radius = 64 * EPS * p.model.m * state.measure("cond1_U").value
-        yield self.metric(lambda_min_K=symmetric_eigenvalues(region.K, radius)[0])
-        residual, scale = region.stationarity()
-        yield self.stationary(residual=residual, noise=relative * scale)
+        for share in SHARES:
+            each, note = TrustRegion.at(state, share), f"{share:g} of delta_bar"
+            yield self.metric(note, lambda_min_K=symmetric_eigenvalues(each.K, radius)[0])
+            yield self.stationary(note, residual=each.residual, noise=relative * each.scale)
+        region = TrustRegion.at(state)
         attained, best = region.value(region.v), _best_drawn(region, p.seed)
         yield self.minimal(
             best_drawn=Measured(best, relative * abs(best)),
             attained=Measured(attained, relative * abs(attained)),
         )
+        yield from self._velocities(p, state, region.v / region.delta, relative)
+
+    def _velocities(
+        self, p: Problem, state: DelmState, claimed: np.ndarray, relative: float
+    ) -> Iterable[Claim]:
         Phi = p.model.outer.Phi
-        claimed = region.v @ Phi / region.delta
         moved, radius = velocity(p, state)
         # The claimed one is -D Q, and D = J J^T with J = dZ/d(A, B).
-        radius += steepest(state) ** 2 * state.outer.gradient_error
-        yield self.outputs(
-            deviation=float(np.linalg.norm(moved[0] @ Phi - claimed)),
-            noise=radius * float(np.linalg.norm(Phi)) + relative * float(np.linalg.norm(claimed)),
-        )
+        radius += steepest(state) ** 2 * state.outer.gradient_error + relative * length(claimed)
+        off = moved[0] - claimed
+        yield self.outputs(deviation=length(off @ Phi), noise=radius * length(Phi))
+        yield self.anywhere(deviation=length(off), noise=radius)
+
+    def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Curve]:
+        """Of the computed parameters, whatever error the run has made until there."""
+        if p.model.my != 1:
+            return
+        residual, deviation, cond = (run.series[name] for name in self.tracks)
+        at, noise = (residual.k, residual.t), _relative(p, cond.value.value)
+        yield self.followed.sampled(*at, residual=Measured(residual.value.value), noise=noise)
+        yield self.moving.sampled(*at, deviation=Measured(deviation.value.value), noise=noise)
+
+
+def _relative(p: Problem, cond: Any) -> Any:
+    """Rounding of U, F and the solves, amplified by at most cond_1(U)^2."""
+    return 64 * EPS * p.model.m * cond**2
 
 
 def _best_drawn(region: TrustRegion, seed: int) -> float:

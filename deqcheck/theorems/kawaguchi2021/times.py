@@ -35,6 +35,7 @@ class Times(ExponentialBounds):
         "Sound; (9) and (12) are stated for any T beyond that time, but rest on the ball of "
         "Theorem 1 until T."
     )
+    uses = ("kawaguchi2021/thm1", "kawaguchi2021/cor1", "kawaguchi2021/cor2")
 
     reached = Check(
         "accuracy reached in time", "t_eps <= m*(1+gamma)^2/(2*kappa)*log(1/eps)", "(9)-(12)"
