@@ -221,7 +221,8 @@ def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
 
 def before_training(s: AnyStatement, p: AnyProblem) -> list[Judged]:
     steps = judged(s.step_hypotheses(p), "step_hypotheses") if p.step else []
-    return [*judged(s.setting(p), "setting"), *judged(s.hypotheses(p), "hypotheses"), *steps]
+    setting = [*judged(s.departures(p), "departures"), *judged(s.setting(p), "setting")]
+    return [*setting, *judged(s.hypotheses(p), "hypotheses"), *steps]
 
 
 def all_hold(claims: Sequence[Judged]) -> bool:
@@ -233,7 +234,7 @@ def without_equilibrium(s: AnyStatement, p: AnyProblem) -> Verdict:
     one of them may be known to fail."""
     known: list[Judged] = []
     with suppress(NoEquilibrium):
-        for claim in chain(s.setting(p), s.hypotheses(p)):
+        for claim in chain(s.departures(p), s.setting(p), s.hypotheses(p)):
             known.append(claim.judge())
     outcome = outcome_of(known, (), complete=False)
     if s.is_condition and outcome is Outcome.NOT_APPLICABLE:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias,
 
 import numpy as np
 
+from deqcheck.fields import below, refuse
 from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
@@ -60,6 +61,11 @@ class State(ABC):
     def measure(self, name: str) -> Measured:
         """One of `names`, with its error bar. Raises KeyError for any other."""
 
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        """The gradient of sum_i weights_i l_i, with a weight for each sample, and its Frobenius
+        radius: what a batch needs. Of models that tell their number of `samples`."""
+        raise NotImplementedError
+
     @property
     def kinks(self) -> Kinks | None:
         """None for a smooth model."""
@@ -79,6 +85,11 @@ class BuiltModel(ABC, Generic[S]):
 
     kind: str
     loss_kind: str
+
+    @property
+    def samples(self) -> int:
+        """How many samples the loss is a sum over; 0 where its states have no `gradient_of`."""
+        return 0
 
     @property
     @abstractmethod
@@ -135,9 +146,11 @@ class Problem(Generic[M, S]):
     origin: Origin | None = None
 
     def trained_by(self, train: Any) -> Problem[M, S]:
-        """The same problem with other dynamics."""
+        """The same problem with other dynamics. Raises Refusal where they cannot train it."""
         if train is self.train:
             return self
+        with below("train"):
+            refuse(train.faults(self))
         origin = None if self.origin is None else self.origin.with_train(train)
         return replace(self, train=train, origin=origin)
 

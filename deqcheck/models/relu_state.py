@@ -56,10 +56,9 @@ class ReluState(State):
     def inputs(self) -> np.ndarray:
         """One column for each sample."""
 
-    @property
     @abstractmethod
-    def gradient(self) -> Params:
-        """The fast gradient of the loss."""
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
+        """The gradient from E and r, in which it is linear."""
 
     @abstractmethod
     def gradient_radii(self) -> dict[str, float]:
@@ -141,6 +140,16 @@ class ReluState(State):
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
         largest = float(np.abs(self.r).max(initial=0.0))
         return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
+
+    @cached_property
+    def gradient(self) -> Params:
+        """The fast gradient of the loss."""
+        return self.parts(self.E, self.r)
+
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        """Columns that are left out make no radius larger."""
+        parts = self.parts(self.E * weights, self.r * weights)
+        return parts, float(np.max(np.abs(weights))) * self.gradient_radius
 
     def _kinks(self, within: float) -> int:
         """Pre-activations of at most this size where the slope chosen at 0 changes the gradient.
@@ -238,6 +247,10 @@ class ReluModel(BuiltModel[R], Generic[R]):
 
     loss_kind = "half-square"
     y: np.ndarray
+
+    @property
+    def samples(self) -> int:
+        return len(self.y)
 
     @property
     def infimum(self) -> Measured:

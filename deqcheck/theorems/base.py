@@ -131,6 +131,14 @@ def _spread(side: Measured, shape: tuple[int, ...]) -> Measured:
 
 GRADIENT_FLOW = Check("gradient flow", "step == 0", "setting")
 GRADIENT_DESCENT = Check("gradient descent", "step > 0", "setting")
+# In what other dynamics may depart from the two, as their `departures` tell it.
+DEPARTURES = (
+    Check("gradient descent or flow", "described == 1", "setting"),
+    Check("all samples in each step", "batch == samples", "setting"),
+    Check("no momentum", "momentum == 0", "setting"),
+    Check("gradients at the equilibrium", "tolerance == 0", "setting"),
+    Check("a constant step", "largest_step == smallest_step", "setting"),
+)
 
 
 # In place of the models of a statement: it applies to every one.
@@ -219,6 +227,15 @@ class Statement(Generic[M, S]):
     @property
     def is_condition(self) -> bool:
         return self.edition in self.condition_in
+
+    def departures(self, p: Problem[M, S]) -> Iterable[Claim]:
+        """Whether dynamics other than descent and flow are one of the two in this case."""
+        if p.train is None or STATIC in self.dynamics:
+            return
+        known = p.train.departures(p)
+        for check in DEPARTURES:
+            if check.formula.names <= known.keys():
+                yield check(**{name: known[name] for name in check.formula.names})
 
     def setting(self, p: Problem[M, S]) -> Iterable[Claim]:
         """The dynamics that the statement applies to; a flow is descent with step 0."""

@@ -78,6 +78,10 @@ class DelmModel(BuiltModel[DelmState]):
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
 
     @property
+    def samples(self) -> int:
+        return self.n
+
+    @property
     def infimum(self) -> Measured:
         return self.outer.infimum
 
@@ -116,12 +120,10 @@ class DelmModel(BuiltModel[DelmState]):
         P = Zt.dot(G)
         P -= mean
         P *= weights
-        radius = partial(self._gradient_radius, B, size, G, Q_error)
+        radius = partial(self.gradient_radius, B, size, G, Q_error)
         return Objective(gap, error, {"A": P, "B": G}, radius)
 
-    def _gradient_radius(
-        self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float
-    ) -> float:
+    def gradient_radius(self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float) -> float:
         # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
         inverse = math.sqrt(self.m) / (1 - self.gamma)
         return math.hypot(*self.gradient_radii(length(B), Z_size, length(G), Q_error, inverse))

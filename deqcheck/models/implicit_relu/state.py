@@ -215,13 +215,12 @@ class ImplicitReluState(ReluState):
         """Rows p_i = (I - gamma D_i A)^-1 D_i b (N x m)."""
         return self.V.T
 
-    @cached_property
-    def gradient(self) -> Params:
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""
         return {
-            "W": self.X.T @ (self.on * self.E.T),
-            "A": self.gamma * (self.Z @ self.E.T),
-            "b": self.Z @ self.r,
+            "W": self.X.T @ (self.on * E.T),
+            "A": self.gamma * (self.Z @ E.T),
+            "b": self.Z @ r,
         }
 
     def gradient_radii(self) -> dict[str, float]:

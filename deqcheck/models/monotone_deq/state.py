@@ -157,21 +157,14 @@ class MonotoneDeqState(ReluState):
     def patterns(self) -> Patterns:
         return Patterns(self.W, self.equilibrium.mask)
 
-    @cached_property
-    def G(self) -> np.ndarray:
-        """dL/dW = E Z^T."""
-        found: np.ndarray = self.E @ self.Z.T
-        return found
-
-    @cached_property
-    def gradient(self) -> Params:
-        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r."""
-        G = self.G
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
+        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r, with dL/dW = G = E Z^T."""
+        G = E @ self.Z.T
         return {
             "A": -self.A @ (G + G.T),
             "B": G - G.T,
-            "U": self.E @ self.X.T,
-            "u": self.Z @ self.r,
+            "U": E @ self.X.T,
+            "u": self.Z @ r,
         }
 
     def gradient_radii(self) -> dict[str, float]:

@@ -69,10 +69,9 @@ class ReluDeqState(ReluState):
             return equilibrium
         return Equilibrium(W, C, np.stack([z[0] for z in each], axis=1), found)
 
-    @cached_property
-    def gradient(self) -> Params:
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
         """(S diag(r)) Z^T, (S diag(r)) X^T, Z r."""
-        return {"W": self.E @ self.Z.T, "U": self.E @ self.model.X.T, "a": self.Z @ self.r}
+        return {"W": E @ self.Z.T, "U": E @ self.model.X.T, "a": self.Z @ r}
 
     def gradient_radii(self) -> dict[str, float]:
         Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
