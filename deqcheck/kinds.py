@@ -124,8 +124,9 @@ class Dynamics(Kind):
         return ()
 
     def departures(self, problem: Any) -> Mapping[str, float]:
-        """The numbers in which it may depart from gradient descent and flow, by the names that the
-        DEPARTURES of `deqcheck.theorems.base` have for them. What is neither says `described: 0`."""
+        """The numbers in which it may depart from gradient descent and flow, by the names that
+        DEPARTURES of `deqcheck.theorems.base` has for them; `described: 0` says that it is neither.
+        """
         return {} if self.kind in ("gd", "flow") else {"described": 0.0}
 
     @abstractmethod

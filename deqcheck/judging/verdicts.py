@@ -18,6 +18,7 @@ from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError, refusals
 from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
+from deqcheck.judging.states import at_states, over_states
 from deqcheck.judging.training import check_start
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
@@ -127,9 +128,12 @@ def verdict(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
     ones, where there need not be an equilibrium, is left undecided."""
     try:
         with authored(s, p):
-            return _judged(s, p, run, drawing)
+            found = _judged(s, p, run, drawing)
     except NoEquilibrium as stop:
         return _lost(s, p, stop)
+    if not at_states(s, p):
+        return found
+    return over_states(found, p, lambda there: verdict(s, there, None, drawing))
 
 
 def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Drawing) -> Verdict:
@@ -145,10 +149,14 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         run = None
     if run is not None:
         complete = run.complete
+        hypotheses += judged(s.path_departures(run), "path_departures")
+        left_out = "" if run.verified is None else run.verified.left_out
+        limits += (left_out,) if left_out else ()
         if len(run.k) > 1:
             path, run, notes = _followed(s, p, run)
             hypotheses += path
-            conclusions += judged(s.conclusions(p, run), "conclusions")
+            # What a statement claims from one step to the next is not told by states apart.
+            conclusions += [] if left_out else judged(s.conclusions(p, run), "conclusions")
     unchecked = limits or _nothing_to_judge(s, conclusions, run)
     if s.is_condition:
         outcome = condition_outcome([*hypotheses, *conclusions], bool(unchecked))

@@ -139,6 +139,8 @@ DEPARTURES = (
     Check("gradients at the equilibrium", "tolerance == 0", "setting"),
     Check("a constant step", "largest_step == smallest_step", "setting"),
 )
+# Of a run that was made elsewhere.
+GRADIENT_STEPS = Check("each step is a gradient step", "defect <= tolerance", "setting")
 
 
 # In place of the models of a statement: it applies to every one.
@@ -236,6 +238,13 @@ class Statement(Generic[M, S]):
         for check in DEPARTURES:
             if check.formula.names <= known.keys():
                 yield check(**{name: known[name] for name in check.formula.names})
+
+    def path_departures(self, run: Trajectory) -> Iterable[Curve]:
+        """Whether a run that was made elsewhere is gradient descent."""
+        made = run.verified
+        if made is not None and len(made.k):
+            sides = {"defect": made.defect, "tolerance": made.tolerance}
+            yield GRADIENT_STEPS.sampled(made.k, made.t, f"in {made.precision}", **sides)
 
     def setting(self, p: Problem[M, S]) -> Iterable[Claim]:
         """The dynamics that the statement applies to; a flow is descent with step 0."""

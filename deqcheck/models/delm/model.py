@@ -79,7 +79,7 @@ class DelmModel(BuiltModel[DelmState]):
 
     @property
     def samples(self) -> int:
-        return self.n
+        return int(self.n)
 
     @property
     def infimum(self) -> Measured:
