@@ -103,7 +103,9 @@ def _headers(file: FilePath) -> dict[str, Header]:
     for name, header in found.items():
         if math.prod(header.shape) > MOST_ENTRIES:
             size_of = " x ".join(map(str, header.shape))
-            raise _Unusable(f"{name} is {size_of}, too large; expected {MOST_ENTRIES} numbers")
+            raise _Unusable(
+                f"{name} is {size_of}, too large; expected at most {MOST_ENTRIES} numbers"
+            )
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import mode
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from deqcheck.dynamics.perturbed_run import PerturbedRun
 from deqcheck.dynamics.recorder import OnProgress, Progress, silent
 from deqcheck.dynamics.steps import Here, walk
-from deqcheck.fields import FilePath, file, refuse, show
+from deqcheck.fields import FilePath, file, one_of, refuse, show
 from deqcheck.given import RUN_ARRAYS, Header, check_npz, load_npz
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
@@ -125,23 +126,24 @@ class RecordedRun(Dynamics):
 
 def _misshapen(headers: Mapping[str, Header], shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
     """What the headers tell."""
-    first = next(iter(shapes))
-    states = headers[first].shape[0] if headers[first].shape else 0
     sentences = []
-    for name, shape in shapes.items():
-        found = headers[name]
-        if str(found.dtype) not in PRECISIONS:
-            sentences.append(f"{name} has dtype {found.dtype}; expected float32 or float64")
-        if found.shape != (states, *shape):
-            sentences.append(f"{name} has shape {found.shape}; expected {('K + 1', *shape)}")
+    states = mode([*headers[name].shape, 0][0] for name in shapes)
     if states < 2:
-        sentences.append(f"{first} has {states} states; expected at least 2")
-    if headers["step"].shape not in ((), (1,), (states - 1,)):
-        wanted = f"({states - 1},), a step between each two states, or one number"
-        sentences.append(f"step has shape {headers['step'].shape}; expected {wanted}")
-    if headers["step"].dtype.name == "float16":
-        sentences.append("step has dtype float16; expected float32 or float64")
-    if "k" in headers and (headers["k"].shape != (states,) or headers["k"].dtype.kind == "f"):
+        return [f"{next(iter(shapes))} has fewer than 2 states; expected one in each row"]
+    for name, shape in shapes.items():
+        found, expected = headers[name], (states, *shape)
+        if str(found.dtype) not in PRECISIONS:
+            sentences.append(f"{name} has dtype {found.dtype}; expected {one_of(PRECISIONS)}")
+        if found.shape != expected:
+            said = f"{expected}, a state in each row"
+            sentences.append(f"{name} has shape {found.shape}; expected {said}")
+    step, k = headers["step"], headers.get("k")
+    if step.shape not in ((), (1,), (states - 1,)):
+        said = f"({states - 1},), a step between each two states, or one number"
+        sentences.append(f"step has shape {step.shape}; expected {said}")
+    if step.dtype.name == "float16":
+        sentences.append(f"step has dtype float16; expected {one_of(PRECISIONS)}")
+    if k is not None and (k.shape != (states,) or k.dtype.kind == "f"):
         sentences.append(f"k is no row of {states} integers, the number of each state")
     return sentences
 

@@ -152,11 +152,11 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         hypotheses += judged(s.path_departures(run), "path_departures")
         left_out = "" if run.verified is None else run.verified.left_out
         limits += (left_out,) if left_out else ()
-        if len(run.k) > 1:
+        # What a statement says of one step after the other is not told by states apart.
+        if len(run.k) > 1 and not left_out:
             path, run, notes = _followed(s, p, run)
             hypotheses += path
-            # What a statement claims from one step to the next is not told by states apart.
-            conclusions += [] if left_out else judged(s.conclusions(p, run), "conclusions")
+            conclusions += judged(s.conclusions(p, run), "conclusions")
     unchecked = limits or _nothing_to_judge(s, conclusions, run)
     if s.is_condition:
         outcome = condition_outcome([*hypotheses, *conclusions], bool(unchecked))
