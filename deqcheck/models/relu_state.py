@@ -10,14 +10,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
-from deqcheck.linalg.exact_zeros import why_dependent
+from deqcheck.linalg.exact_zeros import Support, why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
@@ -28,6 +28,16 @@ from deqcheck.records.measured import Measured, measured
 CERTIFIED = 1e-6
 # A pre-activation smaller than this, relative to the largest, is as good as on a kink.
 NEAR_KINK = 1e-12
+
+
+class Canonical(NamedTuple):
+    """Z = relu(W Z + C), how far W and C may be off (Frobenius), and where they are exactly 0."""
+
+    W: np.ndarray
+    C: np.ndarray
+    W_radius: float
+    C_radius: float
+    support: Callable[[], Support]
 
 
 class ReluState(State):
@@ -41,6 +51,11 @@ class ReluState(State):
         self._memory = memory or Memory()
         # Where the iterations start.
         self._hint: Hint | None = None
+
+    @property
+    @abstractmethod
+    def canonical(self) -> Canonical:
+        """The equation."""
 
     @abstractmethod
     def solve(self) -> Equilibrium:

@@ -22,7 +22,7 @@ from deqcheck.linalg.relu_equilibrium import (
 from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq.kernel import Kernel
 from deqcheck.models.problem import NoEquilibrium, Params
-from deqcheck.models.relu_state import ReluState
+from deqcheck.models.relu_state import Canonical, ReluState
 from deqcheck.records.measured import EPS, Measured, measured
 
 if TYPE_CHECKING:
@@ -103,6 +103,11 @@ class MonotoneDeqState(ReluState):
         """2 m/Lip^2: forward-backward splitting contracts for every step below (Proposition 3)."""
         return 2 * measured(self.m) / self.lipschitz**2
 
+    @property
+    def canonical(self) -> Canonical:
+        support = partial(_support, self.W, self.A, self.U, self.X)
+        return Canonical(self.W, self.C, self.W_radius, self.C_radius, support)
+
     def solve(self) -> Equilibrium:
         if not np.isfinite(self.W).all():
             raise NoEquilibrium("W is not finite")
@@ -112,12 +117,8 @@ class MonotoneDeqState(ReluState):
             found = on_pattern(self.W, self.C, certificate, guess)
         found = found or self._split(certificate)
         self._memory.pattern = found.mask
-        found = replace(
-            found,
-            W_radius=self.W_radius,
-            C_radius=self.C_radius,
-            support=partial(_support, self.W, self.A, self.U, self.X),
-        )
+        _, _, W_radius, C_radius, support = self.canonical
+        found = replace(found, W_radius=W_radius, C_radius=C_radius, support=support)
         if found.error <= FINE * errors.length(found.Z):
             return found
         return replace(found, proven=self._entrywise_error(found.Z))
