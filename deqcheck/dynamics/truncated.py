@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
 from deqcheck.dynamics.recorder import OnProgress, silent
 from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.fields import integer, number
@@ -51,4 +53,9 @@ class TruncatedDescent(Dynamics):
         model = TruncatedModel(problem.model, self.tolerance, self.sweeps)
         problem = replace(problem, model=model)
         steps = Descent(problem, self.step, self.steps)
-        return walk(problem, self, steps, (*tracks, SWEEPS), report)
+        run = walk(problem, self, steps, (*tracks, SWEEPS), report)
+        counts = run.series[SWEEPS].value.value if SWEEPS in run.series else np.zeros(0)
+        if not counts.size:
+            return run
+        told = f"sweeps: {counts.mean():.4g} in the mean, {counts.min():g} to {counts.max():g}"
+        return replace(run, notes=(*run.notes, told))
