@@ -22,6 +22,7 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.problem import (
     AnyProblem,
     NoEquilibrium,
+    Params,
     State,
     gradient_radius,
     norm,
@@ -45,13 +46,29 @@ class Here(NamedTuple):
     other: State
 
 
+class Beside(Protocol):
+    """Other parameters, which show what errors until here may do."""
+
+    push: float
+
+    @property
+    def precision_lost(self) -> bool: ...
+    @property
+    def error_growth(self) -> float: ...
+    @property
+    def theta(self) -> Params: ...
+
+
 class Steps(Protocol):
     """How a run gets on. `x` are its parameters in one row, `perturbed` runs beside it."""
 
     steps: int
     x: np.ndarray
-    # None where the parameters are exactly what they are to be.
-    perturbed: PerturbedRun | None
+
+    @property
+    def perturbed(self) -> Beside | None:
+        """None where the parameters are exactly what they are to be."""
+        ...
 
     def at(self, i: int) -> tuple[int, float]:
         """The number and the time of the i-th state."""

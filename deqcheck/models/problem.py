@@ -19,6 +19,7 @@ from deqcheck.records.verdict import Status
 from deqcheck.records.words import dynamics
 
 if TYPE_CHECKING:
+    from deqcheck.linalg.precise import Numbers
     from deqcheck.models.memory import Memory
 
 Params = dict[str, np.ndarray]
@@ -108,6 +109,11 @@ class BuiltModel(ABC, Generic[S]):
     @abstractmethod
     def explicit_gradient(self, theta: Params) -> Params:
         """The gradient in dense Kronecker form, slow and obviously right."""
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        """The gradient in many digits, from the formulas again: what a refutation is repeated by.
+        Raises Uncertain, and NotImplementedError where a model has none."""
+        raise NotImplementedError
 
     def check(self, theta: Params) -> Iterable[tuple[str, str]]:
         """What is wrong with the parameters to start from: keys of the case, and sentences."""

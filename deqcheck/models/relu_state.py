@@ -18,6 +18,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact_zeros import Support, why_dependent
+from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
@@ -270,3 +271,20 @@ class ReluModel(BuiltModel[R], Generic[R]):
     @property
     def infimum(self) -> Measured:
         return Measured(0.0)
+
+    @abstractmethod
+    def precise_form(self, theta: Params, digits: Numbers) -> tuple[np.ndarray, ...]:
+        """W and C of the canonical form, and the read-out weights."""
+
+    @abstractmethod
+    def precise_parts(
+        self, theta: Params, digits: Numbers, Z: np.ndarray, E: np.ndarray, r: np.ndarray
+    ) -> Params:
+        """The gradient from Z, E = V diag(r) and r."""
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        W, C, a = self.precise_form(theta, digits)
+        near = self.at({name: digits.lower(array) for name, array in theta.items()})
+        Z, V = relu_equilibrium(W, C, a, near.equilibrium.mask, digits)
+        r = Z.T @ a - digits.lift(self.y)
+        return self.precise_parts(theta, digits, Z, V * r, r)

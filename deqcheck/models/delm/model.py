@@ -16,6 +16,7 @@ import scipy
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
+from deqcheck.linalg.precise import Numbers, solve
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.state import DelmState
@@ -145,3 +146,17 @@ class DelmModel(BuiltModel[DelmState]):
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        """Eqs (21), (22) for the square loss: Q = 2 (Z Phi - Y) Phi^T."""
+        if self.loss_kind != Delm.default_loss:
+            raise NotImplementedError
+        A, B, gamma = theta["A"], theta["B"], digits.lift_one(self.gamma)
+        Phi, Y = digits.lift(self.outer.Phi), digits.lift(self.outer.Y)
+        E = np.array([[x.exp() for x in row] for row in A], dtype=object)
+        S = E / E.sum(axis=0)
+        U = digits.lift(np.eye(len(A))) - gamma * S
+        Z = solve(U.T, B.T).T
+        G = solve(U, (digits.lift_one(2.0) * (Z @ Phi - Y) @ Phi.T).T).T
+        P = Z.T @ G
+        return {"A": gamma * S * (P - (S * P).sum(axis=0)), "B": G}
