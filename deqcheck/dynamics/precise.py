@@ -15,7 +15,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.perturbed_run import PATTERNS
 from deqcheck.dynamics.recorder import SAFETY, OnProgress, silent
 from deqcheck.dynamics.steps import Here, walk
-from deqcheck.linalg.precise import Numbers
+from deqcheck.linalg.precise import Numbers, Uncertain, numbers
 from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
@@ -29,6 +29,22 @@ def work(problem: AnyProblem, steps: int) -> float:
     """A factorisation for each sample and step, at most."""
     largest = max(size for shape in problem.shapes.values() for size in shape)
     return float((steps + 1) * max(1, problem.model.samples) * largest**3)
+
+
+def repeated(
+    problem: AnyProblem, steps: int, tracks: Sequence[str]
+) -> tuple[Trajectory | None, str]:
+    """The run in the first numbers that are fine enough, and their name; or why there is none."""
+    if work(problem, steps) > WORK:
+        return None, f"{steps} steps are too many"
+    for digits in numbers():
+        try:
+            return run_precisely(problem, steps, digits, tracks), digits.name
+        except NotImplementedError:
+            return None, f"{problem.model.kind!r} has no gradient in them"
+        except Uncertain:
+            continue
+    return None, "they do not tell the signs"
 
 
 def run_precisely(

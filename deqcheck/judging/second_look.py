@@ -8,17 +8,15 @@ One that does not repeat is withdrawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from deqcheck.dynamics.flow import GradientFlow
-from deqcheck.dynamics.precise import WORK, run_precisely, work
+from deqcheck.dynamics.precise import repeated
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.training import train
-from deqcheck.linalg.precise import Uncertain, numbers
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.claim import Decision, Judged, compare
 from deqcheck.records.trajectory import Trajectory
@@ -141,15 +139,9 @@ def _in_many_digits(
     # What is said of one step needs the next; a number of the whole run needs all of it.
     total = int(first.k[-1])
     steps = min(total, min(reached) + 1) if reached else total
-    if work(p, steps) > WORK:
-        return _noted(verdicts, i, f"not repeated in many digits: {steps} steps are too many")
-    try:
-        run, how = _precise(p, s, steps)
-    except NotImplementedError:
-        why = f"{p.model.kind!r} has no gradient in them"
-        return _noted(verdicts, i, f"not repeated in many digits: {why}")
-    except Uncertain:
-        return _noted(verdicts, i, "not repeated: many digits do not tell the signs")
+    run, how = repeated(p, steps, tuple(dict.fromkeys((*s.tracks, *s.infima))))
+    if run is None:
+        return _noted(verdicts, i, f"not repeated in many digits: {how}")
     other = judge(s, run)
     if other.outcome is Outcome.REFUTED:
         return _noted(verdicts, i, f"refuted again in {how}, after {steps} steps")
@@ -181,12 +173,3 @@ def _narrow(check: Judged) -> bool:
 def _of_run(check: Judged) -> bool:
     """A number without a bar is no reading of a run."""
     return check.curve is not None or check.left.error > 0 or check.right.error > 0
-
-
-def _precise(p: AnyProblem, s: AnyStatement, steps: int) -> tuple[Trajectory, str]:
-    """In the first numbers that are fine enough, and their name. Raises Uncertain."""
-    tracks = tuple(dict.fromkeys((*s.tracks, *s.infima)))
-    for digits in numbers():
-        with suppress(Uncertain):
-            return run_precisely(p, steps, digits, tracks), digits.name
-    raise Uncertain

@@ -58,7 +58,10 @@ class Decimals(Numbers):
     def working(self) -> Iterator[None]:
         with decimal.localcontext() as context:
             context.prec = DIGITS
-            yield
+            try:
+                yield
+            except decimal.DecimalException:
+                raise Uncertain from None
 
 
 class Balls(Numbers):

@@ -153,7 +153,9 @@ class DelmModel(BuiltModel[DelmState]):
             raise NotImplementedError
         A, B, gamma = theta["A"], theta["B"], digits.lift_one(self.gamma)
         Phi, Y = digits.lift(self.outer.Phi), digits.lift(self.outer.Y)
-        E = np.array([[x.exp() for x in row] for row in A], dtype=object)
+        # The nearest floats to the column maxima: any shift would do.
+        shift = digits.lift(digits.lower(A).max(axis=0))
+        E = np.array([[x.exp() for x in row] for row in A - shift], dtype=object)
         S = E / E.sum(axis=0)
         U = digits.lift(np.eye(len(A))) - gamma * S
         Z = solve(U.T, B.T).T
