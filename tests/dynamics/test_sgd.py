@@ -117,10 +117,10 @@ def test_the_scalar_run_stays_within_its_bars_of_exact_arithmetic(
 
 def test_a_batch_of_all_samples_without_momentum_is_gradient_descent(delm: Builder) -> None:
     p = delm(3, 6, 1, seed=2)
-    stochastic = StochasticDescent(step=1e-3, steps=50, batch=6)
-    one, other = stochastic.run(p), GradientDescent(step=1e-3, steps=50).run(p)
+    stochastic = StochasticDescent(step=1e-3, steps=20, batch=6)
+    one, other = stochastic.run(p), GradientDescent(step=1e-3, steps=20).run(p)
     assert (np.abs(one.gap.value - other.gap.value) <= one.gap.error + other.gap.error).all()
-    train = {"kind": "sgd", "step": 1e-3, "steps": 50, "batch": 6}
+    train = {"kind": "sgd", "step": 1e-3, "steps": 20, "batch": 6}
     assert dq.judge("kawaguchi2021/gd", p, train=train).outcome == "confirmed"
     for change, name in (
         ({"batch": 5}, "all samples in each step"),
