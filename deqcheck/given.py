@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +16,8 @@ from deqcheck.fields import FilePath, Refusal, did_you_mean, refuse
 # Of one array: 0.8 GB.
 MOST_ENTRIES = 10**8
 MOST_BYTES = 4 << 30
+# What a recorded run holds beside its parameters.
+RUN_ARRAYS = ("step", "k")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,21 +44,37 @@ def from_values(
 
 def from_npz(file: FilePath, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
     """The arrays of an .npz file: all the wanted ones, and nothing that is not even known."""
-    try:
-        arrays = _load(file)
-    except _Unusable as reason:
-        raise Refusal("path", f"{file.name}: {reason}") from None
-    sentences = [f"no array {name!r}" for name in wanted if name not in arrays]
-    for name, array in arrays.items():
-        if name not in known:
-            sentences.append(_unknown(name, known))
-        elif array.dtype.kind not in "iuf":
-            sentences.append(f"{name} has dtype {array.dtype}; expected real numbers")
-    refuse(("path", f"{file.name}: {sentence}") for sentence in sentences)
+    check_npz(file, wanted, known)
+    arrays = load_npz(file)
     return {
         name: Given(array.astype(np.float64), "path", f"{file.name}: {name}")
         for name, array in arrays.items()
     }
+
+
+def check_npz(file: FilePath, wanted: Iterable[str], known: Collection[str]) -> dict[str, Header]:
+    """What the arrays of an .npz file are, before any is unpacked. Raises Refusal."""
+    try:
+        headers = _headers(file)
+    except _Unusable as reason:
+        raise Refusal("path", f"{file.name}: {reason}") from None
+    sentences = [f"no array {name!r}" for name in wanted if name not in headers]
+    for name, (_, dtype) in headers.items():
+        if name not in known:
+            sentences.append(_unknown(name, known))
+        elif dtype.kind not in "iuf":
+            sentences.append(f"{name} has dtype {dtype}; expected real numbers")
+    refuse(("path", f"{file.name}: {sentence}") for sentence in sentences)
+    return headers
+
+
+def load_npz(file: FilePath) -> dict[str, np.ndarray]:
+    """The arrays of a checked file, as they are stored. Raises Refusal."""
+    try:
+        with _readable(), np.load(file, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except _Unusable as reason:
+        raise Refusal("path", f"{file.name}: {reason}") from None
 
 
 def _unknown(name: str, known: Collection[str]) -> str:
@@ -65,32 +86,50 @@ class _Unusable(Exception):
     pass
 
 
-def _load(file: FilePath) -> dict[str, np.ndarray]:
+class Header(NamedTuple):
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def _headers(file: FilePath) -> dict[str, Header]:
+    """Raises _Unusable, also where one is too large to be read."""
     if not zipfile.is_zipfile(file):
         raise _Unusable("not an .npz file, or a damaged one")
-    # numpy and zipfile raise a dozen unrelated exceptions on damaged files.
-    try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
+    with _readable(), zipfile.ZipFile(file) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
         if size > MOST_BYTES:
             raise _Unusable(f"unpacks to {size} bytes; at most {MOST_BYTES} are read")
-        with np.load(file, allow_pickle=False) as archive:
-            names = list(archive.files)
-            arrays = {name: _member(archive, name) for name in names}
+        found = {n.removesuffix(".npy"): _header(archive, n) for n in archive.namelist()}
+    for name, header in found.items():
+        if math.prod(header.shape) > MOST_ENTRIES:
+            size_of = " x ".join(map(str, header.shape))
+            raise _Unusable(
+                f"{name} is {size_of}, too large; expected at most {MOST_ENTRIES} numbers"
+            )
+    return found
+
+
+def _header(archive: zipfile.ZipFile, name: str) -> Header:
+    plain = name.removesuffix(".npy")
+    with archive.open(name) as stream:
+        if name == plain or stream.read(6) != b"\x93NUMPY":
+            raise _Unusable(f"{plain} is not an array")
+        version = tuple(stream.read(2))
+        reader = np.lib.format.read_array_header_2_0
+        if version == (1, 0):
+            reader = np.lib.format.read_array_header_1_0
+        shape, _, dtype = reader(stream)
+    if dtype.hasobject:
+        raise _Unusable(f"{plain} holds Python objects; expected real numbers")
+    return Header(shape, dtype)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """numpy and zipfile raise a dozen unrelated exceptions on damaged files."""
+    try:
+        yield
     except _Unusable:
         raise
     except Exception as error:
         raise _Unusable(f"cannot be read ({type(error).__name__})") from None
-    return arrays
-
-
-def _member(archive: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-    try:
-        array = archive[name]
-    except ValueError as error:
-        if "allow_pickle" in str(error):
-            raise _Unusable(f"{name} holds Python objects; expected real numbers") from None
-        raise
-    if not isinstance(array, np.ndarray):
-        raise _Unusable(f"{name} is not an array")
-    return array

@@ -22,7 +22,7 @@ from deqcheck.fields import (
     refuse,
     unknown,
 )
-from deqcheck.given import Given, from_npz, from_values
+from deqcheck.given import RUN_ARRAYS, Given, check_npz, from_npz, from_values, load_npz
 from deqcheck.kinds import Init, Model
 from deqcheck.records.law import Law
 from deqcheck.seeds import rng
@@ -135,6 +135,30 @@ class ScaledInit(Init):
             raise Refusal("kind", f"no scaled start of {model.kind!r} is known")
         found: tuple[Model, dict[str, np.ndarray]] = make(data, theta["W"], self.beyond)
         return found
+
+
+@dataclass(frozen=True)
+class RecordedInit(Init):
+    """The first state of a run that was made elsewhere, as `train: {kind: recorded}` reads it."""
+
+    kind: ClassVar[str] = "recorded"
+    path: FilePath = file(doc="an .npz file, relative to the case")
+    scale: float = number(default=1.0, doc="factor on every parameter")
+
+    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+        wanted = list(wanted)
+        headers = check_npz(self.path, wanted, (*known, *RUN_ARRAYS))
+        refuse(
+            ("path", f"{self.path.name}: {name} has no states; expected one in each row")
+            for name in wanted
+            if not headers[name].shape or not headers[name].shape[0]
+        )
+        stored = load_npz(self.path)
+        first = {name: stored[name][0].astype(np.float64) for name in wanted}
+        return {
+            name: Given(self.scale * array, "path", f"{self.path.name}: {name}")
+            for name, array in first.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)

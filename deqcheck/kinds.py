@@ -122,6 +122,18 @@ class Dynamics(Kind):
     """How a model is trained."""
 
     family, package = "dynamics", "deqcheck.dynamics"
+    # The dynamics whose statements are judged unless a case names others; its own kind without.
+    judged_as: ClassVar[str] = ""
+
+    def faults(self, problem: Any) -> Iterable[tuple[str, str]]:
+        """Why it cannot train this problem: its fields, and sentences."""
+        return ()
+
+    def departures(self, problem: Any) -> Mapping[str, float]:
+        """The numbers in which it may depart from gradient descent and flow, by the names that
+        DEPARTURES of `deqcheck.theorems.base` has for them; `described: 0` says that it is neither.
+        """
+        return {} if self.kind in ("gd", "flow") else {"described": 0.0}
 
     @abstractmethod
     def run(

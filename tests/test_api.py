@@ -285,7 +285,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: dq.judge("kawaguchi2021/gd", SMALL, edition="both"), "no edition 'both'"),
     (lambda: dq.judge("kawaguchi2021/gd", SMALL, constants={"q": 1.0}), "no free constant 'q'"),
     (lambda: dq.run(SMALL, train={"kind": "gd", "step": 0, "steps": 3}), r"train\.step: 0 is out"),
-    (lambda: dq.run(SMALL, train={"kind": "sgd"}), r"train\.kind: unknown kind 'sgd'"),
+    (lambda: dq.run(SMALL, train={"kind": "adam"}), r"train\.kind: unknown kind 'adam'"),
     (lambda: dq.run(SMALL, only=["gao2022/thm4.2"]), "gao2022/thm4.2 applies to implicit-relu"),
     (lambda: dq.problem("relu", {"X": X}, INIT), r"model\.kind: unknown kind 'relu'"),
     (lambda: dq.problem("relu-deq", {"X": X}, INIT), r"data\.y: missing; expected its numbers"),

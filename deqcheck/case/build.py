@@ -59,14 +59,14 @@ def _problem(case: CaseFile) -> AnyProblem:
     from deqcheck.models.problem import Problem
 
     model, theta0, laws = _build(case)
-    return Problem(
+    problem: AnyProblem = Problem(
         model=model,
         theta0=theta0,
         laws=laws,
-        train=case.train,
         seed=case.seed,
         record_points=case.record.points,
     )
+    return problem if case.train is None else problem.trained_by(case.train)
 
 
 def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray], dict[str, Law]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from deqcheck.records.words import dynamics
+from deqcheck.records.words import judged_as
 
 if TYPE_CHECKING:
     from deqcheck.case.schema import CaseFile
@@ -30,7 +30,7 @@ def unjudged(case: CaseFile, known: Mapping[str, Any]) -> Iterator[tuple[str, st
 def _silence(case: CaseFile, statement: Any) -> str:
     if case.theorems:
         return "" if statement.id in case.theorems else "it is not among its theorems"
-    found: str = statement.reason_skipped(case.model.kind, case.loss.kind, dynamics(case.train))
+    found: str = statement.reason_skipped(case.model.kind, case.loss.kind, judged_as(case.train))
     return found
 
 

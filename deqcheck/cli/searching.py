@@ -11,6 +11,7 @@ from deqcheck.case import Case
 from deqcheck.case.write import case_yaml
 from deqcheck.cli.options import AskedFor
 from deqcheck.cli.work import Task
+from deqcheck.dynamics.recorded import RecordedRun
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.words import DESCENT, dynamics
@@ -20,6 +21,11 @@ from deqcheck.theorems.base import AnyStatement, Search
 
 def searched(task: Task, choice: AskedFor) -> str:
     """YAML documents, each preceded by comments that say what was found, and what runs it."""
+    if isinstance(task.case.stated.train, RecordedRun):
+        raise judging.UsageError(
+            "a recorded run starts where it does: to search for a scale, choose other dynamics, "
+            "such as by --set 'train={kind: gd, step: 1e-3, steps: 100}'"
+        )
     documents = list(_documents(task, choice))
     if not documents:
         raise judging.UsageError("no statement of this case has a scale to search for")

@@ -30,10 +30,15 @@ LINEAR = 1e-3
 
 
 class PerturbedRun:
-    """All parameters in one row, as `pack` puts them."""
+    """All parameters in one row, as `pack` puts them.
 
-    def __init__(self, problem: AnyProblem, step: float):
-        self.step = step
+    With momentum the velocity v <- momentum v + gradient stands in place of the gradient, and what
+    one gradient loses stays in it. `eps` is the precision of the arithmetic that made the run.
+    """
+
+    def __init__(self, problem: AnyProblem, step: float, momentum: float = 0.0, eps: float = EPS):
+        self.step, self.momentum, self.eps = step, momentum, eps
+        self._velocity = np.zeros(0)
         self._x, self._shapes = pack(problem.theta0), problem.shapes
         self._signs = rng(problem.seed, "gd.rounding").choice(
             (-1.0, 1.0), self._x.size + PATTERNS - 1
@@ -61,10 +66,10 @@ class PerturbedRun:
     def follow(
         self, k: int, x: np.ndarray, slope: float, radius: float, gradient: np.ndarray
     ) -> None:
-        """From step k to the next, where the run has arrived at x with a gradient of norm `slope`
-        known up to `radius`; `gradient` is the perturbed run's own."""
+        """From step k to the next, where the run has arrived at x with a gradient (or velocity) of
+        norm `slope`, known up to `radius`; `gradient` is the perturbed run's own."""
         size = norm(x)
-        self.push = EPS * (size + self.step * slope) + self.step * radius
+        self.push = self.eps * (size + self.step * slope) + self.step * radius
         # Where the gradient is not known, as on a kink, neither is what follows.
         self.precision_lost = not math.isfinite(self.push)
         if self.precision_lost:
@@ -86,9 +91,11 @@ class PerturbedRun:
 
     def _disturbed(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
         """The patterns are windows of one long row of signs: they stay in the cache."""
+        if self.momentum:
+            gradient, radius = self._turned(first, radius, gradient), 0.0
         moved = self._x - self.step * gradient
         push = np.abs(moved)
-        push *= EPS
+        push *= self.eps
         lost = self._shares * (self.step * radius)
         if np.count_nonzero(gradient) < gradient.size:
             # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
@@ -97,3 +104,11 @@ class PerturbedRun:
         push *= self._signs[first : first + push.size]
         moved += push
         return moved
+
+    def _turned(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
+        """The velocity, off by its own rounding and by what the gradient may lose."""
+        v = gradient + (self.momentum * self._velocity if self._velocity.size else 0.0)
+        lost = self.eps * np.abs(v) + radius * self._shares * (v != 0)
+        v += lost * self._signs[first : first + v.size]
+        self._velocity = v
+        return v

@@ -12,7 +12,7 @@ from deqcheck.judging.errors import UsageError
 from deqcheck.kinds import Model
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.expectations import Expectations
-from deqcheck.records.words import CORRECTED
+from deqcheck.records.words import CORRECTED, judged_as
 from deqcheck.registry import kinds
 from deqcheck.theorems.base import ANY, AnyStatement
 
@@ -93,4 +93,4 @@ def sound(statements: Iterable[AnyStatement]) -> list[AnyStatement]:
 
 
 def _applies(s: type[AnyStatement], p: AnyProblem) -> bool:
-    return not s.reason_skipped(p.model.kind, p.loss, p.dynamics)
+    return not s.reason_skipped(p.model.kind, p.loss, judged_as(p.train))

@@ -1,7 +1,8 @@
-"""Runs of a flow that are repeated before a verdict on them stands.
+"""Runs that are repeated before a verdict on them stands.
 
-An open question that a tighter tolerance may close is asked again, a refutation once more by
-another method and a tighter tolerance: one that does not repeat is withdrawn.
+Of a flow, an open question that a tighter tolerance may close is asked again. A refutation is asked
+once more: of a flow by another method and a tighter tolerance, of gradient descent in many digits.
+One that does not repeat is withdrawn.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.precise import repeated
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.training import train
 from deqcheck.models.problem import AnyProblem
@@ -38,7 +40,13 @@ def settled(
     run = train(p, statements, progress)
     verdicts = [judge(s, run) for s in statements]
     if not isinstance(run.train, GradientFlow):
-        return run, verdicts
+        notes = [
+            told
+            for i, s in enumerate(statements)
+            if verdicts[i].outcome is Outcome.REFUTED and rests_on_run(s)
+            if (told := _in_many_digits(p, s, verdicts, i, run, judge))
+        ]
+        return replace(run, notes=(*run.notes, *notes)), verdicts
     again = Again(p.trained_by(run.train), statements, progress, judge)
     again.tighter(verdicts, run)
     again.otherwise(verdicts)
@@ -76,7 +84,7 @@ class Again:
         for i, found in enumerate(verdicts):
             if found.outcome is not Outcome.REFUTED or not self._rests(i):
                 continue
-            if not any(c.decision is Decision.VIOLATED and _of_run(c) for c in found.conclusions):
+            if not _violated(found):
                 continue
             flow = self.flows[i].otherwise()
             other = self.judge(self.statements[i], self._run(flow, [i]))
@@ -88,18 +96,57 @@ class Again:
                 self._note(verdicts, i, f"a refutation is withdrawn: not refuted {how}")
 
     def _rests(self, i: int) -> bool:
-        """Whether the statement is judged along the run, and once only."""
-        s = self.statements[i]
-        return STATIC not in s.dynamics and not isinstance(s, Frequency)
+        return rests_on_run(self.statements[i])
 
     def _run(self, flow: GradientFlow, which: Sequence[int]) -> Trajectory:
         chosen = [self.statements[i] for i in which]
         return train(self.p.trained_by(flow), chosen, self.progress)
 
     def _note(self, verdicts: list[Verdict], i: int, text: str) -> None:
-        found = verdicts[i]
-        verdicts[i] = replace(found, notes=(*found.notes, text))
-        self.notes.append(f"{found.id} ({found.edition}): {text}")
+        self.notes.append(_noted(verdicts, i, text))
+
+
+def _noted(verdicts: list[Verdict], i: int, text: str) -> str:
+    found = verdicts[i]
+    verdicts[i] = replace(found, notes=(*found.notes, text))
+    return f"{found.id} ({found.edition}): {text}"
+
+
+def rests_on_run(s: AnyStatement) -> bool:
+    """Whether the statement is judged along the run, and once only."""
+    return STATIC not in s.dynamics and not isinstance(s, Frequency)
+
+
+def _violated(verdict: Verdict) -> list[Judged]:
+    """What a run refutes."""
+    return [c for c in verdict.conclusions if c.decision is Decision.VIOLATED and _of_run(c)]
+
+
+def _in_many_digits(
+    p: AnyProblem,
+    s: AnyStatement,
+    verdicts: list[Verdict],
+    i: int,
+    first: Trajectory,
+    judge: Judge,
+) -> str:
+    """Ask again what descent refuted, as far as the first violation; what came of it, in words."""
+    wrong = _violated(verdicts[i])
+    curves = [c.curve.first_violation for c in wrong if c.curve is not None]
+    reached = [point.k for point in curves if point is not None]
+    if not wrong:
+        return ""
+    # What is said of one step needs the next; a number of the whole run needs all of it.
+    total = int(first.k[-1])
+    steps = min(total, min(reached) + 1) if reached else total
+    run, how = repeated(p, steps, tuple(dict.fromkeys((*s.tracks, *s.infima))))
+    if run is None:
+        return _noted(verdicts, i, f"not repeated in many digits: {how}")
+    other = judge(s, run)
+    if other.outcome is Outcome.REFUTED:
+        return _noted(verdicts, i, f"refuted again in {how}, after {steps} steps")
+    verdicts[i] = replace(other, outcome=Outcome.UNDECIDED)
+    return _noted(verdicts, i, f"a refutation is withdrawn: not refuted in {how}")
 
 
 def hopeful(verdict: Verdict, run: Trajectory) -> bool:

@@ -12,12 +12,14 @@ import numpy as np
 
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.dynamics.truncated import TruncatedDescent
 from deqcheck.fields import unknown
 from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError, refusals
 from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
+from deqcheck.judging.states import at_states, over_states
 from deqcheck.judging.training import check_start
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
@@ -114,7 +116,8 @@ def _of_run(s: AnyStatement, p: AnyProblem, run: Trajectory) -> AnyProblem:
             f"the run does not record {' and '.join(dict.fromkeys(missing))}, which {s.id} needs: "
             "make it for this statement, with `train`"
         )
-    if len(run.k):
+    # The loss of a few sweeps is not that of the equilibrium.
+    if len(run.k) and not isinstance(run.train, TruncatedDescent):
         with suppress(NoEquilibrium), in_range():
             start, first = p.start.objective, run.gap[0]
             if not abs(start.gap - first.value) <= 2 * (start.error + first.error):
@@ -130,9 +133,12 @@ def verdict(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
     ones, where there need not be an equilibrium, is left undecided."""
     try:
         with authored(s, p):
-            return _judged(s, p, run, drawing)
+            found = _judged(s, p, run, drawing)
     except NoEquilibrium as stop:
         return _lost(s, p, stop)
+    if not at_states(s, p):
+        return found
+    return over_states(found, p, lambda there: verdict(s, there, None, drawing))
 
 
 def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Drawing) -> Verdict:
@@ -148,7 +154,11 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         run = None
     if run is not None:
         complete = run.complete
-        if len(run.k) > 1:
+        hypotheses += judged(s.path_departures(run), "path_departures")
+        left_out = "" if run.verified is None else run.verified.left_out
+        limits += (left_out,) if left_out else ()
+        # What a statement says of one step after the other is not told by states apart.
+        if len(run.k) > 1 and not left_out:
             path, run, notes = _followed(s, p, run)
             hypotheses += path
             conclusions += _along(run, judged(s.conclusions(p, run), "conclusions"))
@@ -231,7 +241,8 @@ def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
 
 def before_training(s: AnyStatement, p: AnyProblem) -> list[Judged]:
     steps = judged(s.step_hypotheses(p), "step_hypotheses") if p.step else []
-    return [*judged(s.setting(p), "setting"), *judged(s.hypotheses(p), "hypotheses"), *steps]
+    setting = [*judged(s.departures(p), "departures"), *judged(s.setting(p), "setting")]
+    return [*setting, *judged(s.hypotheses(p), "hypotheses"), *steps]
 
 
 def all_hold(claims: Sequence[Judged]) -> bool:
@@ -243,7 +254,7 @@ def without_equilibrium(s: AnyStatement, p: AnyProblem) -> Verdict:
     one of them may be known to fail."""
     known: list[Judged] = []
     with suppress(NoEquilibrium):
-        for claim in chain(s.setting(p), s.hypotheses(p)):
+        for claim in chain(s.departures(p), s.setting(p), s.hypotheses(p)):
             known.append(claim.judge())
     outcome = outcome_of(known, (), complete=False)
     if s.is_condition and outcome is Outcome.NOT_APPLICABLE:

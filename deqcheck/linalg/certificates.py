@@ -74,4 +74,22 @@ class Bounded:
         return self.bound
 
 
-Certificate = Contraction | Monotone | Bounded
+@dataclass(frozen=True)
+class Swept:
+    """Z is what some sweeps made of it and need be near no equilibrium; ||(I - J W)^-1 J|| <= bound
+    for the slopes J of Z itself."""
+
+    bound: float
+
+    def defect(self, Z: np.ndarray, H: np.ndarray) -> np.ndarray:
+        return _residual(Z, H)
+
+    def radius(self, defect: float) -> float:
+        return np.inf
+
+    @property
+    def inverse(self) -> float:
+        return self.bound
+
+
+Certificate = Contraction | Monotone | Bounded | Swept

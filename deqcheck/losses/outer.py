@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from deqcheck.linalg.errors import length, rounding
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again
@@ -90,3 +91,17 @@ class Outer(Protocol):
     def smoothness(self) -> Measured:
         """Bound on the second derivative of L0 along unit directions."""
         ...
+
+
+def batch_gradient(
+    outer: Outer, W: np.ndarray, radius: float, weights: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The gradient of sum_i weights_i l(W phi_i, y_i) at a W known up to the radius, and its own
+    radius; from the slopes of the single samples, which no factorisation of Phi has mixed."""
+    slopes = outer.slopes(W) * weights
+    w, phi, y = (length(a) for a in (W, outer.Phi, outer.Y))
+    # |l''| of one sample, times how far its output may be off.
+    moved = float(outer.smoothness().high) / float(outer.factored.largest.low) ** 2
+    moved *= radius * phi + rounding(len(outer.Phi), w * phi + y)
+    error = phi * float(np.max(np.abs(weights))) * moved
+    return slopes @ outer.Phi.T, error + rounding(len(weights), phi * length(slopes))

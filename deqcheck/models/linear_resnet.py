@@ -15,7 +15,7 @@ from deqcheck.fields import integer
 from deqcheck.kinds import Loss, Model
 from deqcheck.linalg import errors
 from deqcheck.linalg.kron import unvec, vec
-from deqcheck.losses.outer import Evaluation, Outer
+from deqcheck.losses.outer import Evaluation, Outer, batch_gradient
 from deqcheck.losses.square import Square
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params, State
@@ -59,6 +59,10 @@ class LinearResNetModel(BuiltModel["LinearResNetState"]):
     def __init__(self, depth: int, outer: Outer, loss_kind: str):
         self.kind, self.loss_kind = LinearResNet.kind, loss_kind
         self.outer, self.depth, self.m = outer, depth, outer.Phi.shape[0]
+
+    @property
+    def samples(self) -> int:
+        return int(self.outer.Phi.shape[1])
 
     @property
     def infimum(self) -> Measured:
@@ -119,16 +123,25 @@ class LinearResNetState(State):
     @cached_property
     def objective(self) -> Objective:
         gap, error, Q, _ = self._outer
+        return Objective(gap, error, self._through(Q))
+
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        Q, error = batch_gradient(self.model.outer, self.P, self.P_radius, weights)
+        return self._through(Q), self._radius(error)
+
+    def _through(self, Q: np.ndarray) -> Params:
         pairs = zip(self.before, self.after, strict=True)
-        return Objective(gap, error, {"H": np.stack([a.T @ Q @ b.T for b, a in pairs])})
+        return {"H": np.stack([a.T @ Q @ b.T for b, a in pairs])}
+
+    def _radius(self, Q_error: float) -> float:
+        reach = max(float(np.linalg.norm(x)) for x in (*self.before, *self.after))
+        return reach**2 * Q_error * float(np.sqrt(self.model.depth))
 
     def measure(self, name: str) -> Measured:
         o = self.objective
         gap = Measured(o.gap, o.error)
         if name in ("gradient", "gradient.H"):
-            reach = max(float(np.linalg.norm(x)) for x in (*self.before, *self.after))
-            radius = reach**2 * self._outer.gradient_error
-            return errors.frobenius(o.gradient["H"], radius * float(np.sqrt(self.model.depth)))
+            return errors.frobenius(o.gradient["H"], self._radius(self._outer.gradient_error))
         return {
             "loss": gap + self.model.infimum,
             "loss_star": self.model.infimum,

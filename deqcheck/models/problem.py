@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias,
 
 import numpy as np
 
+from deqcheck.fields import below, refuse
 from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
@@ -18,6 +19,7 @@ from deqcheck.records.verdict import Status
 from deqcheck.records.words import dynamics
 
 if TYPE_CHECKING:
+    from deqcheck.linalg.precise import Numbers
     from deqcheck.models.memory import Memory
 
 Params = dict[str, np.ndarray]
@@ -60,6 +62,11 @@ class State(ABC):
     def measure(self, name: str) -> Measured:
         """One of `names`, with its error bar. Raises KeyError for any other."""
 
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        """The gradient of sum_i weights_i l_i, with a weight for each sample, and its Frobenius
+        radius: what a batch needs. Of models that tell their number of `samples`."""
+        raise NotImplementedError
+
     @property
     def kinks(self) -> Kinks | None:
         """None for a smooth model."""
@@ -87,6 +94,11 @@ class BuiltModel(ABC, Generic[S]):
     loss_kind: str
 
     @property
+    def samples(self) -> int:
+        """How many samples the loss is a sum over; 0 where its states have no `gradient_of`."""
+        return 0
+
+    @property
     @abstractmethod
     def infimum(self) -> Measured:
         """Of the loss, as the theorems compare with it (0 where they compare with none)."""
@@ -103,6 +115,11 @@ class BuiltModel(ABC, Generic[S]):
     @abstractmethod
     def explicit_gradient(self, theta: Params) -> Params:
         """The gradient in dense Kronecker form, slow and obviously right."""
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        """The gradient in many digits, from the formulas again: what a refutation is repeated by.
+        Raises Uncertain, and NotImplementedError where a model has none."""
+        raise NotImplementedError
 
     def check(self, theta: Params) -> Iterable[tuple[str, str]]:
         """What is wrong with the parameters to start from: keys of the case, and sentences."""
@@ -141,9 +158,11 @@ class Problem(Generic[M, S]):
     origin: Origin | None = None
 
     def trained_by(self, train: Any) -> Problem[M, S]:
-        """The same problem with other dynamics."""
+        """The same problem with other dynamics. Raises Refusal where they cannot train it."""
         if train is self.train:
             return self
+        with below("train"):
+            refuse(train.faults(self))
         origin = None if self.origin is None else self.origin.with_train(train)
         return replace(self, train=train, origin=origin)
 

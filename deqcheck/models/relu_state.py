@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
-from deqcheck.linalg.exact_zeros import why_dependent
+from deqcheck.linalg.exact_zeros import Support, why_dependent
+from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.exact_relu_state import ExactReluState
@@ -33,6 +34,16 @@ CERTIFIED = 1e-6
 NEAR_KINK = 1e-12
 
 
+class Canonical(NamedTuple):
+    """Z = relu(W Z + C), how far W and C may be off (Frobenius), and where they are exactly 0."""
+
+    W: np.ndarray
+    C: np.ndarray
+    W_radius: float
+    C_radius: float
+    support: Callable[[], Support]
+
+
 class ReluState(State):
     """A ReLU equilibrium model at given parameters; lazy, each matrix once."""
 
@@ -44,6 +55,11 @@ class ReluState(State):
         self._memory = memory or Memory()
         # Where the iterations start.
         self._hint: Hint | None = None
+
+    @property
+    @abstractmethod
+    def canonical(self) -> Canonical:
+        """The equation."""
 
     @abstractmethod
     def solve(self) -> Equilibrium:
@@ -59,10 +75,9 @@ class ReluState(State):
     def inputs(self) -> np.ndarray:
         """One column for each sample."""
 
-    @property
     @abstractmethod
-    def gradient(self) -> Params:
-        """The fast gradient of the loss."""
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
+        """The gradient from E and r, in which it is linear."""
 
     @abstractmethod
     def exact_weights(self) -> tuple[Again, Again]:
@@ -158,6 +173,16 @@ class ReluState(State):
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
         largest = float(np.abs(self.r).max(initial=0.0))
         return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
+
+    @cached_property
+    def gradient(self) -> Params:
+        """The fast gradient of the loss."""
+        return self.parts(self.E, self.r)
+
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        """Columns that are left out make no radius larger."""
+        parts = self.parts(self.E * weights, self.r * weights)
+        return parts, float(np.max(np.abs(weights))) * self.gradient_radius
 
     def _kinks(self, within: float) -> int:
         """Pre-activations of at most this size where the slope chosen at 0 changes the gradient.
@@ -260,5 +285,26 @@ class ReluModel(BuiltModel[R], Generic[R]):
     y: np.ndarray
 
     @property
+    def samples(self) -> int:
+        return len(self.y)
+
+    @property
     def infimum(self) -> Measured:
         return given(0)
+
+    @abstractmethod
+    def precise_form(self, theta: Params, digits: Numbers) -> tuple[np.ndarray, ...]:
+        """W and C of the canonical form, and the read-out weights."""
+
+    @abstractmethod
+    def precise_parts(
+        self, theta: Params, digits: Numbers, Z: np.ndarray, E: np.ndarray, r: np.ndarray
+    ) -> Params:
+        """The gradient from Z, E = V diag(r) and r."""
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        W, C, a = self.precise_form(theta, digits)
+        near = self.at({name: digits.lower(array) for name, array in theta.items()})
+        Z, V = relu_equilibrium(W, C, a, near.equilibrium.mask, digits)
+        r = Z.T @ a - digits.lift(self.y)
+        return self.precise_parts(theta, digits, Z, V * r, r)

@@ -15,6 +15,24 @@ from deqcheck.records.words import FLOW
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Verified:
+    """Of a run that was made elsewhere: how far each state is from a gradient step from the one
+    before, in the array in which that is worst, and how far its precision allows."""
+
+    k: np.ndarray
+    t: np.ndarray
+    defect: np.ndarray
+    tolerance: np.ndarray
+    # In what precision its arrays are, and what of the steps cannot be looked at.
+    precision: str
+    left_out: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return not self.left_out and bool((self.defect <= self.tolerance).all())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     k: np.ndarray
     t: np.ndarray
@@ -38,6 +56,8 @@ class Trajectory:
     path: Measured | None = None
     # The dynamics that made it, with their step or tolerances.
     train: Any = None
+    # Of a run that was made elsewhere.
+    verified: Verified | None = None
 
     def __repr__(self) -> str:
         last = f", k = {self.k[-1]}, t = {self.t[-1]:.4g}" if len(self.k) else ""

@@ -16,6 +16,11 @@ def dynamics(train: Any) -> str:
     return STATIC if train is None else str(train.kind)
 
 
+def judged_as(train: Any) -> str:
+    """The dynamics whose statements are about what trains by these."""
+    return getattr(train, "judged_as", "") or dynamics(train)
+
+
 def editions(word: str) -> tuple[str, ...]:
     """The editions that one word of a case or a command stands for."""
     return EDITIONS if word == BOTH else (word,)

@@ -131,6 +131,16 @@ def _spread(side: Measured, shape: tuple[int, ...]) -> Measured:
 
 GRADIENT_FLOW = Check("gradient flow", "step == 0", "setting")
 GRADIENT_DESCENT = Check("gradient descent", "step > 0", "setting")
+# In what other dynamics may depart from the two, as their `departures` tell it.
+DEPARTURES = (
+    Check("gradient descent or flow", "described == 1", "setting"),
+    Check("all samples in each step", "batch == samples", "setting"),
+    Check("no momentum", "momentum == 0", "setting"),
+    Check("gradients at the equilibrium", "tolerance == 0", "setting"),
+    Check("a constant step", "largest_step == smallest_step", "setting"),
+)
+# Of a run that was made elsewhere.
+GRADIENT_STEPS = Check("each step is a gradient step", "defect <= tolerance", "setting")
 
 
 # In place of the models of a statement: it applies to every one.
@@ -219,6 +229,22 @@ class Statement(Generic[M, S]):
     @property
     def is_condition(self) -> bool:
         return self.edition in self.condition_in
+
+    def departures(self, p: Problem[M, S]) -> Iterable[Claim]:
+        """Whether dynamics other than descent and flow are one of the two in this case."""
+        if p.train is None or STATIC in self.dynamics:
+            return
+        known = p.train.departures(p)
+        for check in DEPARTURES:
+            if check.formula.names <= known.keys():
+                yield check(**{name: known[name] for name in check.formula.names})
+
+    def path_departures(self, run: Trajectory) -> Iterable[Curve]:
+        """Whether a run that was made elsewhere is gradient descent."""
+        made = run.verified
+        if made is not None and len(made.k):
+            sides = {"defect": made.defect, "tolerance": made.tolerance}
+            yield GRADIENT_STEPS.sampled(made.k, made.t, f"in {made.precision}", **sides)
 
     def setting(self, p: Problem[M, S]) -> Iterable[Claim]:
         """The dynamics that the statement applies to; a flow is descent with step 0."""

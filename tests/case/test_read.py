@@ -145,7 +145,10 @@ def test_seed_wins(read):
         ("model.gamma=", "model.gamma: expected a number > 0 and < 1; found nothing"),
         ("model.gama=.5", "model.gama: 'delm' has no field 'gama' (did you mean 'gamma'?)"),
         ("train.kind=flow", "train.horizon: missing; expected a number > 0"),
-        ("train.horizon=1", "train.kind: missing; expected one of flow, gd"),
+        (
+            "train.horizon=1",
+            "train.kind: missing; expected one of flow, gd, recorded, sgd, truncated",
+        ),
         ("title.words=1", "title.words: there is no mapping to set this in"),
         ("title", "expected key=value; found 'title'"),
         ("=1", "expected key=value; found '=1'"),

@@ -86,7 +86,28 @@ def test_what_no_tolerance_decides_is_not_asked_again(delm: Builder, left: Measu
     assert len(asked) == 1 and verdict.outcome is Outcome.UNDECIDED
 
 
-def test_gradient_descent_is_run_once(delm: Builder) -> None:
+@pytest.mark.parametrize(
+    ("second", "outcome", "told"),
+    [
+        (Measured(2.0, 0.1), Outcome.REFUTED, "refuted again in"),
+        (Measured(0.5, 0.1), Outcome.UNDECIDED, "a refutation is withdrawn: not refuted in"),
+        (Measured(1.0, 0.1), Outcome.UNDECIDED, "a refutation is withdrawn: not refuted in"),
+    ],
+)
+def test_what_descent_refutes_is_asked_again_in_many_digits(
+    delm: Builder, second: Measured, outcome: Outcome, told: str
+) -> None:
+    answers = iter([Measured(2.0, 0.1), second])
     train = GradientDescent(step=1e-3, steps=3)
-    _, verdict, asked = looked(delm, lambda run: Measured(2.0, 0.1), train)
+    run, verdict, asked = looked(delm, lambda run: next(answers), train)
+    assert asked == ["gd 0", "gd 0"] and verdict.outcome is outcome
+    assert told in verdict.notes[-1] and told in run.notes[-1]
+
+
+def test_what_descent_does_not_refute_is_not_asked_again(delm: Builder) -> None:
+    train = GradientDescent(step=1e-3, steps=3)
+    _, verdict, asked = looked(delm, lambda run: Measured(0.5, 0.1), train)
+    assert asked == ["gd 0"] and verdict.outcome is Outcome.CONFIRMED
+    # A number without a bar is no reading of the run.
+    _, verdict, asked = looked(delm, lambda run: Measured(2.0), train)
     assert asked == ["gd 0"] and verdict.outcome is Outcome.REFUTED

@@ -16,6 +16,7 @@ import scipy
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
+from deqcheck.linalg.precise import Numbers, solve
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.state import DelmState
@@ -78,6 +79,10 @@ class DelmModel(BuiltModel[DelmState]):
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
 
     @property
+    def samples(self) -> int:
+        return int(self.n)
+
+    @property
     def infimum(self) -> Measured:
         return self.outer.infimum
 
@@ -116,12 +121,10 @@ class DelmModel(BuiltModel[DelmState]):
         P = Zt.dot(G)
         P -= mean
         P *= weights
-        radius = partial(self._gradient_radius, B, size, G, Q_error)
+        radius = partial(self.gradient_radius, B, size, G, Q_error)
         return Objective(gap, error, {"A": P, "B": G}, radius)
 
-    def _gradient_radius(
-        self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float
-    ) -> float:
+    def gradient_radius(self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float) -> float:
         # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
         inverse = math.sqrt(self.m) / (1 - self.gamma)
         return math.hypot(*self.gradient_radii(length(B), Z_size, length(G), Q_error, inverse))
@@ -143,3 +146,19 @@ class DelmModel(BuiltModel[DelmState]):
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        """Eqs (21), (22) for the square loss: Q = 2 (Z Phi - Y) Phi^T."""
+        if self.loss_kind != Delm.default_loss:
+            raise NotImplementedError
+        A, B, gamma = theta["A"], theta["B"], digits.lift_one(self.gamma)
+        Phi, Y = digits.lift(self.outer.Phi), digits.lift(self.outer.Y)
+        # The nearest floats to the column maxima: any shift would do.
+        shift = digits.lift(digits.lower(A).max(axis=0))
+        E = np.array([[x.exp() for x in row] for row in A - shift], dtype=object)
+        S = E / E.sum(axis=0)
+        U = digits.lift(np.eye(len(A))) - gamma * S
+        Z = solve(U.T, B.T).T
+        G = solve(U, (digits.lift_one(2.0) * (Z @ Phi - Y) @ Phi.T).T).T
+        P = Z.T @ G
+        return {"A": gamma * S * (P - (S * P).sum(axis=0)), "B": G}

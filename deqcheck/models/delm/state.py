@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import errors, exact
-from deqcheck.losses.outer import Evaluation
+from deqcheck.losses.outer import Evaluation, batch_gradient
 from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
 from deqcheck.models.memory import Memory
@@ -99,6 +99,15 @@ class DelmState(State):
     @property
     def gradient(self) -> Params:
         return self.objective.gradient
+
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        """Eqs (21), (22) as in `objective`, with Q of the batch."""
+        Z = self.Z
+        Q, Q_error = batch_gradient(self.model.outer, Z, self.Z_radius, weights)
+        G = scipy.linalg.lu_solve(self.lu, Q.T).T
+        mean = ((Z - self.B) * G).sum(axis=0) / self.gamma
+        parts = {"A": self.gamma * self.S * (Z.T @ G - mean), "B": G}
+        return parts, self.model.gradient_radius(self.B, errors.length(Z), G, Q_error)
 
     @cached_property
     def gap(self) -> Measured:

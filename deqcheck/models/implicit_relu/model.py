@@ -13,6 +13,7 @@ import numpy as np
 
 from deqcheck.fields import Refusal, integer, number
 from deqcheck.kinds import Loss, Model
+from deqcheck.linalg.precise import Numbers, relu_certain
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.implicit_relu import oracle, scaled
 from deqcheck.models.implicit_relu.state import ImplicitReluState
@@ -88,3 +89,19 @@ class ImplicitReluModel(ReluModel[ImplicitReluState]):
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
+
+    def precise_form(self, theta: Params, digits: Numbers) -> tuple[np.ndarray, ...]:
+        XW = digits.lift(self.X) @ theta["W"]
+        Phi = np.where(relu_certain(XW), XW, digits.lift_one(0.0))
+        return digits.lift_one(self.gamma) * theta["A"].T, Phi.T, theta["b"]
+
+    def precise_parts(
+        self, theta: Params, digits: Numbers, Z: np.ndarray, E: np.ndarray, r: np.ndarray
+    ) -> Params:
+        X = digits.lift(self.X)
+        heard = np.where(relu_certain(X @ theta["W"]), E.T, digits.lift_one(0.0))
+        return {
+            "W": X.T @ heard,
+            "A": digits.lift_one(self.gamma) * (Z @ E.T),
+            "b": Z @ r,
+        }

@@ -19,7 +19,7 @@ from deqcheck.models.implicit_relu import spectrum
 from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
-from deqcheck.models.relu_state import ReluState
+from deqcheck.models.relu_state import Canonical, ReluState
 from deqcheck.records.measured import EPS, Measured, between, given, nonnegative
 from deqcheck.records.tower import Again, rational
 
@@ -89,6 +89,12 @@ class ImplicitReluState(ReluState):
         bound = self._memory.equilibria.norm_bound(self.A, 1 / self.gamma)
         return float((self.gamma * Measured(bound)).high)
 
+    @property
+    def canonical(self) -> Canonical:
+        scaled = self.gamma * self.A.T
+        support = partial(_support, self.A, self.X, self.W, self.XW)
+        return Canonical(scaled, self.Phi.T, EPS * _size(scaled), self.Phi_radius, support)
+
     def solve(self) -> Equilibrium:
         q = self.gamma0.high if self.m < WIDE else self._cheap_gamma0
         if not q < 1:
@@ -96,14 +102,9 @@ class ImplicitReluState(ReluState):
                 f"gamma |A| = {self.gamma0.value:.6g} is not below 1, and beyond that this theory "
                 "does not know whether there is an equilibrium: take a smaller gamma or A"
             )
-        scaled = self.gamma * self.A.T
-        found = self._picard(scaled, self.Phi.T, Contraction(float(q)))
-        return replace(
-            found,
-            C_radius=self.Phi_radius,
-            W_radius=EPS * _size(scaled),
-            support=partial(_support, self.A, self.X, self.W, self.XW),
-        )
+        W, C, W_radius, C_radius, support = self.canonical
+        found = self._picard(W, C, Contraction(float(q)))
+        return replace(found, C_radius=C_radius, W_radius=W_radius, support=support)
 
     @cached_property
     def XW_reach(self) -> np.ndarray:
@@ -229,13 +230,12 @@ class ImplicitReluState(ReluState):
         """Rows p_i = (I - gamma D_i A)^-1 D_i b (N x m)."""
         return self.V.T
 
-    @cached_property
-    def gradient(self) -> Params:
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""
         return {
-            "W": self.X.T @ (self.on * self.E.T),
-            "A": self.gamma * (self.Z @ self.E.T),
-            "b": self.Z @ self.r,
+            "W": self.X.T @ (self.on * E.T),
+            "A": self.gamma * (self.Z @ E.T),
+            "b": self.Z @ r,
         }
 
     def exact_weights(self) -> tuple[Again, Again]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from deqcheck.fields import choice, integer, number
 from deqcheck.kinds import Loss, Model
+from deqcheck.linalg.precise import Numbers
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq import oracle
@@ -103,3 +104,20 @@ class MonotoneDeqModel(ReluModel[MonotoneDeqState]):
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
+
+    def precise_form(self, theta: Params, digits: Numbers) -> tuple[np.ndarray, ...]:
+        A, B = theta["A"], theta["B"]
+        eye, one = digits.lift(np.eye(len(A))), digits.lift_one(1.0)
+        W = (one - digits.lift_one(self.m)) * eye - A.T @ A + B - B.T
+        return W, theta["U"] @ digits.lift(self.X), theta["u"]
+
+    def precise_parts(
+        self, theta: Params, digits: Numbers, Z: np.ndarray, E: np.ndarray, r: np.ndarray
+    ) -> Params:
+        G = E @ Z.T
+        return {
+            "A": -(theta["A"] @ (G + G.T)),
+            "B": G - G.T,
+            "U": E @ digits.lift(self.X).T,
+            "u": Z @ r,
+        }

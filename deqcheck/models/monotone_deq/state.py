@@ -22,7 +22,7 @@ from deqcheck.linalg.relu_equilibrium import (
 from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq.kernel import Kernel
 from deqcheck.models.problem import NoEquilibrium, Params
-from deqcheck.models.relu_state import ReluState
+from deqcheck.models.relu_state import Canonical, ReluState
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again, rational
 
@@ -132,6 +132,11 @@ class MonotoneDeqState(ReluState):
         """2 m/Lip^2: forward-backward splitting contracts for every step below (Proposition 3)."""
         return 2 * given(self.m) / self.lipschitz**2
 
+    @property
+    def canonical(self) -> Canonical:
+        support = partial(_support, self.W, self.A, self.U, self.X)
+        return Canonical(self.W, self.C, self.W_radius, self.C_radius, support)
+
     def solve(self) -> Equilibrium:
         if not np.isfinite(self.W).all():
             raise NoEquilibrium("W is not finite")
@@ -141,12 +146,8 @@ class MonotoneDeqState(ReluState):
             found = on_pattern(self.W, self.C, certificate, guess)
         found = found or self._split(certificate)
         self._memory.pattern = found.mask
-        found = replace(
-            found,
-            W_radius=self.W_radius,
-            C_radius=self.C_radius,
-            support=partial(_support, self.W, self.A, self.U, self.X),
-        )
+        _, _, W_radius, C_radius, support = self.canonical
+        found = replace(found, W_radius=W_radius, C_radius=C_radius, support=support)
         if found.error <= FINE * errors.length(found.Z):
             return found
         return replace(found, proven=self._entrywise_error(found.Z))
@@ -186,21 +187,14 @@ class MonotoneDeqState(ReluState):
     def patterns(self) -> Patterns:
         return Patterns(self.W, self.equilibrium.mask)
 
-    @cached_property
-    def G(self) -> np.ndarray:
-        """dL/dW = E Z^T."""
-        found: np.ndarray = self.E @ self.Z.T
-        return found
-
-    @cached_property
-    def gradient(self) -> Params:
-        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r."""
-        G = self.G
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
+        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r, with dL/dW = G = E Z^T."""
+        G = E @ self.Z.T
         return {
             "A": -self.A @ (G + G.T),
             "B": G - G.T,
-            "U": self.E @ self.X.T,
-            "u": self.Z @ self.r,
+            "U": E @ self.X.T,
+            "u": self.Z @ r,
         }
 
     def gradient_radii(self) -> dict[str, float]:

@@ -159,6 +159,10 @@ class OpteqModel(BuiltModel[OpteqState]):
         self.X, self.Y, self.Z0 = X, Y, Z0
 
     @property
+    def samples(self) -> int:
+        return self.N
+
+    @property
     def m(self) -> int:
         return len(self.Z0)
 

@@ -140,14 +140,22 @@ class OpteqState(State):
 
     @cached_property
     def _gradient(self) -> Gradient:
-        seed = self.Wo.T @ self.r
-        size, r = float(np.linalg.norm(self.Wo)), float(np.linalg.norm(self.r))
-        seed_error = self._Wo_norm * self.r_radius + errors.rounding(len(self.r), size * r)
+        return self._from(self.r, self.r_radius)
+
+    def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
+        found = self._from(self.r * weights, self.r_radius * float(np.max(np.abs(weights))))
+        return found.parts, math.hypot(*found.radii.values())
+
+    def _from(self, r: np.ndarray, r_radius: float) -> Gradient:
+        """What comes of an error r of the outputs (dy x N), known up to the radius."""
+        seed = self.Wo.T @ r
+        wo, size = float(np.linalg.norm(self.Wo)), float(np.linalg.norm(r))
+        seed_error = self._Wo_norm * r_radius + errors.rounding(len(r), wo * size)
         parts, radii = summed(self.network, self.shapes, self.sweep(seed, seed_error), self.Wo)
         z = float(np.linalg.norm(self.Z))
-        parts["Wo"] = parts["Wo"] + self.r @ self.Z.T
-        radii["Wo"] += self.r_radius * (z + self.Z_radius) + r * self.Z_radius
-        radii["Wo"] += errors.rounding(self.r.shape[1], r * z)
+        parts["Wo"] = parts["Wo"] + r @ self.Z.T
+        radii["Wo"] += r_radius * (z + self.Z_radius) + size * self.Z_radius
+        radii["Wo"] += errors.rounding(r.shape[1], size * z)
         return Gradient(parts, radii)
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from deqcheck.fields import integer, number, refuse
 from deqcheck.kinds import Loss, Model
 from deqcheck.linalg import errors
+from deqcheck.linalg.precise import Numbers
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
@@ -86,3 +87,11 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
+
+    def precise_form(self, theta: Params, digits: Numbers) -> tuple[np.ndarray, ...]:
+        return theta["W"], theta["U"] @ digits.lift(self.X), theta["a"]
+
+    def precise_parts(
+        self, theta: Params, digits: Numbers, Z: np.ndarray, E: np.ndarray, r: np.ndarray
+    ) -> Params:
+        return {"W": E @ Z.T, "U": E @ digits.lift(self.X).T, "a": Z @ r}

@@ -16,7 +16,7 @@ from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
-from deqcheck.models.relu_state import ReluState
+from deqcheck.models.relu_state import Canonical, ReluState
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again
 
@@ -42,14 +42,15 @@ class ReluDeqState(ReluState):
         """||W||_2."""
         return errors.norm2(self.theta["W"], exact=exact.array(self.theta["W"]))
 
-    def solve(self) -> Equilibrium:
+    @property
+    def canonical(self) -> Canonical:
         W, U, X = self.theta["W"], self.theta["U"], self.model.X
-        size = errors.length(U) * errors.length(X)
-        return replace(
-            self._solved(U @ X),
-            C_radius=errors.rounding(self.model.d, size),
-            support=lambda: Support(W != 0, product_reach(U, X)),
-        )
+        radius = errors.rounding(self.model.d, errors.length(U) * errors.length(X))
+        return Canonical(W, U @ X, 0.0, radius, lambda: Support(W != 0, product_reach(U, X)))
+
+    def solve(self) -> Equilibrium:
+        form = self.canonical
+        return replace(self._solved(form.C), C_radius=form.C_radius, support=form.support)
 
     def _solved(self, C: np.ndarray) -> Equilibrium:
         W = self.theta["W"]
@@ -70,10 +71,9 @@ class ReluDeqState(ReluState):
             return equilibrium
         return Equilibrium(W, C, np.stack([z[0] for z in each], axis=1), found)
 
-    @cached_property
-    def gradient(self) -> Params:
+    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
         """(S diag(r)) Z^T, (S diag(r)) X^T, Z r."""
-        return {"W": self.E @ self.Z.T, "U": self.E @ self.model.X.T, "a": self.Z @ self.r}
+        return {"W": E @ self.Z.T, "U": E @ self.model.X.T, "a": self.Z @ r}
 
     def exact_weights(self) -> tuple[Again, Again]:
         U, X = exact.array(self.theta["U"]), exact.array(self.model.X)
