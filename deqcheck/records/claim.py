@@ -40,17 +40,33 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     elif relation == ">":
         holds, violated = l_low > r_high, l_high <= r_low
     elif relation == "==":
-        scale = np.maximum(np.abs(left.value), np.abs(right.value))
-        radius = np.asarray(left.error + right.error)
         overlap = (l_low <= r_high) & (r_low <= l_high)
-        holds, violated = overlap & (radius <= IDENTITY_RESOLUTION * scale), ~overlap
-        holds |= overlap & (radius == 0)
+        holds, violated = overlap & _narrow(left, right, IDENTITY_RESOLUTION), ~overlap
     else:
         raise ValueError(f"unknown relation {relation}")
     known = np.isfinite(left.error) & np.isfinite(right.error)
     # Two infinities of one sign are not compared: what overflowed is not known.
     known &= ~(np.isinf(left.value) & (left.value == right.value))
     return holds & known, violated & known
+
+
+def _narrow(left: Measured, right: Measured, resolution: float) -> np.ndarray:
+    """Where the bars are so narrow, relative to the sides, that their overlap says something."""
+    scale = np.maximum(np.abs(left.value), np.abs(right.value))
+    radius = np.asarray(left.error + right.error)
+    found: np.ndarray = radius <= resolution * scale
+    return found
+
+
+def _with_equality(
+    left: Measured, relation: str, right: Measured, resolution: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of two sides that are the same number: `<=` holds where narrow bars overlap, and is violated
+    where it is so anyway."""
+    holds, violated = compare(left, relation, right)
+    if relation in ("<=", ">="):
+        holds = holds | (~violated & _narrow(left, right, resolution))
+    return holds, violated
 
 
 def _ratio(left: float, relation: str, right: float) -> float | None:
@@ -133,9 +149,18 @@ class Claim:
     formula: str = ""
     note: str = ""
     rounding: bool = False
+    # The two sides are the same number, for the reason that the note gives.
+    equal: bool = False
+
+    def known_equal(self, why: str) -> Claim:
+        return replace(self, equal=True, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
-        holds, violated = compare(self.left, self.relation, self.right)
+        holds, violated = (
+            _with_equality(self.left, self.relation, self.right, IDENTITY_RESOLUTION)
+            if self.equal
+            else compare(self.left, self.relation, self.right)
+        )
         decision = Decision.UNDECIDED
         if violated:
             decision = Decision.VIOLATED
@@ -181,9 +206,18 @@ class Curve:
     contracts: bool = False
     starts_equal: bool = False
     rounding: bool = False
+    # As of a claim.
+    equal: bool = False
+
+    def known_equal(self, why: str) -> Curve:
+        return replace(self, equal=True, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
-        holds, violated = compare(self.left, self.relation, self.right)
+        holds, violated = (
+            _with_equality(self.left, self.relation, self.right, CURVE_RESOLUTION)
+            if self.equal
+            else compare(self.left, self.relation, self.right)
+        )
         first = 1 if self.starts_equal else 0
         holds[:first], violated[:first] = True, False
         doubtful = violated & ~self._above_error()
@@ -316,6 +350,10 @@ def _caught(factors: np.ndarray) -> float | None:
     """The smallest one; below 1 the claim itself is violated."""
     smallest = float(np.min(factors, initial=np.inf))
     return smallest if 1 <= smallest < np.inf else None
+
+
+def _joined(note: str, why: str) -> str:
+    return f"{note}; equal here: {why}" if note else f"equal here: {why}"
 
 
 def _leading(flags: np.ndarray) -> int:

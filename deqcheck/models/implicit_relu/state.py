@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.linalg import arccos, errors
 from deqcheck.linalg.certificates import Contraction
-from deqcheck.linalg.exact_zeros import Support, product_reach
+from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
@@ -110,6 +110,13 @@ class ImplicitReluState(ReluState):
         """Where it is not known whether X W > 0."""
         found: np.ndarray = (np.abs(self.XW) <= self.XW_reach) & (self.XW_reach > 0)
         return found
+
+    @cached_property
+    def dependent_inputs(self) -> str:
+        """Z is a linear map of X on one pattern of both layers."""
+        found = self.equilibrium
+        known = ~found.doubtful.any(axis=0) & ~self.on_doubtful.any(axis=1)
+        return shared_pattern(np.vstack([found.mask, self.on.T]), known, self.inputs)
 
     @property
     def EP_radius(self) -> float:

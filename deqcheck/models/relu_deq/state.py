@@ -17,7 +17,7 @@ from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import ReluState
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, nonnegative
 
 if TYPE_CHECKING:
     from deqcheck.models.relu_deq.model import ReluDeqModel
@@ -76,7 +76,7 @@ class ReluDeqState(ReluState):
 
     def gradient_radii(self) -> dict[str, float]:
         Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
-        r, n, dZ = float(np.linalg.norm(self.r)), len(self.r), self.equilibrium.error
+        r, n, dZ = self.read_residual, len(self.r), self.equilibrium.error
         return {
             "W": Z * self.E_radius + (E + self.E_radius) * dZ + errors.rounding(n, E * Z),
             "U": X * self.E_radius + errors.rounding(n, E * X),
@@ -116,7 +116,12 @@ class ReluDeqState(ReluState):
 
     @cached_property
     def lambda_min_H(self) -> Measured:
-        return errors.symmetric_eigenvalues(self.H, self.H_radius)[0]
+        """H is positive semidefinite, and singular where dependent inputs share their units: there
+        Z = M X and all columns of S are equal, so that each part of H is X^T (...) X."""
+        found = errors.symmetric_eigenvalues(self.H, self.H_radius)[0]
+        if found.low <= 0 and (self.silent_samples.any() or self.dependent_inputs):
+            return Measured(0.0)
+        return nonnegative(found)
 
     @cached_property
     def lambda_min_sum(self) -> Measured:

@@ -9,7 +9,7 @@ from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
-from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.bounds import ONE_FEATURE, cite, has_one_feature
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 DRAWS = 20
@@ -60,12 +60,13 @@ class WholeLossPL(Statement):
             yield min(claims, key=_room)
 
     def _claim(self, check: Check, p: Problem, state: DelmState) -> Claim:
-        return check(
+        claim = check(
             gradient=state.measure("gradient"),
             kappa=p.model.outer.pl.kappa,
             lambda_min_D=state.lambda_min_D,
             gap=state.gap,
         )
+        return claim.known_equal(ONE_FEATURE) if has_one_feature(p) else claim
 
 
 def _room(claim: Claim) -> float:
