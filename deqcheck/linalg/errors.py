@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import smallest
+from deqcheck.linalg.near_one import against_one
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.scalar import TINY
 
@@ -95,7 +96,8 @@ def norm2(a: np.ndarray, radius: float = 0.0) -> Measured:
         return frobenius(a, radius)
     if a.size == 1:
         return Measured(abs(float(a[0, 0])), radius)
-    return singular_values(a, radius)[0]
+    found = singular_values(a, radius)[0]
+    return found if radius else against_one(a, found)
 
 
 def norm1(a: np.ndarray, radius: float = 0.0) -> Measured:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deqcheck.linalg.errors import lapack
+from deqcheck.linalg.errors import lapack, length
 from deqcheck.records.measured import EPS, Measured, sqrt
 from deqcheck.records.scalar import TINY
 
@@ -39,9 +40,12 @@ class Echelon(NamedTuple):
 
 def echelon(a: np.ndarray) -> Echelon:
     """Of a matrix of doubles, by elimination in rational numbers."""
-    rows = [[Fraction(float(x)) for x in row] for row in a]
+    return _reduced([[Fraction(float(x)) for x in row] for row in a])
+
+
+def _reduced(rows: Rows) -> Echelon:
     pivots: list[int] = []
-    for column in range(a.shape[1]):
+    for column in range(len(rows[0])):
         rank = len(pivots)
         pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
         if pivot is None:
@@ -61,11 +65,15 @@ def exact_rank(a: np.ndarray) -> int:
     return len(echelon(a).pivots)
 
 
-def _gram_determinant(rows: Rows) -> Fraction:
-    """det(R R^T), by elimination without pivoting: the rows are independent."""
-    gram = [
+def _gram(rows: Rows) -> Rows:
+    return [
         [sum((x * y for x, y in zip(r, q, strict=True)), Fraction(0)) for q in rows] for r in rows
     ]
+
+
+def _gram_determinant(rows: Rows) -> Fraction:
+    """det(R R^T), by elimination without pivoting: the rows are independent."""
+    gram = _gram(rows)
     found = Fraction(1)
     for k, row in enumerate(gram):
         found *= row[k]
@@ -113,7 +121,9 @@ class Factored:
     @property
     def certain(self) -> bool:
         """Whether the rank is the rank."""
-        return not self._doubtful or self._echelon is not None
+        return bool(np.isfinite(self.a).all()) and (
+            not self._doubtful or self._echelon is not None
+        )
 
     @cached_property
     def _hidden(self) -> Echelon | None:
@@ -137,7 +147,8 @@ class Factored:
 
     @property
     def measured_rank(self) -> Measured:
-        doubt = 0.0 if self.certain else float(self._doubtful)
+        unknown = float(self._doubtful) or math.inf
+        doubt = 0.0 if self.certain else unknown
         return Measured(float(self.rank), doubt, "numerical rank")
 
     @cached_property
@@ -179,8 +190,12 @@ class Factored:
         if not self.certain:
             return Measured(self.sigma(self.rank).value, np.inf, "the rank is not certain")
         return (
-            self.sigma(self.rank) if self._hidden is None else self._by_determinants(self._hidden)
+            self.sigma(self.rank) if self._hidden is None else self._exactly(self._hidden)
         )
+
+    def _exactly(self, found: Echelon) -> Measured:
+        full = self.rank == min(self.a.shape)
+        return self._by_inverse() if full else self._by_determinants(found)
 
     def _by_determinants(self, found: Echelon) -> Measured:
         """With A = C R the squares of all positive singular values multiply to
@@ -191,6 +206,19 @@ class Factored:
         for i in range(1, self.rank):
             rest = rest / self.sigma(i) ** 2
         return sqrt(rest)
+
+    def _by_inverse(self) -> Measured:
+        """Of full rank, however many singular values are hidden: its square is one over the largest
+        eigenvalue of the inverse of the Gram matrix, which is rational."""
+        a = self.a if self.rank == len(self.a) else self.a.T
+        rows = [[Fraction(float(x)) for x in row] for row in a]
+        size = len(rows)
+        unit = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
+        both = [r + e for r, e in zip(_gram(rows), unit, strict=True)]
+        inverse = np.array([[float(x) for x in row[size:]] for row in _reduced(both).R])
+        largest = np.linalg.eigvalsh(inverse)[-1]
+        rounded = EPS * length(inverse)
+        return 1 / sqrt(Measured(float(largest), lapack(inverse.shape, largest) + rounded))
 
     @cached_property
     def row_space_error(self) -> float:

@@ -50,22 +50,25 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     return holds & known, violated & known
 
 
-def _narrow(left: Measured, right: Measured, resolution: float) -> np.ndarray:
-    """Where the bars are so narrow, relative to the sides, that their overlap says something."""
-    scale = np.maximum(np.abs(left.value), np.abs(right.value))
+def _narrow(
+    left: Measured, right: Measured, resolution: float, size: float = 0.0
+) -> np.ndarray:
+    """Where the bars are so narrow, relative to the sides or to the size of what they are made of,
+    that their overlap says something."""
+    scale = np.maximum(np.maximum(np.abs(left.value), np.abs(right.value)), size)
     radius = np.asarray(left.error + right.error)
     found: np.ndarray = radius <= resolution * scale
     return found
 
 
 def _with_equality(
-    left: Measured, relation: str, right: Measured, resolution: float
+    left: Measured, relation: str, right: Measured, resolution: float, size: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of two sides that are the same number: `<=` holds where narrow bars overlap, and is violated
-    where it is so anyway."""
+    """Where the two sides are the same number, made of numbers of this size: `<=` holds where narrow
+    bars overlap, and is violated where it is so anyway."""
     holds, violated = compare(left, relation, right)
-    if relation in ("<=", ">="):
-        holds = holds | (~violated & _narrow(left, right, resolution))
+    if size is not None and relation in ("<=", ">="):
+        holds = holds | (~violated & _narrow(left, right, resolution, size))
     return holds, violated
 
 
@@ -149,17 +152,16 @@ class Claim:
     formula: str = ""
     note: str = ""
     rounding: bool = False
-    # The two sides are the same number, for the reason that the note gives.
-    equal: bool = False
+    # Where the two sides are the same number: the size of what they are made of, if that is larger.
+    equal: float | None = None
 
-    def known_equal(self, why: str) -> Claim:
-        return replace(self, equal=True, note=_joined(self.note, why))
+    def known_equal(self, why: str, size: float = 0.0) -> Claim:
+        """Judged with the knowledge that the two sides are the same number in exact arithmetic."""
+        return replace(self, equal=size, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
-        holds, violated = (
-            _with_equality(self.left, self.relation, self.right, IDENTITY_RESOLUTION)
-            if self.equal
-            else compare(self.left, self.relation, self.right)
+        holds, violated = _with_equality(
+            self.left, self.relation, self.right, IDENTITY_RESOLUTION, self.equal
         )
         decision = Decision.UNDECIDED
         if violated:
@@ -207,16 +209,14 @@ class Curve:
     starts_equal: bool = False
     rounding: bool = False
     # As of a claim.
-    equal: bool = False
+    equal: float | None = None
 
-    def known_equal(self, why: str) -> Curve:
-        return replace(self, equal=True, note=_joined(self.note, why))
+    def known_equal(self, why: str, size: float = 0.0) -> Curve:
+        return replace(self, equal=size, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
-        holds, violated = (
-            _with_equality(self.left, self.relation, self.right, CURVE_RESOLUTION)
-            if self.equal
-            else compare(self.left, self.relation, self.right)
+        holds, violated = _with_equality(
+            self.left, self.relation, self.right, CURVE_RESOLUTION, self.equal
         )
         first = 1 if self.starts_equal else 0
         holds[:first], violated[:first] = True, False

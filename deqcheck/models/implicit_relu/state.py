@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.linalg import arccos, errors
 from deqcheck.linalg.certificates import Contraction
-from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern
+from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern, why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
@@ -244,7 +244,16 @@ class ImplicitReluState(ReluState):
     @cached_property
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
-        return errors.nth_singular_value(self.Phi, self.N, self.Phi_radius)
+        found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius)
+        return Measured(0.0) if found.low <= 0 and self._why_Phi_is_dependent else found
+
+    @property
+    def _why_Phi_is_dependent(self) -> str:
+        may_differ = (self.XW + self.XW_reach > 0).T
+        known = ~self.on_doubtful.any(axis=1)
+        return why_dependent(may_differ, self.inputs) or shared_pattern(
+            self.on.T, known, self.inputs
+        )
 
     @cached_property
     def H(self) -> np.ndarray:
