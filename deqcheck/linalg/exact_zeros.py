@@ -97,12 +97,12 @@ def why_dependent(may_differ: np.ndarray, inputs: np.ndarray) -> str:
     return f"the active units allow rank {most} at most for {n} samples" if most < n else ""
 
 
-def shared_pattern(mask: np.ndarray, known: np.ndarray, inputs: np.ndarray) -> str:
+def shared_pattern(mask: np.ndarray, doubtful: np.ndarray, inputs: np.ndarray) -> str:
     """Samples with the same active units and dependent inputs: on one pattern the state is a linear
-    map of the input, so that their states are dependent, too. Patterns count where they are
-    `known`; empty if there are no such samples."""
+    map of the input, so that their states are dependent, too. Patterns with a `doubtful` unit do
+    not count; empty if there are no such samples."""
     groups: dict[bytes, list[int]] = {}
-    for j in np.flatnonzero(known):
+    for j in np.flatnonzero(~np.any(doubtful, axis=0)):
         groups.setdefault(mask[:, j].tobytes(), []).append(int(j))
     for group in groups.values():
         if len(group) > 1 and _dependent(inputs[:, group]):

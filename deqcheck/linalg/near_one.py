@@ -53,12 +53,12 @@ def _definiteness(gram: list[list[Fraction]], shift: Fraction) -> int:
 
 
 def _at_least_one(high: float) -> Measured:
-    """From 1 to `high`, with ends that outward rounding leaves there."""
+    """From 1 to `high`: the ends are doubles, which outward rounding leaves alone."""
     steps = math.ceil((high - 1) / (2 * EPS)) + 1
-    return Measured(1 + (steps + 1) * EPS, steps * EPS, "rational")
+    return Measured(1 + steps * EPS, steps * EPS, "rational")
 
 
 def _below_one(low: float) -> Measured:
     """From `low` to the last double before 1."""
     steps = math.ceil((1 - low) / (2 * EPS)) + 1
-    return Measured(1 - (steps + 1) * EPS, steps * EPS, "rational")
+    return Measured(1 - EPS / 2 - steps * EPS, steps * EPS, "rational")

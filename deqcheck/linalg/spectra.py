@@ -121,9 +121,7 @@ class Factored:
     @property
     def certain(self) -> bool:
         """Whether the rank is the rank."""
-        return bool(np.isfinite(self.a).all()) and (
-            not self._doubtful or self._echelon is not None
-        )
+        return bool(np.isfinite(self.a).all()) and (not self._doubtful or self._echelon is not None)
 
     @cached_property
     def _hidden(self) -> Echelon | None:
@@ -147,8 +145,9 @@ class Factored:
 
     @property
     def measured_rank(self) -> Measured:
-        unknown = float(self._doubtful) or math.inf
-        doubt = 0.0 if self.certain else unknown
+        if not np.isfinite(self.a).all():
+            return Measured(math.nan, math.inf, "not finite")
+        doubt = 0.0 if self.certain else float(self._doubtful)
         return Measured(float(self.rank), doubt, "numerical rank")
 
     @cached_property
@@ -189,9 +188,7 @@ class Factored:
     def smallest_positive(self) -> Measured:
         if not self.certain:
             return Measured(self.sigma(self.rank).value, np.inf, "the rank is not certain")
-        return (
-            self.sigma(self.rank) if self._hidden is None else self._exactly(self._hidden)
-        )
+        return self.sigma(self.rank) if self._hidden is None else self._exactly(self._hidden)
 
     def _exactly(self, found: Echelon) -> Measured:
         full = self.rank == min(self.a.shape)

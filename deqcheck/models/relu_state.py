@@ -108,8 +108,10 @@ class ReluState(State):
     @cached_property
     def silent_samples(self) -> np.ndarray:
         """Those whose column of Z is exactly 0, and with it that of V."""
-        silent = ~self.equilibrium.mask.any(axis=0)
-        return silent & self.equilibrium.certainly_zero.all(axis=0) if silent.any() else silent
+        silent: np.ndarray = ~np.any(self.equilibrium.mask, axis=0)
+        if silent.any():
+            silent &= np.all(self.equilibrium.certainly_zero, axis=0)
+        return silent
 
     @cached_property
     def read_residual(self) -> float:
@@ -207,7 +209,7 @@ class ReluState(State):
     def dependent_inputs(self) -> str:
         """Samples with the same active units whose inputs are dependent, if there are any."""
         found = self.equilibrium
-        return shared_pattern(found.mask, ~found.doubtful.any(axis=0), self.inputs)
+        return shared_pattern(found.mask, found.doubtful, self.inputs)
 
     @property
     def gradient_radius(self) -> float:

@@ -50,9 +50,7 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     return holds & known, violated & known
 
 
-def _narrow(
-    left: Measured, right: Measured, resolution: float, size: float = 0.0
-) -> np.ndarray:
+def _narrow(left: Measured, right: Measured, resolution: float, size: float = 0.0) -> np.ndarray:
     """Where the bars are so narrow, relative to the sides or to the size of what they are made of,
     that their overlap says something."""
     scale = np.maximum(np.maximum(np.abs(left.value), np.abs(right.value)), size)
@@ -64,8 +62,8 @@ def _narrow(
 def _with_equality(
     left: Measured, relation: str, right: Measured, resolution: float, size: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where the two sides are the same number, made of numbers of this size: `<=` holds where narrow
-    bars overlap, and is violated where it is so anyway."""
+    """Where the two sides are the same number, made of numbers of this size: `<=` holds where
+    narrow bars overlap, violated is what is so anyway."""
     holds, violated = compare(left, relation, right)
     if size is not None and relation in ("<=", ">="):
         holds = holds | (~violated & _narrow(left, right, resolution, size))

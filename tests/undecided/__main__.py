@@ -20,7 +20,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,15 +79,14 @@ def _instances(args: argparse.Namespace) -> Iterator[tuple[str, Draw]]:
             yield f"{model} {i}", partial(small, model, args.seed + i)
 
 
-def _report(draw: Draw) -> Any:
+def _report(draw: Draw, attempt: int = 0) -> Any:
     """Of the first instance that is not refused."""
-    for attempt in count():
-        instance = draw(attempt)
-        try:
-            p = dq.problem(instance.model, instance.data, instance.init, **instance.fields)
-            return dq.run(p, train=instance.train, edition="both")
-        except (dq.CaseError, dq.UsageError):
-            continue
+    instance = draw(attempt)
+    try:
+        p = dq.problem(instance.model, instance.data, instance.init, **instance.fields)
+        return dq.run(p, train=instance.train, edition="both")
+    except (dq.CaseError, dq.UsageError):
+        return _report(draw, attempt + 1)
 
 
 def _judge(item: tuple[str, Draw]) -> tuple[list[Found], str, float]:

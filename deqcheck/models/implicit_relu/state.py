@@ -115,8 +115,8 @@ class ImplicitReluState(ReluState):
     def dependent_inputs(self) -> str:
         """Z is a linear map of X on one pattern of both layers."""
         found = self.equilibrium
-        known = ~found.doubtful.any(axis=0) & ~self.on_doubtful.any(axis=1)
-        return shared_pattern(np.vstack([found.mask, self.on.T]), known, self.inputs)
+        doubtful = np.vstack([found.doubtful, self.on_doubtful.T])
+        return shared_pattern(np.vstack([found.mask, self.on.T]), doubtful, self.inputs)
 
     @property
     def EP_radius(self) -> float:
@@ -250,9 +250,8 @@ class ImplicitReluState(ReluState):
     @property
     def _why_Phi_is_dependent(self) -> str:
         may_differ = (self.XW + self.XW_reach > 0).T
-        known = ~self.on_doubtful.any(axis=1)
         return why_dependent(may_differ, self.inputs) or shared_pattern(
-            self.on.T, known, self.inputs
+            self.on.T, self.on_doubtful.T, self.inputs
         )
 
     @cached_property

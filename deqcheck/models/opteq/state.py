@@ -196,10 +196,10 @@ class OpteqState(State):
         widths = [len(layer.W) for layer in self.network.layers]
         if self.sam is not None or self.map.prox is not None:
             return self.model.m
-        if self.model.alpha == 1 or len(widths) == 1 and self.model.implicit:
+        if self.model.alpha == 1 or (len(widths) == 1 and self.model.implicit):
             return min(self.model.m, widths[-1])
-        fromzero = self.model.implicit or not self.model.Z0.any()
-        return min(self.model.m, sum(widths)) if fromzero else self.model.m
+        from_zero = self.model.implicit or not self.model.Z0.any()
+        return min(self.model.m, sum(widths)) if from_zero else self.model.m
 
     @cached_property
     def lambda_min_JJt(self) -> Measured:
