@@ -143,11 +143,10 @@ def _judgeable(
 
 def _room(claim: Claim) -> float:
     """Right over left; what is exactly 0 has any room. An identity that does not fail says the more
-    the narrower its bars are."""
+    the larger its sides are."""
     if claim.relation == "==":
         fails = claim.left.low > claim.right.high or claim.left.high < claim.right.low
-        off = float(claim.left.error + claim.right.error)
-        return -math.inf if fails else off / (abs(float(claim.left.value)) or math.inf)
+        return -math.inf if fails else -abs(float(claim.left.value))
     left = float(claim.left.high)
     return float(claim.right.low) / left if left else math.inf
 
