@@ -14,6 +14,7 @@ import numpy as np
 
 from deqcheck.linalg import exact as again
 from deqcheck.linalg import smallest
+from deqcheck.linalg.near_one import against_one
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again
@@ -102,6 +103,7 @@ def norm2(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Mea
     if a.size == 1:
         return Measured(abs(float(a[0, 0])), radius, again=node)
     found = singular_values(a, radius)[0]
+    found = found if radius else against_one(a, found)
     return Measured(found.value, found.error, found.how, node)
 
 

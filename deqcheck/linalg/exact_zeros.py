@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.linalg.errors import rounding
+from deqcheck.linalg.spectra import Factored
 
 TINIEST = float(np.finfo(float).tiny)
 
@@ -94,3 +95,25 @@ def why_dependent(may_differ: np.ndarray, inputs: np.ndarray) -> str:
 
     most = int(structural_rank(csr_matrix(may_differ)))
     return f"the active units allow rank {most} at most for {n} samples" if most < n else ""
+
+
+def shared_pattern(mask: np.ndarray, doubtful: np.ndarray, inputs: np.ndarray) -> str:
+    """Samples with the same active units and dependent inputs: on one pattern the state is a linear
+    map of the input, so that their states are dependent, too. Patterns with a `doubtful` unit do
+    not count; empty if there are no such samples."""
+    groups: dict[bytes, list[int]] = {}
+    for j in np.flatnonzero(~np.any(doubtful, axis=0)):
+        groups.setdefault(mask[:, j].tobytes(), []).append(int(j))
+    for group in groups.values():
+        if len(group) > 1 and _dependent(inputs[:, group]):
+            samples = ", ".join(map(str, group))
+            return f"samples {samples} have the same active units and dependent inputs"
+    return ""
+
+
+def _dependent(a: np.ndarray) -> bool:
+    """Whether the columns certainly are."""
+    if a.shape[0] < a.shape[1] or not a.any():
+        return True
+    found = Factored(a)
+    return found.certain and found.rank < a.shape[1]

@@ -83,6 +83,12 @@ class Equilibrium:
 
     @cached_property
     def error(self) -> float:
+        """0 where the equilibrium is exactly 0 and was found so."""
+        exact = not self.Z.any() and self._bound > 0 and bool(self.certainly_zero.all())
+        return 0.0 if exact else self._bound
+
+    @cached_property
+    def _bound(self) -> float:
         """A change of H changes the defect by no more, so the radius of C counts like one."""
         defect = length(self.certificate.defect(self.Z, self.H))
         found = self.certificate.radius(defect + self.residual_noise + self.C_radius)
@@ -97,7 +103,7 @@ class Equilibrium:
         return self._H_error(float(np.linalg.norm(self.W, 2)))
 
     def _H_error(self, norm: float) -> float:
-        return norm * self.error + self.residual_noise + self.C_radius
+        return norm * self._bound + self.residual_noise + self.C_radius
 
     @cached_property
     def exact_zeros(self) -> np.ndarray:

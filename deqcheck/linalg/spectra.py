@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.linalg import exact
-from deqcheck.linalg.errors import lapack
+from deqcheck.linalg.errors import lapack, length
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 
@@ -127,7 +128,7 @@ class Factored:
     @property
     def certain(self) -> bool:
         """Whether the rank is the rank."""
-        return not self._doubtful or self._echelon is not None
+        return bool(np.isfinite(self.a).all()) and (not self._doubtful or self._echelon is not None)
 
     @cached_property
     def _hidden(self) -> Echelon | None:
@@ -151,6 +152,8 @@ class Factored:
 
     @property
     def measured_rank(self) -> Measured:
+        if not np.isfinite(self.a).all():
+            return Measured(math.nan, math.inf, "not finite")
         doubt = 0.0 if self.certain else float(self._doubtful)
         return Measured(float(self.rank), doubt, "numerical rank")
 
@@ -193,9 +196,11 @@ class Factored:
     def smallest_positive(self) -> Measured:
         if not self.certain:
             return Measured(self.sigma(self.rank).value, np.inf, "the rank is not certain")
-        return (
-            self.sigma(self.rank) if self._hidden is None else self._by_determinants(self._hidden)
-        )
+        return self.sigma(self.rank) if self._hidden is None else self._exactly(self._hidden)
+
+    def _exactly(self, found: Echelon) -> Measured:
+        full = self.rank == min(self.a.shape)
+        return self._by_inverse() if full else self._by_determinants(found)
 
     def _by_determinants(self, found: Echelon) -> Measured:
         """With A = C R the squares of all positive singular values multiply to
@@ -206,6 +211,19 @@ class Factored:
         for i in range(1, self.rank):
             rest = rest / self.sigma(i) ** 2
         return sqrt(rest)
+
+    def _by_inverse(self) -> Measured:
+        """Of full rank, however many singular values are hidden: its square is one over the largest
+        eigenvalue of the inverse of the Gram matrix, which is rational."""
+        a = self.a if self.rank == len(self.a) else self.a.T
+        rows = [[Fraction(float(x)) for x in row] for row in a]
+        size = len(rows)
+        unit = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
+        both = [r + e for r, e in zip(products(rows), unit, strict=True)]
+        inverse = np.array([[float(x) for x in row[size:]] for row in eliminated(both).R])
+        largest = np.linalg.eigvalsh(inverse)[-1]
+        rounded = EPS * length(inverse)
+        return 1 / sqrt(Measured(float(largest), lapack(inverse.shape, largest) + rounded))
 
     @cached_property
     def row_space_error(self) -> float:

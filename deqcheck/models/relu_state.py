@@ -18,7 +18,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
-from deqcheck.linalg.exact_zeros import Support, why_dependent
+from deqcheck.linalg.exact_zeros import Support, shared_pattern, why_dependent
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
@@ -130,11 +130,26 @@ class ReluState(State):
 
     @cached_property
     def r_radius(self) -> float:
-        """|dr| <= |a| |dZ|_F, plus the rounding of the read-out."""
-        a, Z, y = (errors.length(x) for x in (self.a, self.Z, self.y))
-        return a * self.equilibrium.error + errors.rounding(
-            max(4, len(self.Z) / 2 + 1), a * Z + y, 1.0
-        )
+        """|dr| <= |a| |dZ|_F, plus the rounding of the read-out, if it is not 0."""
+        moved = errors.length(self.a) * self.equilibrium.error
+        if not (self.a.any() and self.Z.any()):
+            return moved
+        size = errors.length(self.a) * errors.length(self.Z) + errors.length(self.y)
+        return moved + errors.rounding(max(4, len(self.Z) / 2 + 1), size, 1.0)
+
+    @cached_property
+    def silent_samples(self) -> np.ndarray:
+        """Those whose column of Z is exactly 0, and with it that of V."""
+        silent: np.ndarray = ~np.any(self.equilibrium.mask, axis=0)
+        if silent.any():
+            silent &= np.all(self.equilibrium.certainly_zero, axis=0)
+        return silent
+
+    @cached_property
+    def read_residual(self) -> float:
+        """|r| over the samples that Z r has a term of."""
+        silent = self.silent_samples
+        return errors.length(self.r[~silent] if silent.any() else self.r)
 
     @cached_property
     def residual(self) -> Measured:
@@ -230,8 +245,14 @@ class ReluState(State):
     @cached_property
     def why_sigma_is_zero(self) -> str:
         """A reason that no rounding can touch, or nothing."""
-        why = why_dependent(~self.equilibrium.certainly_zero, self.inputs)
+        why = why_dependent(~self.equilibrium.certainly_zero, self.inputs) or self.dependent_inputs
         return why and f"{why}: sigma_min(Z) = 0"
+
+    @cached_property
+    def dependent_inputs(self) -> str:
+        """Samples with the same active units whose inputs are dependent, if there are any."""
+        found = self.equilibrium
+        return shared_pattern(found.mask, found.doubtful, self.inputs)
 
     @property
     def gradient_radius(self) -> float:

@@ -46,11 +46,8 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     elif relation == ">":
         holds, violated = l_low > r_high, l_high <= r_low
     elif relation == "==":
-        scale = np.maximum(np.abs(left.value), np.abs(right.value))
-        radius = np.asarray(left.error + right.error)
         overlap = (l_low <= r_high) & (r_low <= l_high)
-        holds, violated = overlap & (radius <= IDENTITY_RESOLUTION * scale), ~overlap
-        holds |= overlap & (radius == 0)
+        holds, violated = overlap & _narrow(left, right, IDENTITY_RESOLUTION), ~overlap
     else:
         raise ValueError(f"unknown relation {relation}")
     known = np.isfinite(left.error) & np.isfinite(right.error)
@@ -59,9 +56,32 @@ def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray,
     return holds & known, violated & known
 
 
+def _narrow(left: Measured, right: Measured, resolution: float, size: float = 0.0) -> np.ndarray:
+    """Where the bars are so narrow, relative to the sides or to the size of what they are made of,
+    that their overlap says something."""
+    scale = np.maximum(np.maximum(np.abs(left.value), np.abs(right.value)), size)
+    radius = np.asarray(left.error + right.error)
+    found: np.ndarray = radius <= resolution * scale
+    return found
+
+
+def _with_equality(
+    left: Measured, relation: str, right: Measured, resolution: float, size: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the two sides are the same number, made of numbers of this size: `<=` holds where
+    narrow bars overlap, violated is what is so anyway."""
+    holds, violated = compare(left, relation, right)
+    if size is not None and relation in ("<=", ">="):
+        holds = holds | (~violated & _narrow(left, right, resolution, size))
+    return holds, violated
+
+
 def _decided(left: Measured, relation: str, right: Measured) -> Decision:
     """Of two numbers."""
-    holds, violated = compare(left, relation, right)
+    return _decision(*compare(left, relation, right))
+
+
+def _decision(holds: np.ndarray, violated: np.ndarray) -> Decision:
     if violated:
         return Decision.VIOLATED
     return Decision.HOLDS if holds else Decision.UNDECIDED
@@ -180,11 +200,20 @@ class Claim:
     formula: str = ""
     note: str = ""
     rounding: bool = False
+    # Where the two sides are the same number: the size of what they are made of, if that is larger.
+    equal: float | None = None
+
+    def known_equal(self, why: str, size: float = 0.0) -> Claim:
+        """Judged with the knowledge that the two sides are the same number in exact arithmetic."""
+        return replace(self, equal=size, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
         """In doubles with their radii; what they leave open is computed again, exactly. Certifying,
         so is what they decide."""
-        found = self._judged(_decided(self.left, self.relation, self.right))
+        answers = _with_equality(
+            self.left, self.relation, self.right, IDENTITY_RESOLUTION, self.equal
+        )
+        found = self._judged(_decision(*answers))
         if found.decision is not Decision.UNDECIDED and not tower.is_certifying():
             return found
         answer = computed_again(self.left, self.relation, self.right)
@@ -207,8 +236,7 @@ class Claim:
         if found.basis.certified:
             sides = f"{better.left.value!r} and {better.right.value!r}"
             raise tower.Contradiction(f"{self.name}: {told}; exact numbers are {sides}")
-        note = f"estimated in doubles: {told}"
-        return replace(better, note=f"{better.note}; {note}" if better.note else note)
+        return replace(better, note=_joined(better.note, f"estimated in doubles: {told}"))
 
     def _judged(self, decision: Decision) -> Judged:
         return Judged(
@@ -257,9 +285,16 @@ class Curve:
     contracts: bool = False
     starts_equal: bool = False
     rounding: bool = False
+    # As of a claim.
+    equal: float | None = None
+
+    def known_equal(self, why: str, size: float = 0.0) -> Curve:
+        return replace(self, equal=size, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
-        holds, violated = compare(self.left, self.relation, self.right)
+        holds, violated = _with_equality(
+            self.left, self.relation, self.right, CURVE_RESOLUTION, self.equal
+        )
         first = 1 if self.starts_equal else 0
         holds[:first], violated[:first] = True, False
         doubtful = violated & ~self._above_error()
@@ -394,6 +429,10 @@ def _caught(factors: np.ndarray) -> float | None:
     """The smallest one; below 1 the claim itself is violated."""
     smallest = float(np.min(factors, initial=np.inf))
     return smallest if 1 <= smallest < np.inf else None
+
+
+def _joined(note: str, why: str) -> str:
+    return f"{note}; equal here: {why}" if note else f"equal here: {why}"
 
 
 def _leading(flags: np.ndarray) -> int:

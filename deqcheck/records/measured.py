@@ -102,10 +102,12 @@ class Measured:
         if _single(self, b):
             total = scalar.plus(self.value, self.error, b.value, b.error)
             return Measured(*total, _how(self, b), _carried("plus", self, b))
-        # Adding an exact zero does not round.
-        ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
         with np.errstate(all="ignore"):
             total = self.value + b.value
+            # Adding an exact zero does not round, nor does a sum of which nothing is lost.
+            kept = _exact_zero(self) | _exact_zero(b)
+            kept |= _both_exact(self, b) & (scalar.lost_in_sum(self.value, b.value, total) == 0)
+            ulps = np.where(kept, 0.0, 1.0)
         error = _overflown(total, self, b, self.error + b.error)
         return _rounded(total, error, ulps, _how(self, b))
 
@@ -123,8 +125,10 @@ class Measured:
                 + _times(abs(b.value), self.error)
                 + _times(self.error, b.error)
             )
-            ulps = np.where(_exact_zero(self) | _exact_zero(b), 0.0, 1.0)
             product = self.value * b.value
+            kept = _exact_zero(self) | _exact_zero(b)
+            kept |= _both_exact(self, b) & _exact_product(self.value, b.value, product)
+            ulps = np.where(kept, 0.0, 1.0)
             return _rounded(product, _overflown(product, self, b, error), ulps, _how(self, b))
 
     def __truediv__(self, other: Number) -> Measured:
@@ -141,7 +145,9 @@ class Measured:
                 (self.error + _times(np.abs(quotient), b.error)) / away,
             )
             error = np.where(away > 0, error, np.inf)
-            ulps = np.where(_exact_zero(self) & (away > 0), 0.0, 1.0)
+            kept = _exact_zero(self) & (away > 0)
+            kept |= _both_exact(self, b) & _exact_product(quotient, b.value, self.value)
+            ulps = np.where(kept, 0.0, 1.0)
         return _rounded(quotient, error, ulps, _how(self, b))
 
     def __pow__(self, power: Number) -> Measured:
@@ -228,8 +234,9 @@ def _outward(value: Any, error: Any, side: int) -> Any:
         return scalar.outward(value, error, side)
     with np.errstate(invalid="ignore"):
         edge = value + side * np.asarray(error)
-    # value +- error is itself rounded: step one double outward unless the value is exact, or 0.
-    kept = (np.asarray(error) == 0) | (edge == 0)
+        lost = scalar.lost_in_sum(value, side * np.asarray(error), edge)
+    # value +- error is itself rounded, unless nothing is lost: step one double outward.
+    kept = (np.asarray(error) == 0) | (lost == 0)
     edge = np.where(kept, edge, np.nextafter(edge, side * np.inf))
     return edge if edge.ndim else float(edge)
 
@@ -242,6 +249,22 @@ def _overflown(value: Any, a: Measured, b: Measured, error: Any) -> Any:
 
 def _exact_zero(x: Measured) -> np.ndarray:
     found: np.ndarray = (np.asarray(x.value) == 0) & (np.asarray(x.error) == 0)
+    return found
+
+
+def _both_exact(a: Measured, b: Measured) -> np.ndarray:
+    found: np.ndarray = (np.asarray(a.error) == 0) & (np.asarray(b.error) == 0)
+    return found
+
+
+def _exact_product(a: Any, b: Any, product: Any) -> np.ndarray:
+    inside = _splits(a) & _splits(b)
+    found: np.ndarray = inside & (scalar.lost_in_product(a, b, product) == 0)
+    return found
+
+
+def _splits(x: Any) -> np.ndarray:
+    found: np.ndarray = (np.abs(x) > scalar.SPLIT_LOW) & (np.abs(x) < scalar.SPLIT_HIGH)
     return found
 
 
@@ -262,34 +285,41 @@ def _integer_power(x: Measured, n: int) -> Measured:
     return result
 
 
-def _monotone(f: Callable[[Any], Any], x: Measured, plain: float, name: str) -> Measured:
-    """An increasing function, `name` in the tower: the radius spans the images of both ends; at the
-    number `plain` its value is a number of no rounding."""
+def _monotone(
+    f: Callable[[Any], Any], x: Measured, plain: Callable[[Any, Any], Any], name: str
+) -> Measured:
+    """An increasing function, `name` in the tower: the radius spans the images of both ends, and
+    `plain` tells of a number and its image where that is not rounded."""
     with np.errstate(all="ignore"):
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
-    ulps = np.where((np.asarray(x.error) == 0) & (x.value == plain), 0.0, LIBM_ULPS)
+        ulps = np.where((np.asarray(x.error) == 0) & plain(x.value, value), 0.0, LIBM_ULPS)
     found = _rounded(value, _overflown(value, x, x, error), ulps, x.how)
     return Measured(found.value, found.error, x.how, _carried(name, x)) if x.again else found
 
 
 def exp(x: Number) -> Measured:
-    return _monotone(np.exp, measured(x), 0.0, "exp")
+    return _monotone(np.exp, measured(x), lambda v, _: v == 0, "exp")
 
 
 def log(x: Number) -> Measured:
-    return _monotone(np.log, measured(x), 1.0, "log")
+    return _monotone(np.log, measured(x), lambda v, _: v == 1, "log")
 
 
 def log1p(x: Number) -> Measured:
-    return _monotone(np.log1p, measured(x), 0.0, "log1p")
+    return _monotone(np.log1p, measured(x), lambda v, _: v == 0, "log1p")
 
 
 def sqrt(x: Number) -> Measured:
     m = measured(x)
     # A true value that is nonnegative may have a radius that reaches below zero.
-    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m, 0.0, "root")
+    return _monotone(
+        lambda v: np.sqrt(np.maximum(v, 0.0)),
+        m,
+        lambda v, root: (v == 0) | _exact_product(root, root, v),
+        "root",
+    )
 
 
 def cosh(x: Number) -> Measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 EPS = 2.0**-52
 # Smallest positive double: covers gradual underflow of products and quotients.
@@ -10,6 +11,27 @@ TINY = 5e-324
 
 # Value and error.
 Pair = tuple[float, float]
+# Dekker's product splits at the middle bit; between these sizes nothing of it is lost.
+SPLITTER = 2.0**27 + 1
+SPLIT_LOW, SPLIT_HIGH = 1e-140, 1e140
+
+
+def lost_in_sum(a: Any, b: Any, total: Any) -> Any:
+    """a + b - total, exactly (Knuth); floats or arrays. Not 0 where the sum overflows."""
+    part = total - a
+    return (a - (total - part)) + (b - part)
+
+
+def lost_in_product(a: Any, b: Any, product: Any) -> Any:
+    """a b - product, exactly for factors between SPLIT_LOW and SPLIT_HIGH (Dekker)."""
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    return a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    high = SPLITTER * x
+    high = high - (high - x)
+    return high, x - high
 
 
 def settled(value: float, error: float) -> Pair:
@@ -20,14 +42,17 @@ def settled(value: float, error: float) -> Pair:
 
 def outward(value: float, error: float, side: int) -> float:
     edge = value + side * error
-    # A difference that is 0 was not rounded.
-    return edge if error == 0 or edge == 0 else math.nextafter(edge, side * math.inf)
+    if error == 0 or lost_in_sum(value, side * error, edge) == 0:
+        return edge
+    return math.nextafter(edge, side * math.inf)
 
 
 def plus(a: float, da: float, b: float, db: float) -> Pair:
     total = a + b
     if (a == 0 and da == 0) or (b == 0 and db == 0):
         return total, _overflown(total, a, b, da + db) * (1 + 8 * EPS)
+    if da == 0 and db == 0 and lost_in_sum(a, b, total) == 0:
+        return total, 0.0
     return _rounded(total, _overflown(total, a, b, da + db))
 
 
@@ -35,6 +60,8 @@ def times(a: float, da: float, b: float, db: float) -> Pair:
     product = a * b
     if (a == 0 and da == 0) or (b == 0 and db == 0):
         # No term of the radius is left.
+        return product, 0.0
+    if da == 0 and db == 0 and _exact_product(a, b, product):
         return product, 0.0
     error = _overflown(product, a, b, _factor(abs(a), db) + _factor(abs(b), da) + _factor(da, db))
     return _rounded(product, error)
@@ -50,7 +77,14 @@ def over(a: float, da: float, b: float, db: float) -> Pair:
         return quotient, 0.0
     if math.isinf(b):
         return _rounded(quotient, 0.0)
+    if da == 0 and db == 0 and _exact_product(quotient, b, a):
+        return quotient, 0.0
     return _rounded(quotient, (da + _factor(abs(quotient), db)) / away)
+
+
+def _exact_product(a: float, b: float, product: float) -> bool:
+    inside = SPLIT_LOW < abs(a) < SPLIT_HIGH and SPLIT_LOW < abs(b) < SPLIT_HIGH
+    return inside and lost_in_product(a, b, product) == 0
 
 
 def _factor(a: float, b: float) -> float:

@@ -101,7 +101,7 @@ def prop3_normal(v: Arrays) -> Expected:
     """For A = 0 Proposition 3 is an equality: |T v|^2 = 1 - 2 alpha m + alpha^2 |F v|^2 for every
     unit v. At the end of the interval both are 1."""
     found = prop3(v)
-    equal = [replace(each, decision="undecided") for each in found["forward"]]
+    equal = [replace(each, decision="holds") for each in found["forward"]]
     return {**found, "forward": equal, "closed": Sides(1.0, "<", 1.0, decision="violated")}
 
 
@@ -247,7 +247,7 @@ def lem334(v: Arrays) -> Expected:
 
 
 def lem336(v: Arrays) -> Expected:
-    """Lemma 3.3.6; the sign of the symmetric part does not matter, shown on the smallest pair."""
+    """Lemma 3.3.6; the sign of the symmetric part does not matter, shown on the largest pair."""
     signs, bounds = [], []
     for o in others(v, "hieu2022/lem3.3.6"):
         dA, dB = o["A"] - v["A"], o["B"] - v["B"]
@@ -255,7 +255,7 @@ def lem336(v: Arrays) -> Expected:
         signs.append((norm2(-S + dB - dB.T), norm2(S + dB - dB.T)))
         bound = 2 * norm2(v["A"]) * norm2(dA) + norm2(dA) ** 2 + 2 * norm2(dB)
         bounds.append((norm2(weight(o) - weight(v)), bound))
-    left, right = min(signs)
+    left, right = max(signs)
     return {"sign": Sides(left, "==", right), "bound": tightest(bounds)}
 
 

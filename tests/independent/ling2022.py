@@ -75,8 +75,8 @@ def pl(v: Arrays, printed: bool = False) -> Expected:
         found["equal" if bare else "ordered"] = told(smallest, relation, lambda_0)
     if not printed:
         rest = float(np.linalg.eigvalsh(G + X.T @ X)[0]) * min(np.sum(S**2, axis=0))
-        # Where H = G both sides are the same number.
-        open_ = bare or n == 1
+        # Where H = G both sides are the same number, which is 0 if m < n.
+        open_ = n == 1 or (bare and m >= n)
         sides = told(smallest, ">=", (lambda_0 if m >= n else 0.0) + rest)
         found["schur"] = replace(sides, decision="undecided") if open_ else sides
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg.exact_zeros import equal_columns, why_dependent
+from deqcheck.linalg.exact_zeros import equal_columns, shared_pattern, why_dependent
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -32,6 +32,20 @@ def test_the_reasons() -> None:
     shared = np.array([[1, 1, 0], [0, 0, 1], [0, 0, 1]], dtype=bool)
     assert why_dependent(shared, apart) == "the active units allow rank 2 at most for 3 samples"
     assert why_dependent(full, apart[:, [0, 1, 0]]) == "samples 0 and 2 are equal"
+
+
+def test_samples_on_one_pattern_are_dependent_with_their_inputs() -> None:
+    mask = np.array([[1, 1, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    doubtful = np.zeros((2, 4), dtype=bool)
+    plane = np.array([[1.0, 0.0, 1.0, 3.0], [0.0, 1.0, 1.0, 5.0]])
+    told = "samples 0, 1, 2 have the same active units and dependent inputs"
+    assert shared_pattern(mask, doubtful, plane) == told
+    apart = np.vstack([plane, [0.0, 0.0, 2.0**-60, 0.0]])
+    assert shared_pattern(mask, doubtful, apart) == ""
+    assert shared_pattern(mask, doubtful, np.zeros((5, 4))) == told
+    # A pattern that is not known is not shared.
+    doubtful[1, 1] = True
+    assert shared_pattern(mask, doubtful, plane) == ""
 
 
 def test_equal_columns_are_equal_to_the_bit() -> None:

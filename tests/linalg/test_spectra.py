@@ -38,6 +38,45 @@ def test_a_rank_that_singular_values_do_not_show_is_found_by_elimination() -> No
     assert abs(found.gap - 2) <= found.error <= 1e-12
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (5, 4), (2, 6)])
+def test_several_singular_values_that_doubles_do_not_show(shape: tuple[int, int]) -> None:
+    """Rounding makes an outer product of full rank."""
+    r = np.random.default_rng(0)
+    a = np.outer(r.normal(size=shape[0]), r.normal(size=shape[1]))
+    factored = Factored(a)
+    assert factored.rank == min(shape) and not factored.visible
+    with mp.workdps(80):
+        truth = min(mp.svd_r(mp.matrix(a.tolist()), compute_uv=False))
+        least = factored.smallest_positive
+        assert abs(least.value - truth) <= least.error <= 1e-12 * least.value
+
+
+def test_a_matrix_that_is_not_finite_has_no_rank() -> None:
+    factored = Factored(np.array([[1.0, np.nan], [0.0, 1.0]]))
+    assert not factored.certain and factored.measured_rank.error == np.inf
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_norm_is_below_at_or_above_one(seed: int) -> None:
+    r = np.random.default_rng(seed)
+    a = r.normal(size=r.integers(1, 5, size=2))
+    a *= (1 + r.integers(-3, 4) * 2.0**-53) / np.linalg.norm(a, 2)
+    found = norm2(a)
+    with mp.workdps(60):
+        truth = max(mp.svd_r(mp.matrix(a.tolist()), compute_uv=False))
+        assert found.low <= truth <= found.high and abs(found.value - truth) <= found.error
+        assert (found.low >= 1) == (truth >= 1) and (found.high < 1) == (truth <= 1 - 2.0**-53)
+
+
+def test_a_norm_of_exactly_one() -> None:
+    half = np.full((2, 2), 0.5)
+    for a in (half, np.eye(3)[:, :2], np.array([[0.0, -1.0], [1.0, 0.0]]), -np.eye(2)):
+        assert norm2(a).exact and norm2(a).value == 1
+    assert not norm2(half, 1e-18).exact
+    above = norm2(np.array([[1.0, 2.0**-30], [0.0, 1.0]]))
+    assert above.low >= 1 and above.high > 1
+
+
 def test_a_large_matrix_of_doubtful_rank_stays_uncertain() -> None:
     Phi = np.diag([1e8, *np.ones(EXACT_ORDER), 1e-9])
     factored = Factored(Phi)

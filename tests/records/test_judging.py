@@ -204,3 +204,39 @@ def test_a_decimal_constant_carries_its_rounding() -> None:
 def test_the_formula_language_is_small(text: str) -> None:
     with pytest.raises((ValueError, KeyError)):
         Formula(text).sides({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "size", "decision"),
+    [
+        (Measured(1.0, 4e-7), Measured(1.0, 4e-7), 0.0, Decision.HOLDS),
+        # Bars too wide to tell anything.
+        (Measured(1.0, 1e-3), Measured(1.0), 0.0, Decision.UNDECIDED),
+        # What is made of numbers of size 1 and cancels to nothing.
+        (Measured(0.0, 1e-9), Measured(0.0, 1e-9), 0.0, Decision.UNDECIDED),
+        (Measured(0.0, 1e-9), Measured(0.0, 1e-9), 1.0, Decision.HOLDS),
+        # Knowledge that is wrong does not hide a violation.
+        (Measured(1.1), Measured(1.0), 0.0, Decision.VIOLATED),
+        (Measured(0.9), Measured(1.0), 0.0, Decision.HOLDS),
+    ],
+)
+def test_sides_that_are_known_to_be_equal(
+    left: Measured, right: Measured, size: float, decision: Decision
+) -> None:
+    claim = Claim("c", left, "<=", right).known_equal("n = 1", size).judge()
+    assert (claim.decision, claim.note) == (decision, "equal here: n = 1")
+    strict = Claim("c", left, "<", right).known_equal("n = 1", size).judge()
+    assert strict.decision is (decision if left.value != right.value else Decision.UNDECIDED)
+
+
+def test_a_curve_that_is_its_bound() -> None:
+    """Equal to three digits as long as the bound stands above the bars."""
+    k = np.arange(4)
+    value = np.exp(-3.0 * k)
+    left = Measured(value, np.full(4, 2e-6))
+    curve = Curve("c", left, "<=", Measured(value), k, 1.0 * k, decays=True, starts_equal=True)
+    assert curve.judge().decision is Decision.UNDECIDED
+    assert curve.known_equal("m = 1").judge().decision is Decision.HOLDS
+    above = Measured(value * (1 + 0.1 * k), np.full(4, 2e-6))
+    wrong = Curve("c", above, "<=", Measured(value), k, 1.0 * k, decays=True, starts_equal=True)
+    assert wrong.known_equal("m = 1").judge().decision is Decision.VIOLATED

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import random
+from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 from deqcheck.records import scalar
 from deqcheck.records.claim import Claim, Curve, Decision, Judged
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, sqrt
 
 EPS, TINY = 2.0**-52, 5e-324
 INF = math.inf
@@ -28,8 +31,41 @@ def test_what_is_known() -> None:
 
 def test_ends_are_rounded_outward() -> None:
     assert scalar.outward(1.0, 0.0, 1) == 1.0
-    assert scalar.outward(1.0, 0.5, 1) == math.nextafter(1.5, INF)
-    assert scalar.outward(1.0, 0.5, -1) == math.nextafter(0.5, -INF)
+    assert scalar.outward(1.0, 0.1, 1) == math.nextafter(1.0 + 0.1, INF)
+    assert scalar.outward(1.0, 0.1, -1) == math.nextafter(1.0 - 0.1, -INF)
+    # These sums are doubles: nothing was rounded.
+    assert scalar.outward(1.0, 0.5, 1) == 1.5
+    assert scalar.outward(1.0, 0.5, -1) == 0.5
+
+
+def test_an_exact_operation_has_no_bar_and_a_rounded_one_covers_what_it_lost() -> None:
+    draw = random.Random(0)
+    numbers = [n / 8 for n in range(-20, 21)]
+    numbers += [draw.gauss(0, 1) * 10.0 ** draw.randint(-90, 90) for _ in range(40)]
+    for a, b in product(numbers, numbers):
+        tried = [
+            (scalar.plus, Fraction(a) + Fraction(b)),
+            (scalar.times, Fraction(a) * Fraction(b)),
+        ]
+        if b:
+            tried.append((scalar.over, Fraction(a) / Fraction(b)))
+        for act, truth in tried:
+            value, error = act(a, 0.0, b, 0.0)
+            off = abs(Fraction(value) - truth)
+            assert off <= Fraction(error) and (error == 0) == (off == 0), (act, a, b)
+
+
+def test_a_factor_too_small_to_be_split_is_not_called_exact() -> None:
+    """2^-1040 3 and 2^-30 times 5 would need more bits than are left down there."""
+    assert scalar.times(3 * 2.0**-1040, 0.0, 5 * 2.0**-35, 0.0)[1] > 0
+    assert scalar.times(1e200, 0.0, 4.0, 0.0)[1] > 0
+
+
+def test_a_root_of_a_square_is_exact() -> None:
+    assert sqrt(Measured(2.25)).exact and not sqrt(Measured(2.0)).exact
+    both = sqrt(Measured(np.array([2.25, 2.0]), np.zeros(2)))
+    assert both.error[0] == 0 and both.error[1] > 0
+    assert sqrt(Measured(2.25, 1e-9)).error > 0
 
 
 def test_sums() -> None:

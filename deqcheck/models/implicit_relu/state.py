@@ -12,7 +12,7 @@ import numpy as np
 
 from deqcheck.linalg import arccos, errors, exact
 from deqcheck.linalg.certificates import Contraction
-from deqcheck.linalg.exact_zeros import Support, product_reach
+from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern, why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
@@ -116,6 +116,13 @@ class ImplicitReluState(ReluState):
         """Where it is not known whether X W > 0."""
         found: np.ndarray = (np.abs(self.XW) <= self.XW_reach) & (self.XW_reach > 0)
         return found
+
+    @cached_property
+    def dependent_inputs(self) -> str:
+        """Z is a linear map of X on one pattern of both layers."""
+        found = self.equilibrium
+        doubtful = np.vstack([found.doubtful, self.on_doubtful.T])
+        return shared_pattern(np.vstack([found.mask, self.on.T]), doubtful, self.inputs)
 
     @property
     def EP_radius(self) -> float:
@@ -294,7 +301,16 @@ class ImplicitReluState(ReluState):
     @cached_property
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
-        return errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self._exact_Phi)
+        exact_Phi = self._exact_Phi
+        found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, exact_Phi)
+        return given(0) if found.low <= 0 and self._why_Phi_is_dependent else found
+
+    @property
+    def _why_Phi_is_dependent(self) -> str:
+        may_differ = (self.XW + self.XW_reach > 0).T
+        return why_dependent(may_differ, self.inputs) or shared_pattern(
+            self.on.T, self.on_doubtful.T, self.inputs
+        )
 
     @cached_property
     def H(self) -> np.ndarray:

@@ -201,7 +201,7 @@ class MonotoneDeqState(ReluState):
         """Each product's radius from those of its factors, and n eps for its own sums."""
         E, Z, A = (float(np.linalg.norm(x)) for x in (self.E, self.Z, self.A))
         dE, dZ = self.E_radius, self.equilibrium.error
-        X, r = float(np.linalg.norm(self.X)), float(np.linalg.norm(self.r))
+        X, r = float(np.linalg.norm(self.X)), self.read_residual
         G = dE * Z + E * dZ + dE * dZ + errors.rounding(self.N, E * Z)
         return {
             "A": 2 * A * (G + errors.rounding(self.n, E * Z)),

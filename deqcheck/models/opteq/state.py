@@ -256,17 +256,31 @@ class OpteqState(State):
         return equal_columns(np.vstack([self.model.X, self.model.Z0])) is not None
 
     @cached_property
+    def _inner_rank(self) -> int:
+        """A bound on the rank of the state whatever the numbers are: without a last proximal layer
+        or SAM it is W_L^T s where a = 1, and made of such parts of all layers where Z0 = 0."""
+        widths = [len(layer.W) for layer in self.network.layers]
+        if self.sam is not None or self.map.prox is not None:
+            return self.model.m
+        if self.model.alpha == 1 or (len(widths) == 1 and self.model.implicit):
+            return min(self.model.m, widths[-1])
+        from_zero = self.model.implicit or not self.model.Z0.any()
+        return min(self.model.m, sum(widths)) if from_zero else self.model.m
+
+    @cached_property
     def lambda_min_JJt(self) -> Measured:
-        """sigma_{N d_y}(J)^2: exactly 0 when there are more outputs than parameters."""
-        if self._twins:
+        """sigma_{N d_y}(J)^2: exactly 0 when there are more outputs than parameters, and where the
+        outputs are a product of inner dimension k < min(N, d_y): those fill k (N + d_y - k)
+        dimensions only."""
+        if self._twins or self._inner_rank < min(self.model.Y.shape):
             return Measured(0.0)
         J, radius = self.J
         return errors.nth_singular_value(J, self.outputs, radius) ** 2
 
     @cached_property
     def sigma_min_Z(self) -> Measured:
-        """The N-th singular value of the state (m x N): exactly 0 when m < N, and with twins."""
-        if self._twins:
+        """The N-th singular value of the state (m x N): exactly 0 when its rank is smaller."""
+        if self._twins or self._inner_rank < self.model.N:
             return Measured(0.0)
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius)
 

@@ -17,7 +17,7 @@ from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given, nonnegative
 from deqcheck.records.tower import Again
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class ReluDeqState(ReluState):
 
     def gradient_radii(self) -> dict[str, float]:
         Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
-        r, n, dZ = float(np.linalg.norm(self.r)), len(self.r), self.equilibrium.error
+        r, n, dZ = self.read_residual, len(self.r), self.equilibrium.error
         return {
             "W": Z * self.E_radius + (E + self.E_radius) * dZ + errors.rounding(n, E * Z),
             "U": X * self.E_radius + errors.rounding(n, E * X),
@@ -129,7 +129,12 @@ class ReluDeqState(ReluState):
 
     @cached_property
     def lambda_min_H(self) -> Measured:
-        return errors.eigenvalue(self.H, 0, self.H_radius, self._exact_H)
+        """H is positive semidefinite, and singular where dependent inputs share their units: there
+        Z = M X and all columns of S are equal, so that each part of H is X^T (...) X."""
+        found = errors.eigenvalue(self.H, 0, self.H_radius, self._exact_H)
+        if found.low <= 0 and (self.silent_samples.any() or self.dependent_inputs):
+            return given(0)
+        return nonnegative(found)
 
     @property
     def _exact_H(self) -> Again:

@@ -57,11 +57,34 @@ class Sensitivities(MonotoneStatement):
         dense = state.n * state.N <= LARGEST
         if self.printed:
             if dense:
-                yield self.printed_norm(norm=_operator_norm(state, True), norm_u=u, m=state.m)
+                claim = self.printed_norm(norm=_operator_norm(state, True), norm_u=u, m=state.m)
+                yield claim.known_equal(_without_D(state)) if _without_D(state) else claim
             return
-        yield self.bound(v_max=state.sensitivity_max, norm_u=u, m=state.m)
+        claim = self.bound(v_max=state.sensitivity_max, norm_u=u, m=state.m)
+        yield claim.known_equal(_SCALAR) if _attained(state) else claim
         if dense:
             yield self.norm(norm=_operator_norm(state, False), v_max=state.sensitivity_max)
+
+
+_SCALAR = "W = (1 - m) I, and some sample activates every unit"
+
+
+def _attained(state: State) -> bool:
+    """Whether v_i = u/m for some sample."""
+    found = state.equilibrium
+    scalar = not state.A.any() and np.array_equal(state.B, state.B.T)
+    return bool(scalar and (found.mask & ~found.doubtful).all(axis=0).any())
+
+
+def _without_D(state: State) -> str:
+    """Why the norm is |u|/m: where no unit is active Q = I, where every one is Q = m I."""
+    found = state.equilibrium
+    if found.doubtful.any():
+        return ""
+    if not found.mask.any() and state.m == 1:
+        return "no unit is active, and m = 1"
+    largest = found.mask.all() or (state.n == 1 and state.m <= 1)
+    return _SCALAR if _attained(state) and largest else ""
 
 
 def _operator_norm(state: State, printed: bool) -> Measured:
@@ -121,7 +144,11 @@ def _judgeable(
 
 
 def _room(claim: Claim) -> float:
-    """Right over left; what is exactly 0 has any room."""
+    """Right over left; what is exactly 0 has any room. An identity that does not fail says the more
+    the larger its sides are."""
+    if claim.relation == "==":
+        fails = claim.left.low > claim.right.high or claim.left.high < claim.right.low
+        return -math.inf if fails else -abs(float(claim.left.value))
     left = float(claim.left.high)
     return float(claim.right.low) / left if left else math.inf
 

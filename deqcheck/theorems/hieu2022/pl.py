@@ -111,7 +111,8 @@ class PolyakLojasiewicz(MonotoneStatement):
         if not (mu.low > 0 and Lsm.low >= state.kernel.eigenvalues[-1].value):
             return
         norm = errors.together(state.gradient_norms.values())
-        yield self.gradient(gradient=norm, lambda_min_K=lowest, L=state.loss)
+        claim = self.gradient(gradient=norm, lambda_min_K=lowest, L=state.loss)
+        yield claim.known_equal("K is a number") if state.N == 1 else claim
         # (1 - x)^2 on [lambda_min/Lsm, lambda_max/Lsm], a part of [0, 1], is largest at the left.
         fall = _fall(lowest / Lsm)
         if self.printed:
@@ -139,20 +140,23 @@ class PolyakLojasiewicz(MonotoneStatement):
 
 def why_singular(state: State) -> str:
     """A reason that no rounding can touch, or nothing."""
-    equilibrium = state.equilibrium
-    dead = np.flatnonzero((equilibrium.H + equilibrium.H_error < 0).all(axis=0))
-    if dead.size:
-        return f"sample {dead[0]} activates no unit: K has a zero row"
+    silent = state.silent_samples
+    if silent.any():
+        return f"sample {int(np.argmax(silent))} activates no unit: K has a zero row"
     pair = equal_columns(state.inputs)
-    return f"samples {pair[0]} and {pair[1]} are equal: so are two rows of K" if pair else ""
+    if pair:
+        return f"samples {pair[0]} and {pair[1]} are equal: so are two rows of K"
+    # With equal v_i every part of the derivative of yhat_i is a linear map of x_i.
+    shared = state.dependent_inputs
+    return f"{shared}: so are rows of K" if shared else ""
 
 
 def smallest(state: State) -> Measured:
     """lambda_min(K): exactly 0 where K is singular whatever its numbers are. K is at least Z^T Z,
     whose smallest eigenvalue may be known to more digits."""
-    if why_singular(state):
-        return measured(0.0)
     lowest = state.kernel.eigenvalues[0]
+    if lowest.low <= 0 and why_singular(state):
+        return measured(0.0)
     low = max(float(lowest.low), max(float(state.sigma_min_Z.low), 0.0) ** 2 * (1 - 4 * EPS))
     if low <= lowest.low:
         return lowest

@@ -48,7 +48,9 @@ class MonotoneWeights(MonotoneStatement):
         yield self.modulus(modulus=lowest, m=state.m, sigma_min_A=sigma)
         drawn = rng(p.seed, f"{self.id}.W").standard_normal((state.n, state.n))
         low = float(np.linalg.eigvalsh((drawn + drawn.T) / 2)[0])
-        W = np.eye(state.n) - (drawn + (state.m - low) * np.eye(state.n))
+        # On the boundary; for a single unit inside, since there the boundary is W = 1 - m alone.
+        modulus = state.m + (1.0 if state.n == 1 else 0.0)
+        W = np.eye(state.n) - (drawn + (modulus - low) * np.eye(state.n))
         A, B = monotone_parts(state.m, W)
         # Eigenvalues that rounding makes negative are cut off: at most n eps |I - W|.
         size = float(np.linalg.norm(W)) + state.m + 1
@@ -105,7 +107,9 @@ class Splitting(MonotoneStatement):
         for share in SHARES:
             alpha, note = share * limit.value, f"alpha = {share} of 2 m/Lip^2"
             norm = forward_norm(state, alpha)
-            yield self.forward(note, norm=norm, alpha=alpha, m=state.m, Lip=state.lipschitz)
+            claim = self.forward(note, norm=norm, alpha=alpha, m=state.m, Lip=state.lipschitz)
+            # I - W = m I - S with S skew: |T v|^2 = (1 - 2 alpha m) |v|^2 + alpha^2 |(I - W) v|^2.
+            yield claim if state.A.any() else claim.known_equal("A = 0", size=1.0)
             yield self.contracts(note, norm=norm)
         if self.printed:
             yield self.closed("alpha = 2 m/Lip^2", norm=_closed_norm(state))

@@ -21,6 +21,14 @@ def cite(number: str, equations: str = "") -> Cite:
     return Cite(PAPER, number, equations)
 
 
+# Then U and D are constant numbers and the loss is a parabola in B.
+ONE_FEATURE = "m = 1 and the square loss"
+
+
+def has_one_feature(p: Problem) -> bool:
+    return p.model.m == 1 and p.loss == "square" and math.isinf(p.model.outer.R)
+
+
 class ExponentialBounds(Statement):
     """gap(T) <= gap(0) exp(-2 kappa lambda_T T) for every T such that the ball is not left until
     then; subclasses give kappa."""
@@ -116,7 +124,8 @@ class ExponentialBounds(Statement):
             return
         common = self._common(p, run)
         yield self.independent.along(run, **common, **model)
-        yield self.dependent.along(run, **common, lambda_T=infimum)
+        bound = self.dependent.along(run, **common, lambda_T=infimum)
+        yield bound.known_equal(ONE_FEATURE) if has_one_feature(p) and p.step == 0 else bound
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim | Curve]:
         """The proof gives the integral of lambda_min(D_t) before it takes the infimum; the theorem

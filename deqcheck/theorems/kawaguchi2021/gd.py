@@ -10,7 +10,12 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, measured, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
+from deqcheck.theorems.kawaguchi2021.bounds import (
+    ONE_FEATURE,
+    ExponentialBounds,
+    cite,
+    has_one_feature,
+)
 from deqcheck.theorems.kawaguchi2021.setting import Problem
 
 SMOOTHNESS = ("norm2.Z", "norm2.U_inverse", "norm.Q")
@@ -57,7 +62,9 @@ class GradientDescentRate(ExponentialBounds):
             return
         at = _steps_with_successor(run)
         beta = curvature(p, run)
-        worst = int(np.argmax(beta.value))
+        # One that is certainly too large, if there is any, else what may be the largest.
+        certain = beta.low >= 2 / p.step
+        worst = int(np.argmax(certain if certain.any() else beta.high))
         note = f"largest at k = {run.k[at[worst]]}"
         yield self.stable(note, step=p.step, beta=beta[worst])
 
@@ -67,7 +74,7 @@ class GradientDescentRate(ExponentialBounds):
             return
         at = _steps_with_successor(run)
         gap, stepped = run.one_step
-        yield self.contraction.sampled(
+        claim = self.contraction.sampled(
             run.k[at],
             run.t[at],
             gap_next=stepped[at],
@@ -77,6 +84,7 @@ class GradientDescentRate(ExponentialBounds):
             kappa=self.kappa(p),
             lambda_min_D=run.series["lambda_min_D"].value[: len(at)],
         )
+        yield claim.known_equal(ONE_FEATURE) if has_one_feature(p) else claim
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim | Curve]:
         """The integral of lambda_min(D_t) belongs to the flow."""

@@ -11,7 +11,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, between
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
-from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.bounds import ONE_FEATURE, cite, has_one_feature
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 DRAWS = 20
@@ -72,12 +72,13 @@ class WholeLossPL(Statement):
             yield min(claims, key=_room)
 
     def _claim(self, check: Check, p: Problem, state: DelmState) -> Claim:
-        return check(
+        claim = check(
             gradient=state.measure("gradient"),
             kappa=p.model.outer.pl.kappa,
             lambda_min_D=state.lambda_min_D,
             gap=state.gap,
         )
+        return claim.known_equal(ONE_FEATURE) if has_one_feature(p) else claim
 
 
 def _drawn(p: Problem, model: DelmModel) -> Iterator[DelmState]:

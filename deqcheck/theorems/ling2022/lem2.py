@@ -94,8 +94,8 @@ def _printed(state: State) -> tuple[Params, float]:
     e, z, x, dz = errors.length(E), errors.length(Z), errors.length(X), state.equilibrium.error
     parts = (
         (z + x) * radius + (e + radius) * dz + errors.rounding(n, e * (z + x)),
-        z * state.r_radius + (errors.length(r) + state.r_radius) * dz,
-        errors.rounding(n, errors.length(r) * z),
+        z * state.r_radius + (state.read_residual + state.r_radius) * dz,
+        errors.rounding(n, state.read_residual * z),
     )
     return {"W": E @ Z.T, "U": E @ X.T, "a": Z @ r}, sum(parts)
 
@@ -107,7 +107,7 @@ def _derivative(state: State, v: Mapping[str, np.ndarray]) -> Measured:
     dZ, radius = solved(state, moved, False)
     # Only what reaches an active unit counts.
     units, samples = found.mask.any(axis=1), found.mask.any(axis=0)
-    z, x, size = errors.length(Z), errors.length(X[:, samples]), errors.length(r)
+    z, x, size = errors.length(Z), errors.length(X[:, samples]), state.read_residual
     w, u, b = (errors.length(each) for each in (v["W"][units], v["U"][units], v["a"]))
     noise = w * found.error + errors.rounding(len(Z), w * z) + errors.rounding(len(X), u * x)
     radius += found.certificate.inverse * noise

@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, nonnegative
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.adjoint import printed_H
@@ -78,7 +78,7 @@ class PolyakLojasiewicz(Statement):
         gradient, sigma = state.measure("gradient"), state.sigma_min_Z
         # With a = 0 both H2 and H3 are exactly zero.
         bare = not state.a.any()
-        smallest = sigma**2 if bare else errors.symmetric_eigenvalues(H, radius)[0]
+        smallest = sigma**2 if bare else self._smallest(state, H, radius)
         yield self.identity(gradient=gradient, quadratic_form=_form(state, H, radius))
         by_h = self.equal_h if p.model.n == 1 else self.by_h
         yield by_h(gradient=gradient, lambda_min_H=smallest, loss=state.loss)
@@ -87,6 +87,12 @@ class PolyakLojasiewicz(Statement):
             yield ordered(lambda_min_H=smallest, sigma_min_Z=sigma)
         by_gram = self.equal_gram if bare and p.model.n == 1 else self.by_gram
         yield by_gram(gradient=gradient, sigma_min_Z=sigma, loss=state.loss)
+
+    def _smallest(self, state: State, H: np.ndarray, radius: float) -> Measured:
+        """H is positive semidefinite."""
+        if not self.printed:
+            return state.lambda_min_H
+        return nonnegative(errors.symmetric_eigenvalues(H, radius)[0])
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         if not self.printed:
@@ -138,8 +144,10 @@ class AlongRuns(Statement):
 
 
 def _form(state: State, H: np.ndarray, radius: float) -> Measured:
-    """r^T H r."""
-    r, dr, size = float(np.linalg.norm(state.r)), state.r_radius, float(np.linalg.norm(H))
+    """r^T H r. Without read-out H = Z^T Z, which has nothing of the samples where Z is 0."""
+    r, dr, size = errors.length(state.r), state.r_radius, float(np.linalg.norm(H))
+    if not state.a.any():
+        r = state.read_residual
     return Measured(
         float(state.r @ H @ state.r),
         (2 * r + dr) * dr * (size + radius) + r**2 * (radius + errors.rounding(len(H), size)),

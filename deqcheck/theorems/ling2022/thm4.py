@@ -112,6 +112,10 @@ class Theorem4(Draws):
             return
         found = enumerate(_distances(state, LAYERS), 1)
         claims = [self._claim(p, state, layer, distance) for layer, distance in found]
+        if len(state.Z) == 1 and state.theta["W"][0, 0] >= 0:
+            # Z^(l) = relu(U x) (1 + w + ... + w^(l-1)); the first one has the most digits.
+            yield claims[0].known_equal("a single unit with w >= 0")
+            return
         known = [c for c in claims if c.right.value > RESOLVED * (c.left.error + c.right.error)]
         yield max(known, key=lambda c: c.left.value / c.right.value) if known else claims[0]
 

@@ -100,7 +100,9 @@ class Lemma16(Pointwise):
             # For a single output both sides are the same number.
             yield self.polyak(gradient=whole, lambda_min_JJt=mu, loss=start.loss)
         if model.m >= model.N and not (start.sam and start.sam.uses_output):
-            yield self.features(lambda_min_JJt=mu, sigma_min_Z=start.sigma_min_Z)
+            claim = self.features(lambda_min_JJt=mu, sigma_min_Z=start.sigma_min_Z)
+            # J J^T = Z^T Z kron I + (...): what W_o^T maps to 0 sees the first part only.
+            yield claim.known_equal("d_y > m") if len(start.Wo) > model.m else claim
         wide = all(len(layer.W) >= model.m for layer in start.network.layers)
         inside = largest_norm(start.network).high <= 1
         if model.N == 1 and wide and inside and not model.implicit:

@@ -37,6 +37,11 @@ class Lemma4(Pointwise):
     full = Check("the largest rank of B is full", "rank_B >= n", "Lemma 4")
     reached = Check("rank of B is min(n, rank W + k - m)", "rank_B == reachable", "corrected")
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        A = p.theta0["W1"]
+        if A.any() and not Factored(A).visible:
+            yield "doubles do not show the rank of A, nor a B: another A = W_1"
+
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]
         yield self.wide(k=A.shape[1], m=A.shape[0], n=W.shape[1])
@@ -45,6 +50,8 @@ class Lemma4(Pointwise):
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]
         if A.shape[1] < max(A.shape[0], W.shape[1]) or rank_of(A) < len(A):
+            return
+        if any(self.unchecked(p)):
             return
         B = factor(W, A)
         off = float(np.linalg.norm(A @ B.T - W))

@@ -1,0 +1,1 @@
+"""How many verdicts stay undecided, on instances that are not in the suite."""
