@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -17,11 +18,12 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
-from deqcheck.linalg.exact_zeros import why_dependent
+from deqcheck.linalg.exact_zeros import first_alike, why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import BuiltModel, Kinks, NotCertified, Objective, Params, State
+from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
+from deqcheck.models.relu_held import HeldRelu
 from deqcheck.records.measured import Measured, measured
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
@@ -33,6 +35,7 @@ NEAR_KINK = 1e-12
 class ReluState(State):
     """A ReLU equilibrium model at given parameters; lazy, each matrix once."""
 
+    model: Any
     # What the model can measure beyond the names that every model has.
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {}
 
@@ -58,8 +61,20 @@ class ReluState(State):
 
     @property
     @abstractmethod
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        """W and C of the canonical form. Raises NoEquilibrium where it is not well-posed."""
+
+    @abstractmethod
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
+        """The gradient of something with the adjoints E of the pre-activations and r of the
+        predictions, of some samples, at their states Z; the read-out comes last."""
+
+    @cached_property
     def gradient(self) -> Params:
         """The fast gradient of the loss."""
+        return self.assembled(self.Z, self.E, self.r)
 
     @abstractmethod
     def gradient_radii(self) -> dict[str, float]:
@@ -161,7 +176,24 @@ class ReluState(State):
 
     @property
     def kinks(self) -> Kinks:
-        return Kinks(self.equilibrium.mask, self.kinks_that_matter)
+        return Kinks(self.equilibrium.mask.ravel(), self.kinks_that_matter, self.alike)
+
+    @cached_property
+    def alike(self) -> np.ndarray:
+        """For each kink the first of the same unit in a sample with the same inputs."""
+        first = first_alike(self.inputs)
+        found: np.ndarray = (len(first) * np.arange(len(self.a))[:, None] + first).ravel()
+        return found
+
+    def held(self, above: np.ndarray) -> Held:
+        return HeldRelu(self, above)
+
+    def with_slopes(self, slopes: np.ndarray) -> ReluState:
+        found = self.equilibrium
+        other: ReluState = self.model.at(self.theta, self._memory)
+        # In place of what it would compute itself.
+        other.equilibrium = replace(found, chosen=slopes[: found.Z.size].reshape(found.Z.shape))
+        return other
 
     @cached_property
     def kinks_that_matter(self) -> int:

@@ -104,12 +104,11 @@ class MonotoneDeqState(ReluState):
         return 2 * measured(self.m) / self.lipschitz**2
 
     def solve(self) -> Equilibrium:
-        if not np.isfinite(self.W).all():
-            raise NoEquilibrium("W is not finite")
+        W, C = self.system
         certificate = Monotone(self.m)
         guess, found = self._memory.pattern, None
-        if guess is not None and guess.shape == self.C.shape:
-            found = on_pattern(self.W, self.C, certificate, guess)
+        if guess is not None and guess.shape == C.shape:
+            found = on_pattern(W, C, certificate, guess)
         found = found or self._split(certificate)
         self._memory.pattern = found.mask
         found = replace(
@@ -157,21 +156,22 @@ class MonotoneDeqState(ReluState):
     def patterns(self) -> Patterns:
         return Patterns(self.W, self.equilibrium.mask)
 
-    @cached_property
-    def G(self) -> np.ndarray:
-        """dL/dW = E Z^T."""
-        found: np.ndarray = self.E @ self.Z.T
-        return found
+    @property
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        if not np.isfinite(self.W).all():
+            raise NoEquilibrium("W is not finite")
+        return self.W, self.C
 
-    @cached_property
-    def gradient(self) -> Params:
-        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r."""
-        G = self.G
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
+        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r, with G = dL/dW = E Z^T."""
+        G = E @ Z.T
         return {
             "A": -self.A @ (G + G.T),
             "B": G - G.T,
-            "U": self.E @ self.X.T,
-            "u": self.Z @ self.r,
+            "U": E @ self.X[:, samples].T,
+            "u": Z @ r,
         }
 
     def gradient_radii(self) -> dict[str, float]:

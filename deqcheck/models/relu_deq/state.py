@@ -50,12 +50,22 @@ class ReluDeqState(ReluState):
             support=lambda: Support(W != 0, product_reach(U, X)),
         )
 
-    def _solved(self, C: np.ndarray) -> Equilibrium:
+    @property
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        C = self.theta["U"] @ self.model.X
+        self._certificate(C)
+        return self.theta["W"], C
+
+    def _certificate(self, C: np.ndarray) -> Certificate:
         W = self.theta["W"]
         q = self._memory.equilibria.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
         found: Certificate | None = Contraction(q) if q < 1 else _without_contraction(W)
         if found is None:
             raise _unknown(W, C, self.q.value)
+        return found
+
+    def _solved(self, C: np.ndarray) -> Equilibrium:
+        W, found = self.theta["W"], self._certificate(C)
         if isinstance(found, Monotone):
             lipschitz = float(np.linalg.norm(np.eye(len(W)) - W, 2))
             return peaceman_rachford(W, C, found, lipschitz)
@@ -69,10 +79,11 @@ class ReluDeqState(ReluState):
             return equilibrium
         return Equilibrium(W, C, np.stack([z[0] for z in each], axis=1), found)
 
-    @cached_property
-    def gradient(self) -> Params:
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
         """(S diag(r)) Z^T, (S diag(r)) X^T, Z r."""
-        return {"W": self.E @ self.Z.T, "U": self.E @ self.model.X.T, "a": self.Z @ self.r}
+        return {"W": E @ Z.T, "U": E @ self.model.X[:, samples].T, "a": Z @ r}
 
     def gradient_radii(self) -> dict[str, float]:
         Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))

@@ -1,0 +1,166 @@
+"""What one integration of a piecewise smooth flow meets: kinks that it crosses or slides along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from deqcheck.dynamics.sliding import TOGETHER, Kinks, Mode, Motion, Undecided
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import AnyProblem
+
+if TYPE_CHECKING:
+    from deqcheck.dynamics.integration import Piece
+
+# Where a step is looked at once something in it hints at a kink.
+SHARES = np.arange(1, 9) / 8
+# More events than this in one segment are a flow that flickers.
+MOST = 1000
+
+
+class Event(NamedTuple):
+    """A kink is crossed, a slide begins or ends, or the flow could go on otherwise: a fork."""
+
+    t: float
+    kind: str
+    kink: int
+
+
+class Met(NamedTuple):
+    """Where an integration goes on after an event."""
+
+    t: float
+    y: np.ndarray
+
+
+class Kinked:
+    """Follows the mode of one integration."""
+
+    def __init__(self, problem: AnyProblem, memory: Memory):
+        self.kinks = Kinks(problem, memory)
+        self.mode: Mode = self.kinks.first
+        self.events: list[Event] = []
+        self.evaluations = 0
+        self._left = MOST
+        # Whether an evaluation of the step that is being made lay beyond a kink.
+        self._hint = False
+        self._last: tuple[np.ndarray, Motion] | None = None
+
+    def begin(self) -> None:
+        self._left = MOST
+
+    def start(self, theta: np.ndarray) -> None:
+        """At the start the one-sided velocities decide where the flow goes."""
+        motion = self._motion(theta)
+        standing = self.kinks.standing(motion, self.mode)
+        self._turn(0.0, theta, self.kinks.decide(theta, self.mode, standing), standing)
+
+    def velocity(self, t: float, theta: np.ndarray) -> np.ndarray:
+        motion = self._motion(theta)
+        self._hint |= bool((self.kinks.slack(motion, self.mode) < 0).any())
+        return motion.velocity
+
+    def _motion(self, theta: np.ndarray) -> Motion:
+        self.evaluations += 1
+        motion = self.kinks.motion(theta, self.mode)
+        self._last = theta, motion
+        return motion
+
+    def may_meet(self, t: float, theta: np.ndarray) -> bool:
+        """Whether the step that ends here is to be looked at more closely."""
+        if self._last is None or not np.array_equal(self._last[0], theta):
+            self.velocity(t, theta)
+        hint, self._hint = self._hint, False
+        return hint
+
+    def meet(self, piece: Piece, theta0: np.ndarray) -> Met | None:
+        """The first event of a step, with the mode changed to what it is afterwards."""
+
+        def slack(t: float) -> np.ndarray:
+            return self.kinks.slack(self._motion(theta0 + piece(t)), self.mode)
+
+        times = piece.start + (piece.end - piece.start) * SHARES
+        before = piece.start
+        for after in times.tolist():
+            here = slack(after)
+            if (here < 0).any():
+                break
+            before = after
+        else:
+            return None
+        t, which = _first(slack, before, after, here)
+        self._left -= 1
+        if self._left < 0:
+            raise Undecided(f"more than {MOST} kinks are met: the flow flickers")
+        y = piece(t)
+        self._at(t, theta0 + y, which, theta0 + piece(after))
+        return Met(t, y)
+
+    def _at(self, t: float, theta: np.ndarray, which: int, later: np.ndarray) -> None:
+        """Decide at an event of one kink, or slope."""
+        motion, mode, kinks = self._motion(theta), self.mode, self.kinks
+        standing = kinks.standing(motion, mode, TOGETHER)
+        if which >= len(kinks.watched):
+            i = which - len(kinks.watched)
+            kink = mode.sliding[i]
+            side = "off" if motion.forces[i] < motion.pulls[i] / 2 else "on"
+            left = mode.put(kink, side, kinks.alike)
+            found = kinks.decide(theta, left, standing)
+            # Within rounding it might slide on, for no time.
+            new = left if found.key() == mode.key() else found
+        else:
+            kink = int(kinks.watched[which])
+            standing = sorted({*standing, kink})
+            new = kinks.decide(theta, mode, standing)
+            if new.key() == mode.key():
+                # It touches its kink: what it does next shows just after.
+                new = kinks.decide(later, mode, standing)
+            if new.key() == mode.key():
+                new = mode.put(kink, "off" if mode.above[kink] else "on", kinks.alike)
+        self._turn(t, theta, new, standing)
+
+    def _turn(self, t: float, theta: np.ndarray, mode: Mode, standing: list[int]) -> None:
+        """From here on in another mode."""
+        old, self.mode = self.mode, mode
+        motion = self._motion(theta)
+        self.mode = self.kinks.settled(motion, mode, standing)
+        for kink in standing:
+            kind = _kind(old.side(kink), mode.side(kink))
+            if kind and (t > 0 or kind != "crossing"):
+                self.events.append(Event(t, kind, kink))
+        if self.kinks.forks(theta, mode, standing):
+            self.events.append(Event(t, "fork", standing[0]))
+        self._hint = False
+
+
+def _kind(before: str, after: str) -> str:
+    if before == after:
+        return ""
+    if after == "slide":
+        return "slide"
+    return "leave" if before == "slide" else "crossing"
+
+
+def _first(
+    slack: Callable[[float], np.ndarray], a: float, b: float, at_b: np.ndarray
+) -> tuple[float, int]:
+    """When something first falls below zero between a and b, and what."""
+    which = int(np.argmin(at_b))
+    while True:
+        b = _root(lambda t, i=which: float(slack(t)[i]), a, b)  # type: ignore[misc]
+        at_b = slack(b)
+        at_b[which] = 0.0
+        if not (at_b < 0).any() or b <= a:
+            return b, which
+        which = int(np.argmin(at_b))
+
+
+def _root(f: Callable[[float], float], a: float, b: float) -> float:
+    if f(a) <= 0:
+        return a
+    if f(b) >= 0:
+        return b
+    return float(brentq(f, a, b, xtol=4e-16 * max(abs(b), 1e-300), rtol=1e-15))
