@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.polynomial import chebyshev
 
-from deqcheck.dynamics.kinked import Kinked, Met
+from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, norm, pack, unpack
@@ -103,7 +103,9 @@ class Integration:
         self.status = Status.COMPLETED
         self.notes: list[str] = []
         # What it met on its way, for a piecewise smooth model.
-        self.kinked = None if problem.start.kinks is None else Kinked(problem, memory)
+        self.kinked: Kinked | None = None
+        if problem.start.kinks is not None:
+            self.kinked = Kinked(problem, memory, self.theta0, self._total_tolerance)
         # How far it is integrated.
         self.reach = 0.0
         self.evaluations = 0
@@ -138,6 +140,9 @@ class Integration:
         pace = 2 * self._gap / self._slope**2 if self._slope > 0 else self.horizon
         return float(np.clip(FIRST * pace, 1e-14 * self.horizon, 0.1 * self.horizon))
 
+    def _total_tolerance(self, y: np.ndarray) -> float:
+        return self.rtol * norm(y) + norm(self.atol)
+
     def tolerance(self, t: float) -> dict[str, float]:
         """What one step may be wrong by, for each array of parameters."""
         y = self.displacement(t)
@@ -171,7 +176,7 @@ class Integration:
         if self._solver is None:
             start = np.zeros_like(self.theta0)
             if self.kinked is not None:
-                self.kinked.start(self.theta0)
+                self.kinked.start()
             self._solver = self._started(0.0, start, self._first)
         solver = self._solver
         message = solver.step()
@@ -186,7 +191,7 @@ class Integration:
             return
         meets = self.kinked.may_meet(solver.t, self.theta0 + solver.y)
         piece = Piece(solver.dense_output(), self.kinked.mode)
-        met = self.kinked.meet(piece, self.theta0) if meets else None
+        met = self.kinked.meet(piece) if meets else None
         if met is None:
             self._keep(piece)
             return

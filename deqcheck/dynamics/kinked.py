@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Where a step is looked at once something in it hints at a kink.
 SHARES = np.arange(1, 9) / 8
+# An integration may be off by so many times the tolerance of one step.
+BLUR = 10.0
 # More events than this in one segment are a flow that flickers.
 MOST = 1000
 
@@ -39,8 +41,16 @@ class Met(NamedTuple):
 class Kinked:
     """Follows the mode of one integration."""
 
-    def __init__(self, problem: AnyProblem, memory: Memory):
+    def __init__(
+        self,
+        problem: AnyProblem,
+        memory: Memory,
+        theta0: np.ndarray,
+        tolerance: Callable[[np.ndarray], float],
+    ):
+        """`tolerance` of a displacement from theta0."""
         self.kinks = Kinks(problem, memory)
+        self.theta0, self._tolerance = theta0, tolerance
         self.mode: Mode = self.kinks.first
         self.events: list[Event] = []
         self.evaluations = 0
@@ -52,11 +62,15 @@ class Kinked:
     def begin(self) -> None:
         self._left = MOST
 
-    def start(self, theta: np.ndarray) -> None:
+    def start(self) -> None:
         """At the start the one-sided velocities decide where the flow goes."""
-        motion = self._motion(theta)
+        motion = self._motion(self.theta0)
         standing = self.kinks.standing(motion, self.mode)
-        self._turn(0.0, theta, self.kinks.decide(theta, self.mode, standing), standing)
+        new = self.kinks.decide(self.theta0, self.mode, standing, 0.0)
+        self._turn(0.0, self.theta0, new, standing)
+
+    def _blur(self, theta: np.ndarray) -> float:
+        return BLUR * self._tolerance(theta - self.theta0)
 
     def velocity(self, t: float, theta: np.ndarray) -> np.ndarray:
         motion = self._motion(theta)
@@ -65,7 +79,7 @@ class Kinked:
 
     def _motion(self, theta: np.ndarray) -> Motion:
         self.evaluations += 1
-        motion = self.kinks.motion(theta, self.mode)
+        motion = self.kinks.motion(theta, self.mode, self._blur(theta))
         self._last = theta, motion
         return motion
 
@@ -76,11 +90,11 @@ class Kinked:
         hint, self._hint = self._hint, False
         return hint
 
-    def meet(self, piece: Piece, theta0: np.ndarray) -> Met | None:
+    def meet(self, piece: Piece) -> Met | None:
         """The first event of a step, with the mode changed to what it is afterwards."""
 
         def slack(t: float) -> np.ndarray:
-            return self.kinks.slack(self._motion(theta0 + piece(t)), self.mode)
+            return self.kinks.slack(self._motion(self.theta0 + piece(t)), self.mode)
 
         times = piece.start + (piece.end - piece.start) * SHARES
         before = piece.start
@@ -96,28 +110,29 @@ class Kinked:
         if self._left < 0:
             raise Undecided(f"more than {MOST} kinks are met: the flow flickers")
         y = piece(t)
-        self._at(t, theta0 + y, which, theta0 + piece(after))
+        self._at(t, self.theta0 + y, which, self.theta0 + piece(after))
         return Met(t, y)
 
     def _at(self, t: float, theta: np.ndarray, which: int, later: np.ndarray) -> None:
         """Decide at an event of one kink, or slope."""
         motion, mode, kinks = self._motion(theta), self.mode, self.kinks
+        blur = self._blur(theta)
         standing = kinks.standing(motion, mode, TOGETHER)
         if which >= len(kinks.watched):
             i = which - len(kinks.watched)
             kink = mode.sliding[i]
             side = "off" if motion.forces[i] < motion.pulls[i] / 2 else "on"
             left = mode.put(kink, side, kinks.alike)
-            found = kinks.decide(theta, left, standing)
+            found = kinks.decide(theta, left, standing, blur)
             # Within rounding it might slide on, for no time.
             new = left if found.key() == mode.key() else found
         else:
             kink = int(kinks.watched[which])
             standing = sorted({*standing, kink})
-            new = kinks.decide(theta, mode, standing)
+            new = kinks.decide(theta, mode, standing, blur)
             if new.key() == mode.key():
                 # It touches its kink: what it does next shows just after.
-                new = kinks.decide(later, mode, standing)
+                new = kinks.decide(later, mode, standing, blur)
             if new.key() == mode.key():
                 new = mode.put(kink, "off" if mode.above[kink] else "on", kinks.alike)
         self._turn(t, theta, new, standing)
@@ -131,7 +146,7 @@ class Kinked:
             kind = _kind(old.side(kink), mode.side(kink))
             if kind and (t > 0 or kind != "crossing"):
                 self.events.append(Event(t, kind, kink))
-        if self.kinks.forks(theta, mode, standing):
+        if self.kinks.forks(theta, mode, standing, self._blur(theta)):
             self.events.append(Event(t, "fork", standing[0]))
         self._hint = False
 

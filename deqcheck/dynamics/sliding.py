@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import AnyProblem, Held, State, pack, unpack
+from deqcheck.models.problem import AnyProblem, Held, State, norm, pack, unpack
 from deqcheck.records.measured import EPS
 
 # A height within this many roundings of the largest lies on its kink at the start.
@@ -24,8 +24,9 @@ ROUNDINGS = 16
 # At an event heights within this part of the largest are looked at together: what happens within
 # the tolerance of the integration happens at once.
 TOGETHER = 1e-12
-# A computed slope that leaves [0, 1] by so many roundings of the residual has not left it.
-SLACK = 64.0
+# A computed slope that leaves [0, 1] by so many times what the residual may be off has not left it,
+# and a residual of which this part is not known moves nothing across a kink any more.
+SLACK, REST = 8.0, 0.1
 # So many kinks on which the flow stands at once are tried in every combination.
 FEW = 4
 
@@ -69,6 +70,8 @@ class Motion(NamedTuple):
     pulls: np.ndarray
     noise: np.ndarray
     held: Held
+    # The part of the residual that is not known.
+    off: float
 
     @property
     def slopes(self) -> np.ndarray:
@@ -97,13 +100,16 @@ class Kinks:
         self.watched = np.flatnonzero(self.alike == np.arange(len(self.alike)))
         self.first = Mode(start.above[self.alike], np.zeros(len(self.alike)))
 
-    def motion(self, theta: np.ndarray, mode: Mode) -> Motion:
-        """Raises NoEquilibrium."""
+    def motion(self, theta: np.ndarray, mode: Mode, blur: float = 0.0) -> Motion:
+        """Of parameters that may be off by `blur`. Raises NoEquilibrium."""
         state: State = self.problem.model.at(unpack(theta, self.problem.shapes), self.memory)
         held = state.held(mode.above)
         gradient = pack(held.gradient)
+        size, r = norm(gradient), held.residual
+        # dr = J dtheta with |J| about |J^T r|/|r|.
+        off = (held.rounding + size / r * blur) / r if r > 0 else np.inf
         if not mode.sliding:
-            return Motion(-gradient, held.heights, NOTHING, NOTHING, NOTHING, held)
+            return Motion(-gradient, held.heights, NOTHING, NOTHING, NOTHING, held, off)
         rows = np.array([pack(held.row(k)) for k in mode.sliding])
         sizes = np.linalg.norm(rows, axis=1)
         sizes[sizes == 0] = 1.0
@@ -114,13 +120,15 @@ class Kinks:
             scaled = (rows / sizes[:, None]).T
             forces = np.linalg.lstsq(scaled, -gradient, rcond=len(gradient) * EPS)[0] / sizes
         pulls = held.pulls(mode.sliding) + held.couplings(mode.sliding).T @ forces
-        noise = SLACK * held.noise * (float(np.linalg.norm(gradient)) / sizes + np.abs(pulls))
+        noise = SLACK * off * (size / sizes + np.abs(pulls))
         velocity = -(gradient + rows.T @ forces)
-        return Motion(velocity, held.heights, forces, pulls, noise, held)
+        return Motion(velocity, held.heights, forces, pulls, noise, held, off)
 
     def slack(self, motion: Motion, mode: Mode) -> np.ndarray:
         """How far each watched kink, and then each slope, is from changing: negative beyond."""
         k = self.watched
+        if motion.off >= REST:
+            return np.full(len(k) + len(mode.sliding), np.inf)
         heights = motion.heights[k] - mode.levels[k]
         found = np.where(mode.above[k], heights, -heights) + self._rounding(motion)
         found[np.isin(k, mode.sliding)] = np.inf
@@ -136,30 +144,32 @@ class Kinks:
         near = np.abs(motion.heights[k] - mode.levels[k]) <= part * largest
         return sorted({*k[near].tolist(), *mode.sliding})
 
-    def decide(self, theta: np.ndarray, mode: Mode, standing: list[int]) -> Mode:
+    def decide(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> Mode:
         """Sides and slopes at the kinks on which the flow stands, each with those of the others:
         one after the other goes where it is pushed, until none is pushed any more."""
         seen = set()
         while mode.key() not in seen:
             seen.add(mode.key())
-            pushed = self._pushed(theta, mode, standing)
+            pushed = self._pushed(theta, mode, standing, blur)
             if pushed is None:
                 return mode
             mode = mode.put(*pushed, self.alike)
-        return self._any(theta, mode, standing)
+        return self._any(theta, mode, standing, blur)
 
-    def _any(self, theta: np.ndarray, mode: Mode, standing: list[int]) -> Mode:
+    def _any(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> Mode:
         if len(standing) <= FEW:
             for sides in product(("off", "slide", "on"), repeat=len(standing)):
                 for kink, side in zip(standing, sides, strict=True):
                     mode = mode.put(kink, side, self.alike)
-                if self._pushed(theta, mode, standing) is None:
+                if self._pushed(theta, mode, standing, blur) is None:
                     return mode
-        raise Undecided
+        raise Undecided("no slopes fit at the kinks that are met")
 
-    def _pushed(self, theta: np.ndarray, mode: Mode, standing: list[int]) -> tuple[int, str] | None:
+    def _pushed(
+        self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float
+    ) -> tuple[int, str] | None:
         """The first kink that does not stay where it is, and where it goes."""
-        motion = self.motion(theta, mode)
+        motion = self.motion(theta, mode, blur)
         for i, kink in enumerate(mode.sliding):
             c, e, noise = motion.forces[i], motion.pulls[i], motion.noise[i]
             if c < -noise:
@@ -178,21 +188,18 @@ class Kinks:
         row = pack(motion.held.row(kink))
         rate = float(row @ motion.velocity)
         size = float(np.linalg.norm(row) * np.linalg.norm(motion.velocity))
-        noise = SLACK * (motion.held.noise + EPS) * size
+        noise = SLACK * (motion.off + EPS) * size
         return rate if abs(rate) > noise else 0.0
 
-    def forks(self, theta: np.ndarray, mode: Mode, standing: list[int]) -> bool:
+    def forks(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> bool:
         """Whether the flow might as well go on to another side of one of these kinks."""
         for kink in standing:
             if kink in mode.sliding:
                 continue
-            if not any(a.any() for a in self.motion(theta, mode).held.row(kink).values()):
-                continue
             other = mode.put(kink, "off" if mode.above[kink] else "on", self.alike)
-            motion = self.motion(theta, other)
-            rate = self._rate(motion, kink)
+            rate = self._rate(self.motion(theta, other, blur), kink)
             moves = rate > 0 if other.above[kink] else rate < 0
-            if moves and self._pushed(theta, other, standing) is None:
+            if moves and self._pushed(theta, other, standing, blur) is None:
                 return True
         return False
 

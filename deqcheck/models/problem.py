@@ -55,8 +55,9 @@ class Held(ABC):
     heights: np.ndarray
     # Of the loss.
     gradient: Params
-    # The residual's rounding over its size: below that a slope is not known.
-    noise: float
+    # |r|, and its rounding.
+    residual: float
+    rounding: float
 
     @abstractmethod
     def row(self, kink: int) -> Params:

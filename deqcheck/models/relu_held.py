@@ -14,7 +14,7 @@ import numpy as np
 
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.relu_equilibrium import adjoint_on, state_on
-from deqcheck.models.problem import Held, Params
+from deqcheck.models.problem import Held, Params, norm
 from deqcheck.records.measured import EPS
 
 if TYPE_CHECKING:
@@ -36,12 +36,8 @@ class HeldRelu(Held):
             self.r, self.E = r, adjoint_on(self.patterns, self.a) * r
             self.heights = H.ravel()
             self.gradient = state.assembled(self.Z, self.E, r)
-
-    @property
-    def noise(self) -> float:  # type: ignore[override]
-        size = float(np.linalg.norm(self.a) * np.linalg.norm(self.Z) + np.linalg.norm(self.state.y))
-        r = float(np.linalg.norm(self.r))
-        return 4 * len(self.a) * EPS * size / r if r > 0 else np.inf
+            self.residual = norm(r)
+            self.rounding = 4 * EPS * len(r) * (norm(self.a) * norm(self.Z) + norm(state.y))
 
     def _moves(self, kink: int) -> tuple[int, np.ndarray]:
         """The sample of a kink, and how its height moves with that sample's drive."""
