@@ -6,18 +6,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.dynamics.integration import EXPLICIT, STIFF, TIGHTEST, Integration, Piece
+from deqcheck.dynamics.kinked import matched, told
 from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, silent
-from deqcheck.fields import Refusal, choice, number
+from deqcheck.fields import choice, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, State, gradient_norm, norm, pack, unpack
 from deqcheck.records.measured import Measured
-from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.trajectory import Event, Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import FLOW
 
@@ -30,7 +31,7 @@ LOOSEST = 1e-6
 # no fixed proportion between tolerance and error.
 MULTISTEP = ("BDF", "LSODA")
 ONE_STEP_SAFETY, MULTISTEP_SAFETY = 10.0, 300.0
-# Slides and starving are looked for in each of these parts of the recorded times.
+# Starving is looked for in each of these parts of the recorded times.
 SEGMENTS = 20
 # Each accepted step is looked at this often for the tracked quantities, but all steps together
 # not more often than that.
@@ -103,12 +104,13 @@ class GradientFlow(Dynamics):
                     pair.refine(times, name)
         except KeyboardInterrupt:
             interrupted = True
+        events = pair.events(last)
         run = pair.recorder.finish(
             theta,
             Status.INTERRUPTED if interrupted else pair.status,
-            pair.notes,
+            [*pair.notes, *told(events)],
             pair.evaluations,
-            pair.events(last),
+            events,
         )
         return replace(run, gap=_falling(run.gap), path=pair.path(run.t))
 
@@ -158,8 +160,12 @@ class Pair:
     def notes(self) -> list[str]:
         return list(dict.fromkeys([*self.loose.notes, *self.tight.notes]))
 
-    def events(self, last: float) -> list[Any]:
-        return [] if self.tight.kinked is None else self.tight.kinked.events
+    def events(self, last: float) -> list[Event]:
+        """What both integrations met until then."""
+        if self.tight.kinked is None or self.loose.kinked is None:
+            return []
+        seen = [each for each in self.tight.kinked.seen if each.t <= last]
+        return matched(seen, self.loose.kinked.seen, self.safety)
 
     @property
     def evaluations(self) -> int:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from deqcheck.dynamics.sliding import TOGETHER, Kinks, Mode, Motion, Undecided
+from deqcheck.dynamics.sliding import OFF, ON, SLIDES, TOGETHER, Kinks, Mode, Motion, Undecided
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import AnyProblem
+from deqcheck.models.problem import AnyProblem, norm
+from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.trajectory import CROSSING, FORK, LEAVE, SLIDE, Event
 
 if TYPE_CHECKING:
     from deqcheck.dynamics.integration import Piece
@@ -23,12 +25,14 @@ BLUR = 10.0
 MOST = 1000
 
 
-class Event(NamedTuple):
-    """A kink is crossed, a slide begins or ends, or the flow could go on otherwise: a fork."""
+class Seen(NamedTuple):
+    """An event as one integration sees it."""
 
     t: float
     kind: str
     kink: int
+    # The time that the flow needs to move by the tolerance.
+    blur: float
 
 
 class Met(NamedTuple):
@@ -52,7 +56,7 @@ class Kinked:
         self.kinks = Kinks(problem, memory)
         self.theta0, self._tolerance = theta0, tolerance
         self.mode: Mode = self.kinks.first
-        self.events: list[Event] = []
+        self.seen: list[Seen] = []
         self.evaluations = 0
         self._left = MOST
         # Whether an evaluation of the step that is being made lay beyond a kink.
@@ -121,7 +125,7 @@ class Kinked:
         if which >= len(kinks.watched):
             i = which - len(kinks.watched)
             kink = mode.sliding[i]
-            side = "off" if motion.forces[i] < motion.pulls[i] / 2 else "on"
+            side = OFF if motion.forces[i] < motion.pulls[i] / 2 else ON
             left = mode.put(kink, side, kinks.alike)
             found = kinks.decide(theta, left, standing, blur)
             # Within rounding it might slide on, for no time.
@@ -134,7 +138,7 @@ class Kinked:
                 # It touches its kink: what it does next shows just after.
                 new = kinks.decide(later, mode, standing, blur)
             if new.key() == mode.key():
-                new = mode.put(kink, "off" if mode.above[kink] else "on", kinks.alike)
+                new = mode.put(kink, OFF if mode.above[kink] else ON, kinks.alike)
         self._turn(t, theta, new, standing)
 
     def _turn(self, t: float, theta: np.ndarray, mode: Mode, standing: list[int]) -> None:
@@ -142,21 +146,63 @@ class Kinked:
         old, self.mode = self.mode, mode
         motion = self._motion(theta)
         self.mode = self.kinks.settled(motion, mode, standing)
+        blur, speed = self._blur(theta), norm(motion.velocity)
+        late = blur / speed if speed > 0 and t > 0 else 0.0
         for kink in standing:
             kind = _kind(old.side(kink), mode.side(kink))
-            if kind and (t > 0 or kind != "crossing"):
-                self.events.append(Event(t, kind, kink))
-        if self.kinks.forks(theta, mode, standing, self._blur(theta)):
-            self.events.append(Event(t, "fork", standing[0]))
+            if kind and (t > 0 or kind != CROSSING):
+                self.seen.append(Seen(t, kind, kink, late))
+        fork = self.kinks.fork(theta, mode, standing, blur)
+        if fork is not None:
+            self.seen.append(Seen(t, FORK, fork, late))
         self._hint = False
 
 
 def _kind(before: str, after: str) -> str:
     if before == after:
         return ""
-    if after == "slide":
-        return "slide"
-    return "leave" if before == "slide" else "crossing"
+    if after == SLIDES:
+        return SLIDE
+    return LEAVE if before == SLIDES else CROSSING
+
+
+def matched(tight: list[Seen], loose: list[Seen], safety: float) -> list[Event]:
+    """The events of the better of two integrations; the other's times tell how well they are known.
+    Of what the other does not see nothing is known."""
+    others: dict[tuple[str, int], list[float]] = {}
+    for each in loose:
+        others.setdefault((each.kind, each.kink), []).append(each.t)
+    found = []
+    for each in tight:
+        same = others.get((each.kind, each.kink))
+        error = safety * (abs(same.pop(0) - each.t) + each.blur) if same else np.inf
+        found.append(Event(each.kind, each.kink, Measured(each.t, error + EPS * each.t)))
+    return found
+
+
+def told(events: list[Event]) -> list[str]:
+    """What a report says of them."""
+    notes = []
+    crossed, slides = ([e for e in events if e.kind == kind] for kind in (CROSSING, SLIDE))
+    if crossed:
+        notes.append(f"the flow crosses {_counted(crossed)}")
+    if slides:
+        still = len(slides) - sum(e.kind == LEAVE for e in events)
+        on = f", {still} of them still at the end" if still else ""
+        notes.append(f"the flow slides along {_counted(slides)}{on}")
+    for e in events:
+        if e.kind == FORK:
+            notes.append(
+                f"at t = {e.t.value:.6g} the flow could go on to either side of a kink and is not "
+                "unique from there: one is followed"
+            )
+            break
+    return notes
+
+
+def _counted(events: list[Event]) -> str:
+    many = "1 kink" if len(events) == 1 else f"{len(events)} kinks, the first"
+    return f"{many} at t = {events[0].t.value:.6g}"
 
 
 def _first(

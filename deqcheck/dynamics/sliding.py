@@ -1,8 +1,8 @@
 """How a flow meets the kinks of a piecewise smooth model: it crosses them, or slides along them.
 
-Write the gradient with a slope s_k in [0, 1] at a kink k whose height h_k is zero: G(s) = G + J^T c,
+Write the gradient with a slope s_k in [0, 1] at a kink k whose height h_k is zero: it is G + J^T c,
 where the unit is off in G, row k of J is the gradient of h_k, and c_k = s_k e_k with e_k the
-derivative of the loss by the unit's output. A flow that slides keeps h at zero: J (G + J^T c) = 0, so
+derivative of the loss by the unit's output. A flow that slides keeps h at zero, J (G + J^T c) = 0:
 it is the projection of -G onto the tangent space of the kinks, and it lasts while 0 <= c_k <= e_k.
 Off, the unit is pushed towards its kink if c_k > 0; on, if c_k < e_k.
 """
@@ -31,6 +31,10 @@ SLACK, REST = 8.0, 0.1
 FEW = 4
 
 
+# Where a unit stands.
+OFF, ON, SLIDES = "off", "on", "slides"
+
+
 class Undecided(Exception):
     """No choice of sides and slopes fits at the kinks on which the flow stands."""
 
@@ -48,16 +52,16 @@ class Mode:
         return self.above.tobytes(), self.sliding
 
     def put(self, kink: int, side: str, alike: np.ndarray) -> Mode:
-        """With one kink, and those that are the same function, moved to `on`, `off` or `slide`."""
+        """With one kink, and those that are the same function, moved to `side`."""
         above = self.above.copy()
-        above[alike == kink] = side == "on"
-        sliding = {*self.sliding} - {kink} | ({kink} if side == "slide" else set())
+        above[alike == kink] = side == ON
+        sliding = {*self.sliding} - {kink} | ({kink} if side == SLIDES else set())
         return replace(self, above=above, sliding=tuple(sorted(sliding)))
 
     def side(self, kink: int) -> str:
         if kink in self.sliding:
-            return "slide"
-        return "on" if self.above[kink] else "off"
+            return SLIDES
+        return ON if self.above[kink] else OFF
 
 
 class Motion(NamedTuple):
@@ -158,7 +162,7 @@ class Kinks:
 
     def _any(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> Mode:
         if len(standing) <= FEW:
-            for sides in product(("off", "slide", "on"), repeat=len(standing)):
+            for sides in product((OFF, SLIDES, ON), repeat=len(standing)):
                 for kink, side in zip(standing, sides, strict=True):
                     mode = mode.put(kink, side, self.alike)
                 if self._pushed(theta, mode, standing, blur) is None:
@@ -173,14 +177,14 @@ class Kinks:
         for i, kink in enumerate(mode.sliding):
             c, e, noise = motion.forces[i], motion.pulls[i], motion.noise[i]
             if c < -noise:
-                return kink, "off"
+                return kink, OFF
             if c > e + noise:
-                return kink, "on"
+                return kink, ON
         for kink in standing:
             if kink not in mode.sliding:
                 rate = self._rate(motion, kink)
                 if (rate < 0) if mode.above[kink] else (rate > 0):
-                    return kink, "slide"
+                    return kink, SLIDES
         return None
 
     def _rate(self, motion: Motion, kink: int) -> float:
@@ -191,17 +195,17 @@ class Kinks:
         noise = SLACK * (motion.off + EPS) * size
         return rate if abs(rate) > noise else 0.0
 
-    def forks(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> bool:
-        """Whether the flow might as well go on to another side of one of these kinks."""
+    def fork(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> int | None:
+        """One of these kinks to whose other side the flow might as well go on."""
         for kink in standing:
             if kink in mode.sliding:
                 continue
-            other = mode.put(kink, "off" if mode.above[kink] else "on", self.alike)
+            other = mode.put(kink, OFF if mode.above[kink] else ON, self.alike)
             rate = self._rate(self.motion(theta, other, blur), kink)
             moves = rate > 0 if other.above[kink] else rate < 0
             if moves and self._pushed(theta, other, standing, blur) is None:
-                return True
-        return False
+                return kink
+        return None
 
     def settled(self, motion: Motion, mode: Mode, standing: list[int]) -> Mode:
         """With levels that none of these kinks is beyond already."""

@@ -192,9 +192,7 @@ class Equilibrium:
         if self.chosen is not None:
             for j in np.flatnonzero((~np.isnan(self.chosen)).any(axis=0)):
                 slopes = self.slopes[:, j].astype(float)
-                V[:, j] = np.linalg.solve(
-                    np.eye(len(a)) - slopes[:, None] * self.W.T, slopes * a
-                )
+                V[:, j] = np.linalg.solve(np.eye(len(a)) - slopes[:, None] * self.W.T, slopes * a)
         return V
 
 

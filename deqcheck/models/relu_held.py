@@ -1,8 +1,8 @@
 """A ReLU equilibrium model with every unit held on a side of its kink: linear in each sample.
 
-On the pattern S the state is z_S = (I - W_SS)^-1 c_S and the pre-activations are h = W z + c. That of
-unit i moves with its sample's drive by u = e_i + v, v_S = (I - W_SS)^-T W_iS: so its gradient is made
-like that of the loss, with u in place of the adjoints E of that one sample.
+On the pattern S the state is z_S = (I - W_SS)^-1 c_S and the pre-activations are h = W z + c. That
+of unit i moves with its sample's drive by u = e_i + v, v_S = (I - W_SS)^-T W_iS: so its gradient is
+made like that of the loss, with u in place of the adjoints E of that one sample.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class HeldImplicit(HeldRelu):
         found = np.zeros((len(kinks), len(kinks)))
         units, samples = np.divmod(np.array(kinks, dtype=int) % self.outer, self.n)
         inner = np.array(kinks) >= self.outer
-        for i in np.flatnonzero(~inner):
+        for i in np.flatnonzero(~inner).tolist():
             sample, u = self._moves(kinks[i])
             moved = np.where(inner, u[units], (self.W.T @ u)[units])
             found[i] = np.where(samples == sample, moved, 0.0)

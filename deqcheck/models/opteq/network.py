@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -107,6 +108,10 @@ class Network:
             Layer(alpha, s, theta[f"W{i}"], theta[f"U{i}"], theta[f"b{i}"], X)
             for i in range(1, depth + 1)
         ]
+
+    def copy(self) -> Network:
+        """Another one, whose layers may be replaced."""
+        return copy.copy(self)
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:
         """Whether the linear piece of every unit is known where Z is known up to the radius."""

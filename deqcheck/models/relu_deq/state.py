@@ -34,7 +34,8 @@ class ReluDeqState(ReluState):
 
     @property
     def inputs(self) -> np.ndarray:
-        return self.model.X
+        found: np.ndarray = self.model.X
+        return found
 
     @cached_property
     def q(self) -> Measured:

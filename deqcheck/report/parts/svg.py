@@ -188,6 +188,11 @@ def _shades(panel: Panel, x: Axis, y: Axis, ident: str) -> Iterator[Markup]:
         points = [f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True)]
         corners = [f"{across[0]:.1f},{BOTTOM}", *points, f"{across[-1]:.1f},{BOTTOM}"]
         yield tag("polygon", points=" ".join(corners), fill=f"url(#{ident}-hatch)")
+    for times, word in ((panel.crossings, "crossing"), (panel.slides, "slide")):
+        for t in times:
+            at = f"{float(x.at(t)):.1f}" if t >= x.low else None
+            if at:
+                yield tag("line", x1=at, y1=y.end, x2=at, y2=BOTTOM, class_=word)
 
 
 def _has_noise(panel: Panel) -> bool:
@@ -203,6 +208,12 @@ def _shade_legend(panel: Panel) -> Iterator[Markup]:
     if _has_noise(panel):
         lines = [tag("path", d=f"M{i} 14l14 -14", class_="hatch") for i in range(-8, 44, 6)]
         yield _shade_item(join(*lines), "below the error bar of the loss: nothing can be told")
+    for times, word, text in (
+        (panel.crossings, "crossing", "crosses a kink"),
+        (panel.slides, "slide", "begins to slide along a kink"),
+    ):
+        if times:
+            yield _shade_item(tag("line", x1=22, y1=0, x2=22, y2=14, class_=word), text)
     if any(trace.violation for trace in panel.traces):
         ring = tag("circle", cx=22, cy=7, r=6, class_="violation")
         yield _shade_item(ring, "first violation")
