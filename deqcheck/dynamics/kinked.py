@@ -78,7 +78,7 @@ class Kinked:
 
     def velocity(self, t: float, theta: np.ndarray) -> np.ndarray:
         motion = self._motion(theta)
-        self._hint |= bool((self.kinks.slack(motion, self.mode) < 0).any())
+        self._hint |= self.kinks.beyond(motion, self.mode)
         return motion.velocity
 
     def _motion(self, theta: np.ndarray) -> Motion:
@@ -103,13 +103,13 @@ class Kinked:
         times = piece.start + (piece.end - piece.start) * SHARES
         before = piece.start
         for after in times.tolist():
-            here = slack(after)
-            if (here < 0).any():
+            motion = self._motion(self.theta0 + piece(after))
+            if self.kinks.beyond(motion, self.mode):
                 break
             before = after
         else:
             return None
-        t, which = _first(slack, before, after, here)
+        t, which = _first(slack, before, after, self.kinks.slack(motion, self.mode))
         self._left -= 1
         if self._left < 0:
             raise Undecided(f"more than {MOST} kinks are met: the flow flickers")

@@ -85,7 +85,7 @@ class Motion(NamedTuple):
 
     def room(self) -> np.ndarray:
         """For each sliding kink how far its slope is inside [0, 1], times e: negative outside."""
-        found: np.ndarray = np.minimum(self.forces, self.pulls - self.forces) + self.noise
+        found: np.ndarray = np.minimum(self.forces, self.pulls - self.forces)
         return found
 
 
@@ -127,6 +127,12 @@ class Kinks:
         noise = SLACK * off * (size / sizes + np.abs(pulls))
         velocity = -(gradient + rows.T @ forces)
         return Motion(velocity, held.heights, forces, pulls, noise, held, off)
+
+    def beyond(self, motion: Motion, mode: Mode) -> bool:
+        """Whether something has changed, and not by rounding or the tolerance alone."""
+        found = self.slack(motion, mode)
+        found[len(self.watched) :] += motion.noise
+        return bool((found < 0).any())
 
     def slack(self, motion: Motion, mode: Mode) -> np.ndarray:
         """How far each watched kink, and then each slope, is from changing: negative beyond."""
