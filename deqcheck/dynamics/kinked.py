@@ -209,14 +209,15 @@ def _first(
     slack: Callable[[float], np.ndarray], a: float, b: float, at_b: np.ndarray
 ) -> tuple[float, int]:
     """When something first falls below zero between a and b, and what."""
-    which = int(np.argmin(at_b))
+    done: list[int] = []
     while True:
-        b = _root(lambda t, i=which: float(slack(t)[i]), a, b)  # type: ignore[misc]
+        done.append(int(np.argmin(at_b)))
+        b = _root(lambda t: float(slack(t)[done[-1]]), a, b)
         at_b = slack(b)
-        at_b[which] = 0.0
+        # What falls at the very same time may be below zero by rounding.
+        at_b[done] = 0.0
         if not (at_b < 0).any() or b <= a:
-            return b, which
-        which = int(np.argmin(at_b))
+            return b, done[-1]
 
 
 def _root(f: Callable[[float], float], a: float, b: float) -> float:

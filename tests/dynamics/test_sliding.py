@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from deqcheck.dynamics.flow import GradientFlow
-from deqcheck.models.problem import Problem
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import Params, Problem, norm, pack
 from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
-
 from tests.dynamics.corner import Corner, corner
+from tests.opteq_instances import arrays, problem
 
 Builder = Callable[..., Problem]
 
@@ -29,21 +32,24 @@ def agrees(p: Problem, run: Trajectory, pieces: list[tuple[float, Callable[[floa
     for t, value, error in zip(run.t, run.loss.value, run.loss.error, strict=True):
         start, flow = pieces[int(np.searchsorted(begins, t, side="right")) - 1]
         exact = p.model.at({"x": flow(t - start)}).loss
-        assert abs(value - exact) <= error <= 1e-6
+        assert abs(value - exact) <= error <= 1e-3
 
 
-@pytest.mark.parametrize("method", ["DOP853", "Radau", "LSODA"])
-def test_a_slide_begins_and_ends_when_it_must(method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "rtol", "sharp"),
+    [("DOP853", 1e-10, 1e-7), ("Radau", 1e-6, 1e-2), ("LSODA", 1e-8, 1e-3)],
+)
+def test_a_slide_begins_and_ends_when_it_must(method: str, rtol: float, sharp: float) -> None:
     """From below; q grows from 1/2 past the pull 2, where the unit goes on."""
     p, start = corner(-0.3, 0.5), np.array([-0.3, 0.5])
     model: Corner = p.model
     begins = model.met(start, False, 2.0)
     q = model.flow(start, False, begins)[1]
     ends = begins + np.log((model.c - q) / (model.c - model.pull))
-    run = GradientFlow(horizon=ends + 0.4, method=method).run(p)
+    run = GradientFlow(horizon=ends + 0.4, method=method, rtol=rtol).run(p)
     assert run.status is Status.COMPLETED and told(run) == ["slide", "leave"]
     for event, exact in zip(run.events, (begins, ends), strict=True):
-        assert abs(event.t.value - exact) <= event.t.error < 1e-6
+        assert abs(event.t.value - exact) <= event.t.error < sharp
     on = model.sliding(q, ends - begins)
     pieces = [
         (0.0, lambda t: model.flow(start, False, t)),
@@ -54,7 +60,7 @@ def test_a_slide_begins_and_ends_when_it_must(method: str) -> None:
     # On the slide the flow is the projected gradient: |dq/dt|, not that of a side.
     at = np.flatnonzero((run.t > begins) & (run.t < ends))
     speed = model.k * np.abs([model.sliding(q, t - begins)[1] - model.c for t in run.t[at]])
-    assert len(at) > 5 and np.allclose(run.gradient[at], speed, rtol=1e-7)
+    assert len(at) > 5 and np.allclose(run.gradient[at], speed, rtol=1e-4)
     assert any("slides along 1 kink at t = " in note for note in run.notes)
 
 
@@ -108,21 +114,100 @@ def test_at_the_start_the_velocities_of_both_sides_decide(
     assert any("not unique" in note for note in run.notes) == (kinds == ["fork"])
 
 
-def relu_problem(seed: int, m: int, n: int, d: int) -> Problem:
+def relu_problem(seed: int) -> Problem:
     r = np.random.default_rng(seed)
-    X, y = r.normal(size=(d, n)), r.normal(size=n)
-    W = r.normal(size=(m, m))
-    theta = {"W": 0.5 * W / np.linalg.norm(W, 2), "U": r.normal(size=(m, d)), "a": r.normal(size=m)}
-    return Problem(ReluDeqModel(X / np.linalg.norm(X, axis=0), y), theta, record_points=12)
+    X, y = r.normal(size=(3, 4)), r.normal(size=4)
+    W = r.normal(size=(5, 5))
+    theta = {"W": 0.5 * W / np.linalg.norm(W, 2), "U": r.normal(size=(5, 3)), "a": r.normal(size=5)}
+    return Problem(ReluDeqModel(X / np.linalg.norm(X, axis=0), y), theta)
 
 
 def descent(p: Problem, horizon: float, step: float) -> np.ndarray:
-    theta = {name: a.copy() for name, a in p.theta0.items()}
+    theta = p.theta0
     for _ in range(round(horizon / step)):
         gradient = p.model.at(theta).gradient
         theta = {name: a - step * gradient[name] for name, a in theta.items()}
-    return np.concatenate([a.ravel() for a in theta.values()])
+    return pack(theta)
 
 
 def most_at_once(run: Trajectory) -> int:
-    return max(np.cumsum([{"slide": 1, "leave": -1}.get(kind, 0) for kind in told(run)]))
+    changes = [{"slide": 1, "leave": -1}.get(kind, 0) for kind in told(run)]
+    return int(np.cumsum(changes).max())
+
+
+@pytest.mark.parametrize(
+    ("kind", "at_once"), [("relu-deq", 3), ("monotone-deq", 2), ("implicit-relu", 3), ("opteq", 2)]
+)
+def test_descent_with_small_steps_follows_the_flow(
+    kind: str, at_once: int, monotone: Builder, implicit: Builder
+) -> None:
+    """Its distance from the flow is a multiple of the step, however many kinks hold the flow."""
+    p, horizon = {
+        "relu-deq": lambda: (relu_problem(5), 0.3),
+        "monotone-deq": lambda: (monotone(4, 3, 4, 0.5, 4), 0.3),
+        "implicit-relu": lambda: (implicit(N=4, d=3, m=5, seed=2), 0.2),
+        "opteq": lambda: (
+            problem(*arrays(2, 3, 4, 3, 1, 1, 4), activation="relu", iterations=2),
+            1.0,
+        ),
+    }[kind]()
+    run = GradientFlow(horizon=horizon, rtol=1e-7).run(
+        Problem(p.model, p.theta0, record_points=8), ["sigma_min_Z"]
+    )
+    assert run.status is Status.COMPLETED and most_at_once(run) == at_once
+    coarse, fine = (horizon / n for n in (100, 500))
+    far, near = (norm(descent(p, horizon, step) - pack(run.final)) for step in (coarse, fine))
+    assert near < 0.4 * far and near < 40 * fine
+
+
+def test_kinks_of_equal_samples_are_one() -> None:
+    """A sample given twice, with two labels: the flow slides as with their mean, counted twice."""
+    p = relu_problem(5)
+    X, y = p.model.X, p.model.y
+    twice = ReluDeqModel(np.hstack([X, X]), np.concatenate([y + 0.2, y - 0.2]))
+    runs = [
+        GradientFlow(horizon=horizon, rtol=1e-7).run(Problem(model, p.theta0, record_points=6))
+        for model, horizon in ((p.model, 0.2), (twice, 0.1))
+    ]
+    assert told(runs[0]) == told(runs[1]) and "slide" in told(runs[0])
+    for one, two in zip(*(run.events for run in runs), strict=True):
+        assert abs(one.t.value - 2 * two.t.value) <= one.t.error + 2 * two.t.error
+    assert norm(pack(runs[0].final) - pack(runs[1].final)) < 1e-6
+
+
+def smoothed(p: Problem, horizon: float, width: float) -> np.ndarray:
+    """The flow of a ReLU DEQ with W = 0 held, where relu is a softplus of this width."""
+    X, y, a = p.model.X, p.model.y, p.theta0["a"]
+
+    def velocity(_: float, u: np.ndarray) -> np.ndarray:
+        H = u.reshape(len(a), -1) @ X
+        r = (width * np.logaddexp(0, H / width)).T @ a - y
+        return np.asarray(-((a[:, None] * scipy.special.expit(H / width)) * r @ X.T).ravel())
+
+    start = p.theta0["U"].ravel()
+    found = scipy.integrate.solve_ivp(velocity, (0, horizon), start, "LSODA", rtol=1e-9, atol=1e-11)
+    return np.asarray(found.y[:, -1])
+
+
+class OnlyU(ReluDeqModel):
+    """Gradients with respect to U alone."""
+
+    def at(self, theta: Params, memory: Memory | None = None) -> OnlyUState:
+        return OnlyUState(self, theta, memory)
+
+
+class OnlyUState(ReluDeqState):
+    def assembled(self, *args: Any) -> Params:
+        found = super().assembled(*args)
+        return {name: g if name == "U" else 0 * g for name, g in found.items()}
+
+
+def test_the_flow_is_the_limit_of_smooth_ones() -> None:
+    p = relu_problem(5)
+    p.theta0["W"][:] = 0.0
+    model = OnlyU(p.model.X, p.model.y)
+    run = GradientFlow(horizon=0.5, rtol=1e-8).run(Problem(model, p.theta0, record_points=6))
+    assert "slide" in told(run)
+    widths = (3e-2, 3e-3, 3e-4)
+    far = [norm(smoothed(p, 0.5, w) - run.final["U"].ravel()) for w in widths]
+    assert far[1] < 0.3 * far[0] and far[2] < 0.3 * far[1] and far[2] < 3e-3
