@@ -35,7 +35,6 @@ NEAR_KINK = 1e-12
 class ReluState(State):
     """A ReLU equilibrium model at given parameters; lazy, each matrix once."""
 
-    model: Any
     # What the model can measure beyond the names that every model has.
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {}
 
@@ -188,9 +187,13 @@ class ReluState(State):
     def held(self, above: np.ndarray) -> Held:
         return HeldRelu(self, above)
 
+    @abstractmethod
+    def again(self) -> ReluState:
+        """Another state at the same parameters."""
+
     def with_slopes(self, slopes: np.ndarray) -> ReluState:
         found = self.equilibrium
-        other: ReluState = self.model.at(self.theta, self._memory)
+        other = self.again()
         # In place of what it would compute itself.
         other.equilibrium = replace(found, chosen=slopes[: found.Z.size].reshape(found.Z.shape))
         return other

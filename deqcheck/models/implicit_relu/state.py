@@ -35,6 +35,9 @@ class ImplicitReluState(ReluState):
         self.W, self.A, self.b = theta["W"], theta["A"], theta["b"]
         self.m = len(self.b)
 
+    def again(self) -> ImplicitReluState:
+        return ImplicitReluState(self.model, self.theta, self._memory)
+
     @property
     def a(self) -> np.ndarray:
         return self.b
@@ -146,8 +149,8 @@ class ImplicitReluState(ReluState):
 
     def with_slopes(self, slopes: np.ndarray) -> ReluState:
         other = super().with_slopes(slopes)
-        inner = slopes[self.Z.size :].reshape(self.Z.shape).T
         assert isinstance(other, ImplicitReluState)
+        inner = slopes[self.Z.size :].reshape(self.Z.shape).T
         other.on = np.where(np.isnan(inner), self.on, inner)
         other.on_doubtful = self.on_doubtful & np.isnan(inner)
         return other

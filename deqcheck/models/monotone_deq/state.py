@@ -55,6 +55,9 @@ class MonotoneDeqState(ReluState):
         self.A, self.B, self.U, self.u = (theta[name] for name in ("A", "B", "U", "u"))
         self.n, self.N = len(self.u), model.N
 
+    def again(self) -> MonotoneDeqState:
+        return MonotoneDeqState(self.model, self.theta, self._memory)
+
     @property
     def a(self) -> np.ndarray:
         return self.u

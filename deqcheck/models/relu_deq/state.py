@@ -28,14 +28,16 @@ class ReluDeqState(ReluState):
         super().__init__(model.y, theta, memory)
         self.model = model
 
+    def again(self) -> ReluDeqState:
+        return ReluDeqState(self.model, self.theta, self._memory)
+
     @property
     def a(self) -> np.ndarray:
         return self.theta["a"]
 
     @property
     def inputs(self) -> np.ndarray:
-        found: np.ndarray = self.model.X
-        return found
+        return self.model.X
 
     @cached_property
     def q(self) -> Measured:

@@ -184,15 +184,13 @@ def _shades(panel: Panel, x: Axis, y: Axis, ident: str) -> Iterator[Markup]:
     noise = panel.resolution
     if noise is not None and _has_noise(panel):
         keep = (noise.y > 0) & (noise.x >= x.low)
-        across, down = x.at(noise.x[keep]), _beyond(noise.y[keep], y)
-        points = [f"{a:.1f},{b:.1f}" for a, b in zip(across, down, strict=True)]
-        corners = [f"{across[0]:.1f},{BOTTOM}", *points, f"{across[-1]:.1f},{BOTTOM}"]
+        right, down = x.at(noise.x[keep]), _beyond(noise.y[keep], y)
+        points = [f"{a:.1f},{b:.1f}" for a, b in zip(right, down, strict=True)]
+        corners = [f"{right[0]:.1f},{BOTTOM}", *points, f"{right[-1]:.1f},{BOTTOM}"]
         yield tag("polygon", points=" ".join(corners), fill=f"url(#{ident}-hatch)")
     for times, word in ((panel.crossings, "crossing"), (panel.slides, "slide")):
-        for t in times:
-            at = f"{float(x.at(t)):.1f}" if t >= x.low else None
-            if at:
-                yield tag("line", x1=at, y1=y.end, x2=at, y2=BOTTOM, class_=word)
+        for across in (f"{float(x.at(t)):.1f}" for t in times if t >= x.low):
+            yield tag("line", x1=across, y1=y.end, x2=across, y2=BOTTOM, class_=word)
 
 
 def _has_noise(panel: Panel) -> bool:
