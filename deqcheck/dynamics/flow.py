@@ -248,8 +248,10 @@ class Pair:
         apart = NEAR * np.diff(ends) < times[np.minimum(after, len(times) - 1)][1:] - ends[1:]
         fresh = ends[1:][(np.diff(after) == 0) & apart & (ends[1:] < last)]
         for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
-            # At the end of a step the two integrations are compared.
-            self.look(int(np.searchsorted(times, t)), t, self.tight.piece(t).end == t)
+            # At the end of a step the two integrations are compared, but not where one of them may
+            # be on the other side of a kink.
+            piece = self.tight.piece(t)
+            self.look(int(np.searchsorted(times, t)), t, piece.end == t and not piece.meets)
 
     def refine(self, times: np.ndarray, name: str) -> None:
         """Halve the interval in which the quantity may be lowest, until it cannot matter."""

@@ -50,11 +50,13 @@ class Piece:
     def __init__(self, dense: Any, mode: Mode | None = None):
         self.start, self.end = float(dense.t_old), float(dense.t)
         self._dense, self.mode = dense, mode
+        # Whether it ends where the flow meets a kink.
+        self.meets = False
 
     def until(self, end: float) -> Piece:
         """The part of it before that time."""
         cut = Piece(self._dense, self.mode)
-        cut.end = end
+        cut.end, cut.meets = end, True
         return cut
 
     def __call__(self, t: float) -> np.ndarray:

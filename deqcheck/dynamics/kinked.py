@@ -188,7 +188,7 @@ def told(events: list[Event]) -> list[str]:
         notes.append(f"the flow crosses {_counted(crossed)}")
     if slides:
         still = len(slides) - sum(e.kind == LEAVE for e in events)
-        on = f", {still} of them still at the end" if still else ""
+        on = f", {still} still at the end" if still else ""
         notes.append(f"the flow slides along {_counted(slides)}{on}")
     for e in events:
         if e.kind == FORK:
