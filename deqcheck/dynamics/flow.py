@@ -11,13 +11,14 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.dynamics.integration import EXPLICIT, STIFF, TIGHTEST, Integration, Piece
+from deqcheck.dynamics.kinked import matched, told
 from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, silent
-from deqcheck.fields import Refusal, choice, number
+from deqcheck.fields import choice, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, State, gradient_norm, norm, pack, unpack
 from deqcheck.records.measured import Measured
-from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.trajectory import Event, Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import FLOW
 
@@ -30,7 +31,7 @@ LOOSEST = 1e-6
 # no fixed proportion between tolerance and error.
 MULTISTEP = ("BDF", "LSODA")
 ONE_STEP_SAFETY, MULTISTEP_SAFETY = 10.0, 300.0
-# Slides and starving are looked for in each of these parts of the recorded times.
+# Starving is looked for in each of these parts of the recorded times.
 SEGMENTS = 20
 # Each accepted step is looked at this often for the tracked quantities, but all steps together
 # not more often than that.
@@ -90,14 +91,12 @@ class GradientFlow(Dynamics):
     ) -> Trajectory:
         times = record_times(self.horizon, problem.record_points)
         pair = Pair(self, problem, tracks)
-        pieces = Pieces(problem)
         theta, interrupted, last = problem.theta0, False, 0.0
         try:
             for i in pair.recorded(times):
                 t = float(times[i])
                 state = pair.record(i, t)
                 theta, last = state.theta, t
-                pieces.visit(t, state)
                 report(Progress(self.kind, i, t, t / self.horizon, state.objective.gap))
             pair.look_at_steps(times, last)
             if pair.status is Status.COMPLETED:
@@ -105,12 +104,13 @@ class GradientFlow(Dynamics):
                     pair.refine(times, name)
         except KeyboardInterrupt:
             interrupted = True
+        events = pair.events(last)
         run = pair.recorder.finish(
             theta,
             Status.INTERRUPTED if interrupted else pair.status,
-            [*pair.notes, *pieces.notes(pair.kink)],
+            [*pair.notes, *told(events)],
             pair.evaluations,
-            pieces.crossings,
+            events,
         )
         return replace(run, gap=_falling(run.gap), path=pair.path(run.t))
 
@@ -160,9 +160,12 @@ class Pair:
     def notes(self) -> list[str]:
         return list(dict.fromkeys([*self.loose.notes, *self.tight.notes]))
 
-    @property
-    def kink(self) -> float:
-        return min(self.loose.kink, self.tight.kink)
+    def events(self, last: float) -> list[Event]:
+        """What both integrations met until then."""
+        if self.tight.kinked is None or self.loose.kinked is None:
+            return []
+        seen = [each for each in self.tight.kinked.seen if each.t <= last]
+        return matched(seen, self.loose.kinked.seen, self.safety)
 
     @property
     def evaluations(self) -> int:
@@ -175,7 +178,7 @@ class Pair:
         for first, last in pairwise(cuts):
             # In step with each other, so that an interruption leaves both at the same time.
             for each in (self.loose, self.tight):
-                each.advance(float(times[first]), float(times[last]))
+                each.advance(float(times[last]))
             reach = min(self.loose.reach, self.tight.reach)
             yield from (i for i in range(first + 1, last + 1) if times[i] <= reach)
             if reach < times[last]:
@@ -203,7 +206,8 @@ class Pair:
 
     def _at(self, run: Integration, t: float) -> State:
         found: State = self.problem.model.at(run.theta(t), self.memory)
-        return found
+        slopes = run.slopes(t)
+        return found if slopes is None else found.with_slopes(slopes)
 
     def _offset(self, t: float, state: State, slope: float) -> dict[str, float]:
         """How far each array may be off, whatever the other integration shows: by the tolerance
@@ -244,8 +248,10 @@ class Pair:
         apart = NEAR * np.diff(ends) < times[np.minimum(after, len(times) - 1)][1:] - ends[1:]
         fresh = ends[1:][(np.diff(after) == 0) & apart & (ends[1:] < last)]
         for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
-            # At the end of a step the two integrations are compared.
-            self.look(int(np.searchsorted(times, t)), t, self.tight.piece(t).end == t)
+            # At the end of a step the two integrations are compared, but not where one of them may
+            # be on the other side of a kink.
+            piece = self.tight.piece(t)
+            self.look(int(np.searchsorted(times, t)), t, piece.end == t and not piece.meets)
 
     def refine(self, times: np.ndarray, name: str) -> None:
         """Halve the interval in which the quantity may be lowest, until it cannot matter."""
@@ -286,39 +292,3 @@ def _part(piece: Piece, a: float, b: float) -> np.ndarray:
     speed = np.linalg.norm(piece.velocity((a + b) / 2 + (b - a) / 2 * GAUSS), axis=0)
     fine, coarse = (b - a) / 2 * (WEIGHTS @ speed)
     return np.array([fine, abs(fine - coarse)])
-
-
-class Pieces:
-    """Follows the activation pattern of a piecewise smooth model along a flow."""
-
-    def __init__(self, problem: AnyProblem):
-        self.crossings: list[tuple[float, float]] = []
-        self._last: tuple[float, np.ndarray] | None = None
-        start = problem.start.kinks
-        if start is not None and start.zeros:
-            raise Refusal(
-                "init",
-                f"{start.zeros} pre-activations are exactly zero, and a flow is not defined on a "
-                "kink: perturb the initialisation, or use gradient descent (train.kind: gd)",
-            )
-
-    def visit(self, t: float, state: State) -> None:
-        kinks = state.kinks
-        if kinks is None:
-            return
-        if self._last is not None and not np.array_equal(kinks.pattern, self._last[1]):
-            self.crossings.append((self._last[0], t))
-        self._last = (t, kinks.pattern)
-
-    def notes(self, kink: float) -> list[str]:
-        """`kink` is when the flow began to slide, inf where it did not."""
-        notes = []
-        if np.isfinite(kink):
-            notes.append(f"kink reached at t = {kink:.6g}: the flow slides along it")
-        if self.crossings:
-            first = self.crossings[0]
-            notes.append(
-                f"the activation pattern changed in {len(self.crossings)} recorded intervals, "
-                f"first between t = {first[0]:g} and t = {first[1]:g}"
-            )
-        return notes

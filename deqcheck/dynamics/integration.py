@@ -10,7 +10,8 @@ import numpy as np
 import scipy
 from numpy.polynomial import chebyshev
 
-from deqcheck.dynamics.sliding import Sliding, Watch
+from deqcheck.dynamics.kinked import Kinked
+from deqcheck.dynamics.sliding import Mode, Undecided
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
@@ -46,9 +47,17 @@ class Starving(Exception):
 class Piece:
     """Dense output y = theta - theta(0) on one accepted step."""
 
-    def __init__(self, dense: Any):
+    def __init__(self, dense: Any, mode: Mode | None = None):
         self.start, self.end = float(dense.t_old), float(dense.t)
-        self._dense = dense
+        self._dense, self.mode = dense, mode
+        # Whether it ends where the flow meets a kink.
+        self.meets = False
+
+    def until(self, end: float) -> Piece:
+        """The part of it before that time."""
+        cut = Piece(self._dense, self.mode)
+        cut.end, cut.meets = end, True
+        return cut
 
     def __call__(self, t: float) -> np.ndarray:
         found: np.ndarray = self._dense(t)
@@ -95,14 +104,15 @@ class Integration:
         self.atol = self._absolute()
         self.status = Status.COMPLETED
         self.notes: list[str] = []
-        # When the flow began to slide along a kink.
-        self.kink = np.inf
+        # What it met on its way, for a piecewise smooth model.
+        self.kinked: Kinked | None = None
+        if problem.start.kinks is not None:
+            self.kinked = Kinked(problem, memory, self.theta0, self._total_tolerance)
         # How far it is integrated.
         self.reach = 0.0
         self.evaluations = 0
         self._budget = STARVED
         self._left: NoEquilibrium | None = None
-        self._watch = Watch(horizon)
         self.pieces: list[Piece] = []
         self._ends: list[float] = []
         self._solver: Any = None
@@ -132,6 +142,9 @@ class Integration:
         pace = 2 * self._gap / self._slope**2 if self._slope > 0 else self.horizon
         return float(np.clip(FIRST * pace, 1e-14 * self.horizon, 0.1 * self.horizon))
 
+    def _total_tolerance(self, y: np.ndarray) -> float:
+        return self.rtol * norm(y) + norm(self.atol)
+
     def tolerance(self, t: float) -> dict[str, float]:
         """What one step may be wrong by, for each array of parameters."""
         y = self.displacement(t)
@@ -144,27 +157,29 @@ class Integration:
             )
         }
 
-    def advance(self, start: float, until: float) -> None:
-        """Step until that time is reached, as far as it gets; a slide is looked for and starving
-        is counted from `start` on."""
+    def advance(self, until: float) -> None:
+        """Step until that time is reached, as far as it gets; starving and events are counted from
+        there on."""
         self._budget, self._left = STARVED, None
-        self._watch = Watch(until - start)
+        if self.kinked is not None:
+            self.kinked.begin()
         while self.reach < until and self.status is Status.COMPLETED:
             try:
                 with np.errstate(all="ignore"):
                     self._step()
             except Starving:
                 self._stiffer()
-            except Sliding as slide:
-                # What lies before a kink along which the flow slides still counts.
-                self.status, self.kink = Status.KINK_REACHED, slide.t
-                self.reach = min(self.reach, float(np.nextafter(slide.t, 0)))
+            except Undecided as stop:
+                self._failed(f"after t = {self.reach:g}: {stop}")
             except NoEquilibrium as stop:
                 self._lost(stop)
 
     def _step(self) -> None:
         if self._solver is None:
-            self._solver = self._started(0.0, np.zeros_like(self.theta0), self._first)
+            start = np.zeros_like(self.theta0)
+            if self.kinked is not None:
+                self.kinked.start()
+            self._solver = self._started(0.0, start, self._first)
         solver = self._solver
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
@@ -173,7 +188,20 @@ class Integration:
                 return
             self._failed(f"{self.method} stopped after t = {self.reach:g}: {message}")
             return
-        piece = Piece(solver.dense_output())
+        if self.kinked is None:
+            self._keep(Piece(solver.dense_output()))
+            return
+        meets = self.kinked.may_meet(solver.t, self.theta0 + solver.y)
+        piece = Piece(solver.dense_output(), self.kinked.mode)
+        met = self.kinked.meet(piece) if meets else None
+        if met is None:
+            self._keep(piece)
+            return
+        if met.t > piece.start:
+            self._keep(piece.until(met.t))
+        self._solver = self._started(met.t, met.y, piece.end - piece.start)
+
+    def _keep(self, piece: Piece) -> None:
         self.pieces.append(piece)
         self._ends.append(piece.end)
         self.reach = piece.end
@@ -220,9 +248,11 @@ class Integration:
         self._budget -= 1
         if self._budget < 0:
             raise Starving
-        theta = unpack(self.theta0 + y, self.problem.shapes)
-        state = self.problem.model.at(theta, self.memory)
+        theta = self.theta0 + y
         try:
+            if self.kinked is not None:
+                return self.kinked.velocity(t, theta)
+            state = self.problem.model.at(unpack(theta, self.problem.shapes), self.memory)
             found = state.objective
         except NoEquilibrium as stop:
             if self.method not in EXPLICIT:
@@ -230,7 +260,6 @@ class Integration:
             # Perhaps a trial step only: an explicit method takes nan for too large a step.
             self._left = stop
             return np.full_like(y, np.nan)
-        self._watch.see(t, state)
         return -pack(found.gradient)
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -259,3 +288,11 @@ class Integration:
 
     def theta(self, t: float) -> Params:
         return unpack(self.theta0 + self.displacement(t), self.problem.shapes)
+
+    def slopes(self, t: float) -> np.ndarray | None:
+        """Those of the flow at kinks on which it stands; None where it stands on none."""
+        mode = self.piece(t).mode if t > 0 or self.pieces else None
+        if self.kinked is None or mode is None:
+            return None
+        found = self.kinked.kinks.slopes(self.theta0 + self.displacement(t), mode)
+        return None if np.isnan(found).all() else found

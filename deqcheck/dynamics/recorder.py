@@ -12,7 +12,7 @@ import numpy as np
 from deqcheck.models.problem import AnyProblem, Params, State, quantities
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.series import Series
-from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.trajectory import Event, Trajectory
 from deqcheck.records.verdict import Status
 
 # The difference of two runs estimates the error of the better one; the factor covers the chance
@@ -155,7 +155,7 @@ class Recorder:
         status: Status,
         notes: Sequence[str],
         evaluations: int,
-        crossings: Sequence[tuple[float, float]] = (),
+        events: Sequence[Event] = (),
     ) -> Trajectory:
         k, t, gap, local, slope, _, accumulated, _, lost = self._columns()
         error = local + accumulated + self._drift(gap, local) * np.abs(gap)
@@ -172,7 +172,7 @@ class Recorder:
             evaluations=evaluations,
             local_error=local,
             step_error=lost,
-            crossings=tuple(crossings),
+            events=tuple(events),
             infimum=self.problem.model.infimum,
             train=self.train,
         )

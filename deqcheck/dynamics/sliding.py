@@ -1,50 +1,233 @@
-"""Notices a flow that slides along a kink: the pattern flickers while time stands still.
+"""How a flow meets the kinks of a piecewise smooth model: it crosses them, or slides along them.
 
-There the gradient points across the kink from both sides, and no smooth method gets on.
+Write the gradient with a slope s_k in [0, 1] at a kink k whose height h_k is zero: it is G + J^T c,
+where the unit is off in G, row k of J is the gradient of h_k, and c_k = s_k e_k with e_k the
+derivative of the loss by the unit's output. A flow that slides keeps h at zero, J (G + J^T c) = 0:
+it is the projection of -G onto the tangent space of the kinks, and it lasts while 0 <= c_k <= e_k.
+Off, the unit is pushed towards its kink if c_k > 0; on, if c_k < e_k.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from deqcheck.models.problem import State
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import AnyProblem, Held, State, norm, pack, unpack
+from deqcheck.records.measured import EPS
 
-# The pattern is compared once in EVERY evaluations, over a window of LOOKS comparisons.
-EVERY, LOOKS = 25, 80
-# A window with this many changes in which time moved by this share of the segment at most slides:
-# at this pace a segment takes twenty thousand evaluations.
-CHANGES, PROGRESS = 20, 0.1
+# A height within this many roundings of the largest lies on its kink at the start.
+ROUNDINGS = 16
+# At an event heights within this part of the largest are looked at together: what happens within
+# the tolerance of the integration happens at once.
+TOGETHER = 1e-12
+# A computed slope that leaves [0, 1] by so many times what the residual may be off has not left it,
+# and a residual of which this part is not known moves nothing across a kink any more.
+SLACK, REST = 8.0, 0.1
+# So many kinks on which the flow stands at once are tried in every combination.
+FEW = 4
 
 
-class Sliding(Exception):
-    """The flow slides along a kink, at this time."""
-
-    def __init__(self, t: float):
-        super().__init__(t)
-        self.t = t
+# Where a unit stands.
+OFF, ON, SLIDES = "off", "on", "slides"
 
 
-class Watch:
-    """Sees the evaluations of one segment of an integration."""
+class Undecided(Exception):
+    """No choice of sides and slopes fits at the kinks on which the flow stands."""
 
-    def __init__(self, length: float):
-        self.length = length
-        self._evaluations = 0
-        self._pattern: np.ndarray | None = None
-        self._window: deque[tuple[float, bool]] = deque(maxlen=LOOKS)
 
-    def see(self, t: float, state: State) -> None:
-        self._evaluations += 1
-        if self._evaluations % EVERY:
-            return
-        kinks = state.kinks
-        if kinks is None:
-            return
-        known, self._pattern = self._pattern, kinks.pattern
-        self._window.append((t, known is not None and not np.array_equal(known, kinks.pattern)))
-        times = [time for time, _ in self._window]
-        stands = max(times) - min(times) <= PROGRESS * self.length
-        if len(times) == LOOKS and stands and sum(c for _, c in self._window) >= CHANGES:
-            raise Sliding(min(times))
+@dataclass(frozen=True)
+class Mode:
+    """Where every unit stands: on a side of its kink, or sliding along it (then not above)."""
+
+    above: np.ndarray
+    # The height at which each kink is met: zero, but for what an integration left of a slide.
+    levels: np.ndarray
+    sliding: tuple[int, ...] = ()
+
+    def key(self) -> tuple[bytes, tuple[int, ...]]:
+        return self.above.tobytes(), self.sliding
+
+    def put(self, kink: int, side: str, alike: np.ndarray) -> Mode:
+        """With one kink, and those that are the same function, moved to `side`."""
+        above = self.above.copy()
+        above[alike == kink] = side == ON
+        sliding = {*self.sliding} - {kink} | ({kink} if side == SLIDES else set())
+        return replace(self, above=above, sliding=tuple(sorted(sliding)))
+
+    def side(self, kink: int) -> str:
+        if kink in self.sliding:
+            return SLIDES
+        return ON if self.above[kink] else OFF
+
+
+class Motion(NamedTuple):
+    """How the parameters move in a mode."""
+
+    velocity: np.ndarray
+    heights: np.ndarray
+    # Of the sliding kinks: c, e, and what rounding may do to both.
+    forces: np.ndarray
+    pulls: np.ndarray
+    noise: np.ndarray
+    held: Held
+    # The part of the residual that is not known.
+    off: float
+
+    @property
+    def slopes(self) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            found = np.where(self.pulls > 0, self.forces / self.pulls, 0.0)
+        return np.clip(found, 0.0, 1.0)
+
+    def room(self) -> np.ndarray:
+        """For each sliding kink how far its slope is inside [0, 1], times e: negative outside."""
+        found: np.ndarray = np.minimum(self.forces, self.pulls - self.forces)
+        return found
+
+
+NOTHING = np.zeros(0)
+
+
+class Kinks:
+    """The kinks of one problem."""
+
+    def __init__(self, problem: AnyProblem, memory: Memory):
+        self.problem, self.memory = problem, memory
+        start = problem.start.kinks
+        assert start is not None
+        self.alike = start.alike
+        # One of each class of kinks that are the same function is watched.
+        self.watched = np.flatnonzero(self.alike == np.arange(len(self.alike)))
+        self.first = Mode(start.above[self.alike], np.zeros(len(self.alike)))
+
+    def motion(self, theta: np.ndarray, mode: Mode, blur: float = 0.0) -> Motion:
+        """Of parameters that may be off by `blur`. Raises NoEquilibrium."""
+        state: State = self.problem.model.at(unpack(theta, self.problem.shapes), self.memory)
+        held = state.held(mode.above)
+        gradient = pack(held.gradient)
+        size, r = norm(gradient), held.residual
+        # dr = J dtheta with |J| about |J^T r|/|r|.
+        off = (held.rounding + size / r * blur) / r if r > 0 else np.inf
+        if not mode.sliding:
+            return Motion(-gradient, held.heights, NOTHING, NOTHING, NOTHING, held, off)
+        rows = np.array([pack(held.row(k)) for k in mode.sliding])
+        sizes = np.linalg.norm(rows, axis=1)
+        sizes[sizes == 0] = 1.0
+        if not (np.isfinite(rows).all() and np.isfinite(gradient).all()):
+            forces = np.full(len(rows), np.nan)
+        else:
+            # Dependent rows have the least norm.
+            scaled = (rows / sizes[:, None]).T
+            forces = np.linalg.lstsq(scaled, -gradient, rcond=len(gradient) * EPS)[0] / sizes
+        pulls = held.pulls(mode.sliding) + held.couplings(mode.sliding).T @ forces
+        noise = SLACK * off * (size / sizes + np.abs(pulls))
+        velocity = -(gradient + rows.T @ forces)
+        return Motion(velocity, held.heights, forces, pulls, noise, held, off)
+
+    def beyond(self, motion: Motion, mode: Mode) -> bool:
+        """Whether something has changed, and not by rounding or the tolerance alone."""
+        found = self.slack(motion, mode)
+        found[len(self.watched) :] += motion.noise
+        return bool((found < 0).any())
+
+    def slack(self, motion: Motion, mode: Mode) -> np.ndarray:
+        """How far each watched kink, and then each slope, is from changing: negative beyond."""
+        k = self.watched
+        if motion.off >= REST:
+            return np.full(len(k) + len(mode.sliding), np.inf)
+        heights = motion.heights[k] - mode.levels[k]
+        found = np.where(mode.above[k], heights, -heights) + self._rounding(motion)
+        found[np.isin(k, mode.sliding)] = np.inf
+        return np.concatenate([found, motion.room()])
+
+    def _rounding(self, motion: Motion) -> float:
+        return ROUNDINGS * EPS * float(np.abs(motion.heights).max(initial=0.0))
+
+    def standing(self, motion: Motion, mode: Mode, part: float = ROUNDINGS * EPS) -> list[int]:
+        """The kinks on which the flow stands, within a part of the largest height, and those along
+        which it slides."""
+        k, largest = self.watched, float(np.abs(motion.heights).max(initial=0.0))
+        near = np.abs(motion.heights[k] - mode.levels[k]) <= part * largest
+        return sorted({*k[near].tolist(), *mode.sliding})
+
+    def decide(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> Mode:
+        """Sides and slopes at the kinks on which the flow stands, each with those of the others:
+        one after the other goes where it is pushed, until none is pushed any more."""
+        seen = set()
+        while mode.key() not in seen:
+            seen.add(mode.key())
+            pushed = self._pushed(theta, mode, standing, blur)
+            if pushed is None:
+                return mode
+            mode = mode.put(*pushed, self.alike)
+        return self._any(theta, mode, standing, blur)
+
+    def _any(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> Mode:
+        if len(standing) <= FEW:
+            for sides in product((OFF, SLIDES, ON), repeat=len(standing)):
+                for kink, side in zip(standing, sides, strict=True):
+                    mode = mode.put(kink, side, self.alike)
+                if self._pushed(theta, mode, standing, blur) is None:
+                    return mode
+        raise Undecided("no slopes fit at the kinks that are met")
+
+    def _pushed(
+        self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float
+    ) -> tuple[int, str] | None:
+        """The first kink that does not stay where it is, and where it goes."""
+        motion = self.motion(theta, mode, blur)
+        for i, kink in enumerate(mode.sliding):
+            c, e, noise = motion.forces[i], motion.pulls[i], motion.noise[i]
+            if c < -noise:
+                return kink, OFF
+            if c > e + noise:
+                return kink, ON
+        for kink in standing:
+            if kink not in mode.sliding:
+                rate = self._rate(motion, kink)
+                if (rate < 0) if mode.above[kink] else (rate > 0):
+                    return kink, SLIDES
+        return None
+
+    def _rate(self, motion: Motion, kink: int) -> float:
+        """dh/dt of a kink that does not slide, zero where rounding may have made it."""
+        row = pack(motion.held.row(kink))
+        rate = float(row @ motion.velocity)
+        size = float(np.linalg.norm(row) * np.linalg.norm(motion.velocity))
+        noise = SLACK * (motion.off + EPS) * size
+        return rate if abs(rate) > noise else 0.0
+
+    def fork(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> int | None:
+        """One of these kinks to whose other side the flow might as well go on."""
+        for kink in standing:
+            if kink in mode.sliding:
+                continue
+            other = mode.put(kink, OFF if mode.above[kink] else ON, self.alike)
+            rate = self._rate(self.motion(theta, other, blur), kink)
+            moves = rate > 0 if other.above[kink] else rate < 0
+            if moves and self._pushed(theta, other, standing, blur) is None:
+                return kink
+        return None
+
+    def settled(self, motion: Motion, mode: Mode, standing: list[int]) -> Mode:
+        """With levels that none of these kinks is beyond already."""
+        levels = mode.levels.copy()
+        for kink in standing:
+            h = float(motion.heights[kink])
+            levels[kink] = min(h, 0.0) if mode.above[kink] else max(h, 0.0)
+        return replace(mode, levels=levels)
+
+    def slopes(self, theta: np.ndarray, mode: Mode) -> np.ndarray:
+        """For each kink the slope where it slides, or where rounding leaves its side open."""
+        motion = self.motion(theta, mode)
+        found = np.full(len(self.alike), np.nan)
+        h = motion.heights
+        open_ = np.abs(h) <= TOGETHER * float(np.abs(h).max(initial=0.0))
+        found[open_] = mode.above[open_]
+        for kink, s in zip(mode.sliding, motion.slopes, strict=True):
+            found[self.alike == kink] = s
+        return found

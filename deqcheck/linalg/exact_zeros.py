@@ -63,15 +63,18 @@ def _heard(support: Support, quiet: np.ndarray) -> np.ndarray:
     return np.asarray(support.W.astype(float) @ ~quiet > 0)
 
 
-def equal_columns(a: np.ndarray) -> tuple[int, int] | None:
-    """The first two columns that are the same, to the bit."""
+def first_alike(a: np.ndarray) -> np.ndarray:
+    """For each column the first one that is the same, to the bit."""
     seen: dict[bytes, int] = {}
     # -0.0 is 0.
-    for j, column in enumerate((a + 0.0).T):
-        first = seen.setdefault(column.tobytes(), j)
-        if first != j:
-            return first, j
-    return None
+    return np.array([seen.setdefault(c.tobytes(), j) for j, c in enumerate((a + 0.0).T)], dtype=int)
+
+
+def equal_columns(a: np.ndarray) -> tuple[int, int] | None:
+    """The first two columns that are the same."""
+    first = first_alike(a)
+    again = np.flatnonzero(first != np.arange(len(first)))
+    return (int(first[again[0]]), int(again[0])) if len(again) else None
 
 
 def why_dependent(may_differ: np.ndarray, inputs: np.ndarray) -> str:

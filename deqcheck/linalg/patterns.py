@@ -51,5 +51,13 @@ class Patterns:
             ].reshape(-1, 1)
         return V
 
+    def one_adjoint(self, column: int, b: np.ndarray) -> np.ndarray:
+        """v_S = (I - W_SS)^-T b_S for the pattern S of one column, zero off S."""
+        v = np.zeros_like(b)
+        for active, columns, lu in self._groups:
+            if column in columns:
+                v[active] = scipy.linalg.lapack.dgetrs(*lu, b[active], trans=1)[0]
+        return v
+
     def cost(self) -> float:
         return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))

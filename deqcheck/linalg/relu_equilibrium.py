@@ -55,6 +55,8 @@ class Equilibrium:
     pre_activations: np.ndarray | None = None
     # Where W and C are exactly zero; without it no zero counts as exact.
     support: Callable[[], Support] | None = None
+    # The slopes of relu that are chosen, as on a kink; nan where the pre-activation says it.
+    chosen: np.ndarray | None = None
 
     @cached_property
     def H(self) -> np.ndarray:
@@ -69,6 +71,13 @@ class Equilibrium:
     def mask(self) -> np.ndarray:
         """Active units; the derivative of relu at 0 is taken as 0."""
         return self.H > 0
+
+    @cached_property
+    def slopes(self) -> np.ndarray:
+        """Of relu at every pre-activation."""
+        if self.chosen is None:
+            return self.mask
+        return np.where(np.isnan(self.chosen), self.mask, self.chosen)
 
     @cached_property
     def residual(self) -> float:
@@ -129,6 +138,8 @@ class Equilibrium:
     def doubtful(self) -> np.ndarray:
         """Pre-activations of which it is not known on which side of the kink they are."""
         size = np.abs(self.H)
+        if self.chosen is not None:
+            size = np.where(np.isnan(self.chosen), size, np.inf)
         # The Frobenius norm costs less than the spectral one, and nearly always tells.
         if float(size.min(initial=np.inf)) > self._H_error(self.W_size):
             return np.zeros(size.shape, dtype=bool)
@@ -153,14 +164,14 @@ class Equilibrium:
             return _noise((1 + self.W_size) * length(V), len(V))
 
         found = None
-        if self.factored is None and _sweeps_win(self.W, self.certificate):
+        if self.factored is None and self.chosen is None and _sweeps_win(self.W, self.certificate):
             found = wide.adjoint(self.W, self.mask, a, noise, start)
         if found is not None:
             V, incoming = found.x, found.linear
         else:
             V = self._exact_adjoint(a)
             incoming = self.W.T @ V + a[:, None]
-        defect = length(np.where(self.mask, V - incoming, 0.0))
+        defect = length(V - self.slopes * incoming)
         total = noise(V) + EPS * self._read_out_size(a) + self.W_radius * length(V)
         radius = (defect + total) * self.certificate.inverse
         if a.any() and self.doubtful.any():
@@ -169,17 +180,7 @@ class Equilibrium:
 
     def on_its_pattern(self, C: np.ndarray) -> np.ndarray:
         """X with X = J (W X + C) for the slopes J of this equilibrium."""
-        patterns = self.factored or Patterns(self.W, self.mask)
-        if patterns.cost() <= POLISH_BUDGET:
-            return patterns.solve(C)
-        X = np.where(self.mask, C, 0.0)
-        for _ in range(SWEEPS):
-            new = np.where(self.mask, self.W @ X + C, 0.0)
-            moved = length(new - X)
-            X = new
-            if moved <= 4 * EPS * length(X):
-                break
-        return X
+        return state_on(self.factored or Patterns(self.W, self.mask), C)
 
     def _other_side(self, incoming: np.ndarray, error: float) -> float:
         """With J' for J, V' - V = (I - J' W^T)^-1 (J' - J)(W^T V + a), and (I - J' W^T)^-1 =
@@ -193,21 +194,37 @@ class Equilibrium:
         return float(np.sqrt(self.mask.sum(axis=1) @ (a * a)))
 
     def _exact_adjoint(self, a: np.ndarray) -> np.ndarray:
-        patterns = self.factored or Patterns(self.W, self.mask)
-        if patterns.cost() <= POLISH_BUDGET:
-            return patterns.adjoint(a)
-        return _iterate_adjoint(self.W, self.mask, a)
+        V = adjoint_on(self.factored or Patterns(self.W, self.mask), a)
+        if self.chosen is not None:
+            for j in np.flatnonzero((~np.isnan(self.chosen)).any(axis=0)):
+                slopes = self.slopes[:, j].astype(float)
+                V[:, j] = np.linalg.solve(np.eye(len(a)) - slopes[:, None] * self.W.T, slopes * a)
+        return V
 
 
-def _iterate_adjoint(W: np.ndarray, mask: np.ndarray, a: np.ndarray) -> np.ndarray:
-    V = mask * a[:, None]
+def state_on(patterns: Patterns, C: np.ndarray) -> np.ndarray:
+    """X = J (W X + C) for the slopes J of the patterns."""
+    if patterns.cost() <= POLISH_BUDGET:
+        return patterns.solve(C)
+    return _iterate_on(patterns.W, patterns.mask, C)
+
+
+def adjoint_on(patterns: Patterns, a: np.ndarray) -> np.ndarray:
+    """V = J (W^T V + a) for the slopes J of the patterns."""
+    if patterns.cost() <= POLISH_BUDGET:
+        return patterns.adjoint(a)
+    return _iterate_on(patterns.W.T, patterns.mask, a[:, None])
+
+
+def _iterate_on(W: np.ndarray, mask: np.ndarray, C: np.ndarray) -> np.ndarray:
+    X = np.where(mask, C, 0.0)
     for _ in range(SWEEPS):
-        new = mask * (a[:, None] + W.T @ V)
-        moved = float(np.linalg.norm(new - V))
-        V = new
-        if moved <= 4 * EPS * float(np.linalg.norm(V)):
+        new = np.where(mask, W @ X + C, 0.0)
+        moved = length(new - X)
+        X = new
+        if moved <= 4 * EPS * length(X):
             break
-    found: np.ndarray = V
+    found: np.ndarray = X
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
@@ -36,10 +36,42 @@ class Objective(NamedTuple):
 
 
 class Kinks(NamedTuple):
-    """Of a piecewise smooth model: the piece that the parameters lie on, and exact zeros."""
+    """Of a piecewise smooth model: for each kink whether its pre-activation is above it, and how
+    many pre-activations lie on theirs; `alike` names for each kink the first one that is the same
+    function of the parameters, as those of equal samples are."""
 
-    pattern: np.ndarray
+    above: np.ndarray
     zeros: int
+    alike: np.ndarray
+
+
+class Held(ABC):
+    """A piecewise smooth model in which every unit is kept on a side of its kink, whatever its
+    pre-activation is: the smooth function that continues one piece beyond its borders.
+
+    At a kink the output of a unit is the positive part of its height, the pre-activation less the
+    kink; it is held at zero where the unit is told to be off.
+    """
+
+    # One for each kink.
+    heights: np.ndarray
+    # Of the loss.
+    gradient: Params
+    # |r|, and its rounding.
+    residual: float
+    rounding: float
+
+    @abstractmethod
+    def row(self, kink: int) -> Params:
+        """The gradient of a height."""
+
+    @abstractmethod
+    def pulls(self, kinks: Sequence[int]) -> np.ndarray:
+        """d loss/d output of units that are off."""
+
+    @abstractmethod
+    def couplings(self, kinks: Sequence[int]) -> np.ndarray:
+        """d height/d output of units that are off: one row for each height."""
 
 
 class State(ABC):
@@ -71,6 +103,16 @@ class State(ABC):
     def kinks(self) -> Kinks | None:
         """None for a smooth model."""
         return None
+
+    def held(self, above: np.ndarray) -> Held:
+        """The model with every unit on the given side of its kink. Raises NoEquilibrium where it
+        is not well-posed."""
+        raise NotImplementedError(f"{type(self).__name__} is smooth")
+
+    def with_slopes(self, slopes: np.ndarray) -> State:
+        """The same with these slopes in [0, 1] at the kinks, nan where the side of the kink says
+        it: all that is made of derivatives changes, not the loss."""
+        raise NotImplementedError(f"{type(self).__name__} is smooth")
 
     @property
     def features(self) -> Mapping[str, tuple[np.ndarray, float]]:

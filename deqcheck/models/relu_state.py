@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -18,13 +19,14 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
-from deqcheck.linalg.exact_zeros import Support, shared_pattern, why_dependent
+from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.exact_relu_state import ExactReluState
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import BuiltModel, Kinks, NotCertified, Objective, Params, State
+from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
+from deqcheck.models.relu_held import HeldRelu
 from deqcheck.records.measured import Measured, given, measured
 from deqcheck.records.tower import Again
 
@@ -76,8 +78,16 @@ class ReluState(State):
         """One column for each sample."""
 
     @abstractmethod
-    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
-        """The gradient from E and r, in which it is linear."""
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
+        """The gradient of something with the adjoints E of the pre-activations and r of the
+        predictions, of some samples, at their states Z; the read-out comes last."""
+
+    @property
+    @abstractmethod
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        """W and C of the canonical form. Raises NoEquilibrium where it is not well-posed."""
 
     @abstractmethod
     def exact_weights(self) -> tuple[Again, Again]:
@@ -192,11 +202,11 @@ class ReluState(State):
     @cached_property
     def gradient(self) -> Params:
         """The fast gradient of the loss."""
-        return self.parts(self.E, self.r)
+        return self.assembled(self.Z, self.E, self.r)
 
     def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
         """Columns that are left out make no radius larger."""
-        parts = self.parts(self.E * weights, self.r * weights)
+        parts = self.assembled(self.Z, self.E * weights, self.r * weights)
         return parts, float(np.max(np.abs(weights))) * self.gradient_radius
 
     def _kinks(self, within: float) -> int:
@@ -218,7 +228,28 @@ class ReluState(State):
 
     @property
     def kinks(self) -> Kinks:
-        return Kinks(self.equilibrium.mask, self.kinks_that_matter)
+        return Kinks(self.equilibrium.mask.ravel(), self.kinks_that_matter, self.alike)
+
+    @cached_property
+    def alike(self) -> np.ndarray:
+        """For each kink the first of the same unit in a sample with the same inputs."""
+        first = first_alike(self.inputs)
+        found: np.ndarray = (len(first) * np.arange(len(self.a))[:, None] + first).ravel()
+        return found
+
+    def held(self, above: np.ndarray) -> Held:
+        return HeldRelu(self, above)
+
+    @abstractmethod
+    def renewed(self) -> ReluState:
+        """Another state at the same parameters."""
+
+    def with_slopes(self, slopes: np.ndarray) -> ReluState:
+        found = self.equilibrium
+        other = self.renewed()
+        # In place of what it would compute itself.
+        other.equilibrium = replace(found, chosen=slopes[: found.Z.size].reshape(found.Z.shape))
+        return other
 
     @cached_property
     def kinks_that_matter(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,19 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import FLOW
+
+
+class Event(NamedTuple):
+    """At a kink: the flow crosses it, begins to slide along it, leaves it, or forks there, where it
+    could go on to either side."""
+
+    kind: str
+    # Its number among the pre-activations of the model.
+    kink: int
+    t: Measured
+
+
+CROSSING, SLIDE, LEAVE, FORK = "crossing", "slide", "leave", "fork"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,8 +62,8 @@ class Trajectory:
     status: Status = Status.COMPLETED
     notes: tuple[str, ...] = ()
     evaluations: int = 0
-    # Times between which the activation pattern of a piecewise smooth model changed.
-    crossings: tuple[tuple[float, float], ...] = ()
+    # What the flow of a piecewise smooth model met, in order of time.
+    events: tuple[Event, ...] = ()
     infimum: Measured = field(default_factory=lambda: Measured(0.0))
     # Of a flow: the length of the path until each recorded time.
     path: Measured | None = None

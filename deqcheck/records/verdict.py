@@ -50,10 +50,6 @@ class Status(Enum):
         "The integrator gave up: try a stiff method (Radau), a looser tolerance or a shorter "
         "horizon."
     )
-    KINK_REACHED = (
-        "The flow reached a kink and slides along it: only the part before was judged. "
-        "Use gradient descent, or start elsewhere."
-    )
     NO_EQUILIBRIUM = (
         "No equilibrium was found at some step: check the well-posedness conditions of the model."
     )

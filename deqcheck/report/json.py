@@ -159,6 +159,7 @@ def _trajectory(track: Trajectory) -> dict[str, Any]:
         "gap_error": _array(track.gap.error[at]),
         "gradient": _array(track.gradient[at]),
         "series": {name: _series(series) for name, series in track.series.items()},
+        "events": [{"kind": e.kind, "kink": e.kink, "t": _measured(e.t)} for e in track.events],
     }
 
 

@@ -1,72 +1,213 @@
-"""Flows of piecewise smooth models: crossing kinks, sliding along them, what is still judged."""
+"""Flows of piecewise smooth models: crossing kinks, sliding along them, leaving them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
-from deqcheck.dynamics import flow, sliding
 from deqcheck.dynamics.flow import GradientFlow
-from deqcheck.dynamics.sliding import Sliding, Watch
-from deqcheck.models.problem import Kinks, Problem
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import Params, Problem, norm, pack
+from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.models.relu_deq.state import ReluDeqState
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
+from tests.dynamics.corner import Corner, corner
+from tests.opteq_instances import arrays, problem
 
 Builder = Callable[..., Problem]
 
 
-def test_a_slide_is_named_by_its_time_and_recorded_until_there(monotone: Builder) -> None:
-    """Random instance 1 of hieu2022 as drawn reaches a kink at t = 0.0526."""
-    train = GradientFlow(horizon=0.1, rtol=1e-8)
-    p = monotone(6, 4, 4, 0.5, 1, train=train)
-    run = train.run(Problem(p.model, p.theta0, train, record_points=60), ["sigma_min_Z"])
-    assert run.status is Status.KINK_REACHED and not run.complete
-    assert any(note.startswith("kink reached at t = 0.05") for note in run.notes)
-    assert 0.045 < run.t[-1] < 0.0535
-    assert (np.diff(run.gap.value) < 0).all()
-    assert run.series["sigma_min_Z"].t[-1] == run.t[-1]
+def told(run: Trajectory) -> list[str]:
+    return [e.kind for e in run.events]
 
 
-def test_a_crossing_is_no_slide(monotone: Builder) -> None:
-    train = GradientFlow(horizon=2.0, rtol=1e-6)
-    p = monotone(4, 2, 2, 0.2, 3, train=train)
-    run = train.run(Problem(p.model, p.theta0, train, record_points=40))
-    assert run.status is Status.COMPLETED
-    assert len(run.crossings) == 1
-    assert any("activation pattern changed" in note for note in run.notes)
-
-
-def test_a_start_on_a_kink_that_matters_is_refused(monotone: Builder) -> None:
-    train = GradientFlow(horizon=1.0)
-    p = monotone(
-        2, 1, 1, 1.0, A=np.eye(2), B=np.zeros((2, 2)), U=[[1], [0]], u=[1, 1], X=[[1]], train=train
-    )
-    with pytest.raises(flow.Refusal, match="not defined on a kink"):
-        train.run(p)
-
-
-def flickering(look: int, changes: bool) -> SimpleNamespace:
-    """A state whose pattern is another one at every look, or the same."""
-    return SimpleNamespace(kinks=Kinks(np.array([look if changes else 0]), 0))
+def agrees(p: Problem, run: Trajectory, pieces: list[tuple[float, Callable[[float], Any]]]) -> None:
+    """Each piece of the solution begins at a time; no recorded loss is outside its bar."""
+    begins = [start for start, _ in pieces]
+    for t, value, error in zip(run.t, run.loss.value, run.loss.error, strict=True):
+        start, flow = pieces[int(np.searchsorted(begins, t, side="right")) - 1]
+        exact = p.model.at({"x": flow(t - start)}).loss
+        assert abs(value - exact) <= error <= 1e-3
 
 
 @pytest.mark.parametrize(
-    ("changes", "pace", "slides"), [(True, 0.0, True), (True, 1.0, False), (False, 0.0, False)]
+    ("method", "rtol", "sharp"),
+    [("DOP853", 1e-10, 1e-7), ("Radau", 1e-6, 1e-2), ("LSODA", 1e-8, 1e-3)],
 )
-def test_flicker_and_standstill_together_are_a_slide(
-    changes: bool, pace: float, slides: bool
+def test_a_slide_begins_and_ends_when_it_must(method: str, rtol: float, sharp: float) -> None:
+    """From below; q grows from 1/2 past the pull 2, where the unit goes on."""
+    p, start = corner(-0.3, 0.5), np.array([-0.3, 0.5])
+    model: Corner = p.model
+    begins = model.met(start, False, 2.0)
+    q = model.flow(start, False, begins)[1]
+    ends = begins + np.log((model.c - q) / (model.c - model.pull))
+    run = GradientFlow(horizon=ends + 0.4, method=method, rtol=rtol).run(p)
+    assert run.status is Status.COMPLETED and told(run) == ["slide", "leave"]
+    for event, exact in zip(run.events, (begins, ends), strict=True):
+        assert abs(event.t.value - exact) <= event.t.error < sharp
+    on = model.sliding(q, ends - begins)
+    pieces = [
+        (0.0, lambda t: model.flow(start, False, t)),
+        (begins, lambda t: model.sliding(q, t)),
+        (ends, lambda t: model.flow(on, True, t)),
+    ]
+    agrees(p, run, pieces)
+    # On the slide the flow is the projected gradient: |dq/dt|, not that of a side.
+    at = np.flatnonzero((run.t > begins) & (run.t < ends))
+    speed = model.k * np.abs([model.sliding(q, t - begins)[1] - model.c for t in run.t[at]])
+    assert len(at) > 5 and np.allclose(run.gradient[at], speed, rtol=1e-4)
+    assert any("slides along 1 kink at t = " in note for note in run.notes)
+
+
+def test_a_kink_that_does_not_hold_the_flow_is_crossed() -> None:
+    p, start = corner(-0.3, 3.0), np.array([-0.3, 3.0])
+    begins = p.model.met(start, False, 2.0)
+    run = GradientFlow(horizon=0.5).run(p)
+    assert told(run) == ["crossing"]
+    assert abs(run.events[0].t.value - begins) <= run.events[0].t.error < 1e-8
+    there = p.model.flow(start, False, begins)
+    agrees(
+        p,
+        run,
+        [
+            (0.0, lambda t: p.model.flow(start, False, t)),
+            (begins, lambda t: p.model.flow(there, True, t)),
+        ],
+    )
+
+
+def test_a_slide_may_end_to_the_side_that_it_came_from() -> None:
+    """q falls through 0, where the unit goes off."""
+    p = corner(-0.3, 1.5, c=-1.0)
+    start = np.array([-0.3, 1.5])
+    begins = p.model.met(start, False, 0.5)
+    q = p.model.flow(start, False, begins)[1]
+    run = GradientFlow(horizon=2.0).run(p)
+    assert told(run) == ["slide", "leave"]
+    ends = begins + np.log(1.0 + q)
+    assert abs(run.events[1].t.value - ends) <= run.events[1].t.error < 1e-8
+    assert run.final["x"][0] < -0.1
+
+
+@pytest.mark.parametrize(
+    ("q", "pull", "kinds", "side"),
+    [
+        (1.0, 2.0, ["slide"], 0),
+        (3.0, 2.0, [], 1),
+        (-1.0, 2.0, [], -1),
+        # Either side leads away: the unit stays off, by convention.
+        (-1.0, -2.0, ["fork"], -1),
+    ],
+)
+def test_at_the_start_the_velocities_of_both_sides_decide(
+    q: float, pull: float, kinds: list[str], side: int
 ) -> None:
-    watch = Watch(length=1.0)
-    evaluations = sliding.EVERY * sliding.LOOKS * 2
+    run = GradientFlow(horizon=0.2).run(corner(0.0, q, pull=pull, c=q))
+    assert run.status is Status.COMPLETED and told(run) == kinds
+    assert np.sign(np.round(run.final["x"][0], 12)) == side
+    assert all(e.t.value == 0 for e in run.events)
+    assert any("not unique" in note for note in run.notes) == (kinds == ["fork"])
 
-    def integrate() -> None:
-        for i in range(evaluations):
-            watch.see(pace * i / evaluations, flickering(i, changes))
 
-    if slides:
-        with pytest.raises(Sliding):
-            integrate()
-    else:
-        integrate()
+def relu_problem(seed: int) -> Problem:
+    r = np.random.default_rng(seed)
+    X, y = r.normal(size=(3, 4)), r.normal(size=4)
+    W = r.normal(size=(5, 5))
+    theta = {"W": 0.5 * W / np.linalg.norm(W, 2), "U": r.normal(size=(5, 3)), "a": r.normal(size=5)}
+    return Problem(ReluDeqModel(X / np.linalg.norm(X, axis=0), y), theta)
+
+
+def descent(p: Problem, horizon: float, step: float) -> np.ndarray:
+    theta = p.theta0
+    for _ in range(round(horizon / step)):
+        gradient = p.model.at(theta).gradient
+        theta = {name: a - step * gradient[name] for name, a in theta.items()}
+    return pack(theta)
+
+
+def most_at_once(run: Trajectory) -> int:
+    changes = [{"slide": 1, "leave": -1}.get(kind, 0) for kind in told(run)]
+    return int(np.cumsum(changes).max())
+
+
+@pytest.mark.parametrize(
+    ("kind", "at_once"), [("relu-deq", 3), ("monotone-deq", 2), ("implicit-relu", 3), ("opteq", 2)]
+)
+def test_descent_with_small_steps_follows_the_flow(
+    kind: str, at_once: int, monotone: Builder, implicit: Builder
+) -> None:
+    """Its distance from the flow is a multiple of the step, however many kinks hold the flow."""
+    p, horizon = {
+        "relu-deq": lambda: (relu_problem(5), 0.3),
+        "monotone-deq": lambda: (monotone(4, 3, 4, 0.5, 4), 0.3),
+        "implicit-relu": lambda: (implicit(N=4, d=3, m=5, seed=2), 0.2),
+        "opteq": lambda: (
+            problem(*arrays(2, 3, 4, 3, 1, 1, 4), activation="relu", iterations=2),
+            1.0,
+        ),
+    }[kind]()
+    run = GradientFlow(horizon=horizon, rtol=1e-7).run(
+        Problem(p.model, p.theta0, record_points=8), ["sigma_min_Z"]
+    )
+    assert run.status is Status.COMPLETED and most_at_once(run) == at_once
+    coarse, fine = (horizon / n for n in (100, 500))
+    far, near = (norm(descent(p, horizon, step) - pack(run.final)) for step in (coarse, fine))
+    assert near < 0.4 * far and near < 40 * fine
+
+
+def test_kinks_of_equal_samples_are_one() -> None:
+    """A sample given twice, with two labels: the flow slides as with their mean, counted twice."""
+    p = relu_problem(5)
+    X, y = p.model.X, p.model.y
+    twice = ReluDeqModel(np.hstack([X, X]), np.concatenate([y + 0.2, y - 0.2]))
+    runs = [
+        GradientFlow(horizon=horizon, rtol=1e-7).run(Problem(model, p.theta0, record_points=6))
+        for model, horizon in ((p.model, 0.2), (twice, 0.1))
+    ]
+    assert told(runs[0]) == told(runs[1]) and "slide" in told(runs[0])
+    for one, two in zip(*(run.events for run in runs), strict=True):
+        assert abs(one.t.value - 2 * two.t.value) <= one.t.error + 2 * two.t.error
+    assert norm(pack(runs[0].final) - pack(runs[1].final)) < 1e-6
+
+
+def smoothed(p: Problem, horizon: float, width: float) -> np.ndarray:
+    """The flow of a ReLU DEQ with W = 0 held, where relu is a softplus of this width."""
+    X, y, a = p.model.X, p.model.y, p.theta0["a"]
+
+    def velocity(_: float, u: np.ndarray) -> np.ndarray:
+        H = u.reshape(len(a), -1) @ X
+        r = (width * np.logaddexp(0, H / width)).T @ a - y
+        return np.asarray(-((a[:, None] * scipy.special.expit(H / width)) * r @ X.T).ravel())
+
+    start = p.theta0["U"].ravel()
+    found = scipy.integrate.solve_ivp(velocity, (0, horizon), start, "LSODA", rtol=1e-9, atol=1e-11)
+    return np.asarray(found.y[:, -1])
+
+
+class OnlyU(ReluDeqModel):
+    """Gradients with respect to U alone."""
+
+    def at(self, theta: Params, memory: Memory | None = None) -> OnlyUState:
+        return OnlyUState(self, theta, memory)
+
+
+class OnlyUState(ReluDeqState):
+    def assembled(self, *args: Any) -> Params:
+        found = super().assembled(*args)
+        return {name: g if name == "U" else 0 * g for name, g in found.items()}
+
+
+def test_the_flow_is_the_limit_of_smooth_ones() -> None:
+    p = relu_problem(5)
+    p.theta0["W"][:] = 0.0
+    model = OnlyU(p.model.X, p.model.y)
+    run = GradientFlow(horizon=0.5, rtol=1e-8).run(Problem(model, p.theta0, record_points=6))
+    assert "slide" in told(run)
+    widths = (3e-2, 3e-3, 3e-4)
+    far = [norm(smoothed(p, 0.5, w) - run.final["U"].ravel()) for w in widths]
+    assert far[1] < 0.3 * far[0] and far[2] < 0.3 * far[1] and far[2] < 3e-3

@@ -16,6 +16,7 @@ from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern, 
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
+from deqcheck.models.implicit_relu.held import HeldImplicit
 from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
@@ -37,6 +38,9 @@ class ImplicitReluState(ReluState):
         self.W, self.A, self.b = theta["W"], theta["A"], theta["b"]
         self.m = len(self.b)
 
+    def renewed(self) -> ImplicitReluState:
+        return ImplicitReluState(self.model, self.theta, self._memory)
+
     @property
     def a(self) -> np.ndarray:
         return self.b
@@ -49,9 +53,9 @@ class ImplicitReluState(ReluState):
     def XW(self) -> np.ndarray:
         return self.X @ self.W
 
-    @property
+    @cached_property
     def on(self) -> np.ndarray:
-        """E: where X W > 0 (N x m)."""
+        """E: where X W > 0 (N x m); on a kink the slope that is chosen."""
         return self.XW > 0
 
     @cached_property
@@ -95,15 +99,24 @@ class ImplicitReluState(ReluState):
         support = partial(_support, self.A, self.X, self.W, self.XW)
         return Canonical(scaled, self.Phi.T, EPS * _size(scaled), self.Phi_radius, support)
 
-    def solve(self) -> Equilibrium:
+    @property
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        """With X W as it is where a unit of the inner layer is on."""
+        self._contraction()
+        return self.gamma * self.A.T, np.where(self.on, self.XW, 0.0).T
+
+    def _contraction(self) -> Contraction:
         q = self.gamma0.high if self.m < WIDE else self._cheap_gamma0
         if not q < 1:
             raise NotCertified(
                 f"gamma |A| = {self.gamma0.value:.6g} is not below 1, and beyond that this theory "
                 "does not know whether there is an equilibrium: take a smaller gamma or A"
             )
+        return Contraction(float(q))
+
+    def solve(self) -> Equilibrium:
         W, C, W_radius, C_radius, support = self.canonical
-        found = self._picard(W, C, Contraction(float(q)))
+        found = self._picard(W, C, self._contraction())
         return replace(found, C_radius=C_radius, W_radius=W_radius, support=support)
 
     @cached_property
@@ -133,10 +146,27 @@ class ImplicitReluState(ReluState):
     def kinks(self) -> Kinks:
         """Zeros of both layers of pre-activations, but for samples on which nothing can change
         them: U = gamma z A stays 0 where z = 0, and x W where x = 0."""
-        pattern = np.vstack([self.equilibrium.mask.T, self.on])
+        above = np.concatenate([self.equilibrium.mask.ravel(), self.XW.T.ravel() > 0])
         U_zero = (self.equilibrium.H.T == 0)[self.Z.any(axis=0)]
         XW_zero = (self.XW == 0)[self.X.any(axis=1)]
-        return Kinks(pattern, int(U_zero.sum() + XW_zero.sum()))
+        return Kinks(above, int(U_zero.sum() + XW_zero.sum()), self.alike)
+
+    @cached_property
+    def alike(self) -> np.ndarray:
+        """Of the outer layer, then of the inner one."""
+        outer = super().alike
+        return np.concatenate([outer, outer.size + outer])
+
+    def held(self, above: np.ndarray) -> HeldImplicit:
+        return HeldImplicit(self, above)
+
+    def with_slopes(self, slopes: np.ndarray) -> ReluState:
+        other = super().with_slopes(slopes)
+        assert isinstance(other, ImplicitReluState)
+        inner = slopes[self.Z.size :].reshape(self.Z.shape).T
+        other.on = np.where(np.isnan(inner), self.on, inner)
+        other.on_doubtful = self.on_doubtful & np.isnan(inner)
+        return other
 
     @property
     def kink_count(self) -> Measured:
@@ -237,12 +267,14 @@ class ImplicitReluState(ReluState):
         """Rows p_i = (I - gamma D_i A)^-1 D_i b (N x m)."""
         return self.V.T
 
-    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""
         return {
-            "W": self.X.T @ (self.on * E.T),
-            "A": self.gamma * (self.Z @ E.T),
-            "b": self.Z @ r,
+            "W": self.X[samples].T @ (self.on[samples] * E.T),
+            "A": self.gamma * (Z @ E.T),
+            "b": Z @ r,
         }
 
     def exact_weights(self) -> tuple[Again, Again]:

@@ -56,6 +56,9 @@ class MonotoneDeqState(ReluState):
         self.A, self.B, self.U, self.u = (theta[name] for name in ("A", "B", "U", "u"))
         self.n, self.N = len(self.u), model.N
 
+    def renewed(self) -> MonotoneDeqState:
+        return MonotoneDeqState(self.model, self.theta, self._memory)
+
     @property
     def a(self) -> np.ndarray:
         return self.u
@@ -138,12 +141,11 @@ class MonotoneDeqState(ReluState):
         return Canonical(self.W, self.C, self.W_radius, self.C_radius, support)
 
     def solve(self) -> Equilibrium:
-        if not np.isfinite(self.W).all():
-            raise NoEquilibrium("W is not finite")
+        W, C = self.system
         certificate = Monotone(self.m)
         guess, found = self._memory.pattern, None
-        if guess is not None and guess.shape == self.C.shape:
-            found = on_pattern(self.W, self.C, certificate, guess)
+        if guess is not None and guess.shape == C.shape:
+            found = on_pattern(W, C, certificate, guess)
         found = found or self._split(certificate)
         self._memory.pattern = found.mask
         _, _, W_radius, C_radius, support = self.canonical
@@ -187,14 +189,22 @@ class MonotoneDeqState(ReluState):
     def patterns(self) -> Patterns:
         return Patterns(self.W, self.equilibrium.mask)
 
-    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
-        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r, with dL/dW = G = E Z^T."""
-        G = E @ self.Z.T
+    @property
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        if not np.isfinite(self.W).all():
+            raise NoEquilibrium("W is not finite")
+        return self.W, self.C
+
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
+        """gA = -A (G + G^T), gB = G - G^T, gU = E X^T, gu = Z r, with G = dL/dW = E Z^T."""
+        G = E @ Z.T
         return {
             "A": -self.A @ (G + G.T),
             "B": G - G.T,
-            "U": E @ self.X.T,
-            "u": self.Z @ r,
+            "U": E @ self.X[:, samples].T,
+            "u": Z @ r,
         }
 
     def gradient_radii(self) -> dict[str, float]:

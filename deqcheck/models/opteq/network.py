@@ -124,9 +124,13 @@ class Network:
 
     def head(self, depth: int) -> Network:
         """f_l o ... o f_1 alone."""
-        out = copy(self)
+        out = self.copy()
         out.layers = self.layers[:depth]
         return out
+
+    def copy(self) -> Network:
+        """Another one, whose layers may be replaced."""
+        return copy(self)
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:
         """Whether the linear piece of every unit is known where Z is known up to the radius."""

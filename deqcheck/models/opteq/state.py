@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.exact_zeros import equal_columns
+from deqcheck.models.opteq import held
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
 from deqcheck.models.opteq.network import Network
@@ -68,8 +70,8 @@ class OpteqState(State):
         if self.model.implicit:
             found = self.solved.required()
             passes, _, _ = self.network.visit(found.Z, found.error)
-            return [Step(found.Z, passes, NO_SAM)], found.Z, found.error
-        return iterate(self.network, self.model.Z0, self.model.iterations, self.sam)
+            return [Step(self.network, found.Z, passes, NO_SAM)], found.Z, found.error
+        return iterate([self.network] * self.model.iterations, self.model.Z0, self.sam)
 
     @property
     def steps(self) -> list[Step]:
@@ -117,19 +119,21 @@ class OpteqState(State):
     def sweep(self, Q: np.ndarray, error: float) -> Iterable[Piece | Pull]:
         """Reverse mode from the adjoint Q (m x N) of the state that is read out."""
         if not self.model.implicit:
-            return backwards(self.network, self.steps, self.sam, Q, error)
-        return through_layers(self.network, self.steps[0].passes, *self._implicit(Q, error))
+            return backwards(self.steps, self.sam, Q, error)
+        step = self.steps[0]
+        return through_layers(step.network, step.passes, *self._implicit(Q, error))
 
     def _implicit(self, Q: np.ndarray, error: float) -> tuple[np.ndarray, float]:
         """v_j = (I - M_j)^-T q_j, M_j the Jacobian of the map at the equilibrium."""
-        jacobians = self.map.jacobians(self.Z)
+        here = FixedPoint(self.steps[0].network, self.map.prox)
+        jacobians = here.jacobians(self.Z)
         matrices = np.eye(len(Q)) - jacobians
         v = np.linalg.solve(matrices.transpose(0, 2, 1), Q.T[:, :, None])[:, :, 0].T
         smallest = np.linalg.svd(matrices, compute_uv=False)[:, -1].min()
         turned = self.map.bend * self.Z_radius + self.network.jacobian_rounding
         left = float(smallest) - turned
         # On an unknown piece, or next to a singular one, nothing is known of the inverse.
-        known = left > 0 and self.map.piece_known(self.Z, self.Z_radius)
+        known = left > 0 and here.piece_known(self.Z, self.Z_radius)
         v_error = (error + turned * float(np.linalg.norm(v))) / left if known else np.inf
         if self.map.prox is not None:
             slopes = self.map.prox.prox_slopes(self.network.T(self.Z))
@@ -333,13 +337,24 @@ class OpteqState(State):
 
     @cached_property
     def kinks(self) -> Kinks | None:
-        if self.model.s.smooth:
+        # The kinks of a prox are not followed, so neither are those of the layers before it.
+        if self.model.s.smooth or self.model.fields.prox is not None:
             return None
-        seen = [p.A for step in self.steps for p in step.passes]
-        pattern = np.concatenate([self.model.s.piece(A).ravel() for A in seen])
-        points = np.array(self.model.s.kinks)
-        near = sum(int((np.abs(A[..., None] - points) < KINK).sum()) for A in seen)
-        return Kinks(pattern, near)
+        found = held.heights(self.model.s, self.steps)
+        return Kinks(found > 0, int((np.abs(found) < KINK).sum()), held.alike(self))
+
+    def held(self, above: np.ndarray) -> held.HeldOpteq:
+        return held.HeldOpteq(self, above)
+
+    def with_slopes(self, slopes: np.ndarray) -> OpteqState:
+        _, Z, radius = self._forward
+        given = np.where(np.isnan(slopes), held.heights(self.model.s, self.steps) > 0, slopes)
+        other = OpteqState(self.model, self.theta)
+        bent = held.bent_networks(self, given, held=False)
+        steps = [replace(s, network=n) for s, n in zip(self.steps, bent, strict=True)]
+        # In place of what it would compute itself.
+        other._forward = steps, Z, radius
+        return other
 
     def _gradient_norm(self, name: str) -> Measured:
         return self.gradient_norms[name]

@@ -5,7 +5,7 @@ Each number of a pass carries a Frobenius radius: rounding and the errors that c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,6 +65,7 @@ class Sam:
 class Step:
     """One iteration of the forward pass."""
 
+    network: Network
     Z: np.ndarray
     passes: list[Pass]
     weights: Weights
@@ -74,14 +75,14 @@ NO_SAM = Weights(0.0, 0.0)
 
 
 def iterate(
-    network: Network, Z0: np.ndarray, K: int, sam: Sam | None
+    networks: Iterable[Network], Z0: np.ndarray, sam: Sam | None
 ) -> tuple[list[Step], np.ndarray, float]:
-    """K iterations from Z0: what every layer saw, Z^K and its radius."""
+    """An iteration of each from Z0: what every layer saw, the last state and its radius."""
     steps, Z, radius = [], Z0, 0.0
-    for k in range(K):
+    for k, network in enumerate(networks):
         w = NO_SAM if sam is None else sam.weights[k]
         passes, moved, moved_radius = network.visit(Z, radius)
-        steps.append(Step(Z, passes, w))
+        steps.append(Step(network, Z, passes, w))
         if sam is not None:
             noise = sam.noise(float(np.linalg.norm(Z)), Z.shape[1])
             pulled, S = sam.stretch(w) * radius + noise, sam.S(Z, w)
@@ -167,15 +168,15 @@ def backwards_within(
     for last in through_layers(network.head(depth), steps[k - 1].passes[:depth], Q, 0.0):
         yield last
     assert last is not None
-    yield from backwards(network, steps[: k - 1], sam, *before_layers(network, last))
+    yield from backwards(steps[: k - 1], sam, *before_layers(network, last))
 
 
 def backwards(
-    network: Network, steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: float
+    steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: float
 ) -> Iterator[Piece | Pull]:
     """Reverse mode through all iterations, from the adjoint Q of Z^K."""
     for step in reversed(steps):
-        beta = step.weights.beta
+        network, beta = step.network, step.weights.beta
         last = None
         for last in through_layers(network, step.passes, (1 - beta) * Q, (1 - beta) * error):
             yield last

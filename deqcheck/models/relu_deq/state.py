@@ -29,6 +29,9 @@ class ReluDeqState(ReluState):
         super().__init__(model.y, theta, memory)
         self.model = model
 
+    def renewed(self) -> ReluDeqState:
+        return ReluDeqState(self.model, self.theta, self._memory)
+
     @property
     def a(self) -> np.ndarray:
         return self.theta["a"]
@@ -52,12 +55,22 @@ class ReluDeqState(ReluState):
         form = self.canonical
         return replace(self._solved(form.C), C_radius=form.C_radius, support=form.support)
 
-    def _solved(self, C: np.ndarray) -> Equilibrium:
+    @property
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
+        C = self.theta["U"] @ self.model.X
+        self._certificate(C)
+        return self.theta["W"], C
+
+    def _certificate(self, C: np.ndarray) -> Certificate:
         W = self.theta["W"]
         q = self._memory.equilibria.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
         found: Certificate | None = Contraction(q) if q < 1 else _without_contraction(W)
         if found is None:
             raise _unknown(W, C, self.q.value)
+        return found
+
+    def _solved(self, C: np.ndarray) -> Equilibrium:
+        W, found = self.theta["W"], self._certificate(C)
         if isinstance(found, Monotone):
             lipschitz = float(np.linalg.norm(np.eye(len(W)) - W, 2))
             return peaceman_rachford(W, C, found, lipschitz)
@@ -71,9 +84,11 @@ class ReluDeqState(ReluState):
             return equilibrium
         return Equilibrium(W, C, np.stack([z[0] for z in each], axis=1), found)
 
-    def parts(self, E: np.ndarray, r: np.ndarray) -> Params:
+    def assembled(
+        self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)
+    ) -> Params:
         """(S diag(r)) Z^T, (S diag(r)) X^T, Z r."""
-        return {"W": E @ self.Z.T, "U": E @ self.model.X.T, "a": self.Z @ r}
+        return {"W": E @ Z.T, "U": E @ self.model.X[:, samples].T, "a": Z @ r}
 
     def exact_weights(self) -> tuple[Again, Again]:
         U, X = exact.array(self.theta["U"]), exact.array(self.model.X)

@@ -14,7 +14,7 @@ import numpy as np
 from deqcheck.records.claim import CurveFacts, Decision, Judged
 from deqcheck.records.report import Report
 from deqcheck.records.series import Series
-from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.trajectory import CROSSING, SLIDE, Trajectory
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.records.words import PRINTED
 from deqcheck.report.parts.curves import Bound, bounds, relative_bound
@@ -57,6 +57,9 @@ class Panel:
     resolution: Trace | None = None
     # Time for one step where x counts steps: the second clock.
     step: float | None = None
+    # When the flow crosses kinks, and when it begins to slide along one.
+    crossings: tuple[float, ...] = ()
+    slides: tuple[float, ...] = ()
 
     def x_range(self) -> tuple[float, float]:
         xs = np.concatenate([trace.x for trace in self.traces])
@@ -139,8 +142,14 @@ def _loss(report: Report, track: Trajectory) -> Panel | None:
         # An infinite radius covers the whole picture.
         resolution=_trace("", x, np.minimum(track.gap.error / start, 1 / SMALLEST)),
         step=_step(clock, track),
+        crossings=_met(track, CROSSING),
+        slides=_met(track, SLIDE),
     )
     return panel if panel.traces else None
+
+
+def _met(track: Trajectory, kind: str) -> tuple[float, ...]:
+    return tuple(float(e.t.value) for e in track.events if e.kind == kind)
 
 
 def _claimed(report: Report, clock: Clock) -> Iterator[tuple[CurveFacts, Trace]]:

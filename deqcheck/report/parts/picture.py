@@ -130,6 +130,7 @@ def _curves(axes: Any, panel: Panel) -> None:
     axes.set_ylim(*panel.y_range())
     axes.grid(True, linewidth=0.3)
     _shade(axes, panel)
+    _marks(axes, panel)
     if panel.step is not None:
         _second_clock(axes, panel.step)
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.17), fontsize=8, frameon=False)
@@ -185,6 +186,17 @@ def _shade(axes: Any, panel: Panel) -> None:
             linewidth=0,
             label="below the error bar of the loss: nothing can be told",
         )
+
+
+def _marks(axes: Any, panel: Panel) -> None:
+    """Where the flow meets kinks."""
+    for times, style, label in (
+        (panel.crossings, ":", "crosses a kink"),
+        (panel.slides, "-", "begins to slide along a kink"),
+    ):
+        for i, t in enumerate(times):
+            name = None if i else label
+            axes.axvline(t, color="#808080", linewidth=0.7, linestyle=style, label=name, zorder=1)
 
 
 def _second_clock(axes: Any, step: float) -> None:

@@ -68,6 +68,7 @@ svg text { fill: var(--soft); font: 13px system-ui, "Segoe UI", Arial, sans-seri
 .c6 { stroke: var(--c6); }
 .violation { fill: none; stroke: var(--bad); stroke-width: 2.4; }
 .beyond { fill: var(--soft); opacity: .2; } .hatch { stroke: var(--soft); stroke-width: .7; }
+.crossing, .slide { stroke: var(--soft); stroke-width: .8; } .crossing { stroke-dasharray: 1 3; }
 .margin { vertical-align: middle; max-width: 100%; }
 .bar.holds { fill: var(--good); } .bar.violated { fill: var(--bad); }
 .bar.undecided { fill: var(--open); } .pass { stroke: var(--ink); stroke-width: 1.6; }

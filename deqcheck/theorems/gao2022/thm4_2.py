@@ -43,7 +43,7 @@ class Theorem42(FlowConditions, StaysClose):
         "Slips of the proof, A.4: the induction is closed but never strict, which the factor "
         "1 - exp(-alpha0^2 t/4) < 1 of a finite time repairs; dL/dt is +(yhat - y)^T d yhat/dt, "
         "not minus; the bound on Z(t) - Z(0) needs |X|_F^2, not |X|^2. And A(0) = I, b(0) = 0, the "
-        "start of Section 7, puts every dead unit on its kink, where the flow is not defined."
+        "start of Section 7, puts every dead unit on its kink, where the gradient is not defined."
     )
 
     rate = Check("the loss decays", "gap/gap_0 <= exp(-alpha0^2*t/2)", "(iii)", decays=True)

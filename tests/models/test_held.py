@@ -1,0 +1,92 @@
+"""Models with units held on a side of their kinks, against differences and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from deqcheck.models.problem import Held, Problem, norm, pack, unpack
+from deqcheck.models.relu_deq.model import ReluDeqModel
+from tests.opteq_instances import arrays, problem
+
+Builder = Callable[..., Problem]
+KINDS = ("relu-deq", "monotone-deq", "implicit-relu", "relu", "hardtanh", "implicit", "sam")
+
+
+def relu_deq() -> Problem:
+    r = np.random.default_rng(0)
+    W = r.normal(size=(5, 5))
+    theta = {"W": 0.6 * W / np.linalg.norm(W, 2), "U": r.normal(size=(5, 3)), "a": r.normal(size=5)}
+    return Problem(ReluDeqModel(r.normal(size=(3, 3)), r.normal(size=3)), theta)
+
+
+@pytest.fixture
+def made(request: pytest.FixtureRequest, monotone: Builder, implicit: Builder) -> Problem:
+    data, theta = arrays(1, 4, 3, 3, 2, 1, 3, bscale=0.8)
+    builders = {
+        "relu-deq": relu_deq,
+        "monotone-deq": lambda: monotone(4, 3, 3, 0.5, 2),
+        "implicit-relu": lambda: implicit(N=3, d=3, m=4),
+        "relu": lambda: problem(data, theta, activation="relu", iterations=3),
+        "hardtanh": lambda: problem(data, theta, activation="hardtanh", iterations=2, alpha=0.7),
+        "implicit": lambda: problem(data, theta, activation="relu", solver="implicit"),
+        "sam": lambda: problem(
+            data, theta, activation="relu", iterations=3, sam={"beta": 0.3, "gamma": 0.5}
+        ),
+    }
+    return builders[request.param]()
+
+
+def held(p: Problem, theta: np.ndarray, above: np.ndarray) -> Held:
+    found: Held = p.model.at(unpack(theta, p.shapes)).held(above)
+    return found
+
+
+@pytest.mark.parametrize("made", KINDS, indirect=True)
+def test_on_its_own_sides_the_gradient_is_the_models(made: Problem) -> None:
+    here = made.start.held(made.start.kinks.above)
+    gradient = pack(made.start.gradient)
+    assert norm(pack(here.gradient) - gradient) <= 1e-13 * norm(gradient)
+    assert np.array_equal(here.heights > 0, made.start.kinks.above)
+
+
+@pytest.mark.parametrize("made", KINDS, indirect=True)
+def test_gradients_of_loss_and_heights_are_their_differences_on_any_sides(made: Problem) -> None:
+    r, theta, h = np.random.default_rng(1), pack(made.theta0), 1e-6
+    above = made.start.kinks.above.copy()
+    above[r.choice(len(above), 3, replace=False)] ^= True
+    way = r.normal(size=theta.size)
+    here, ahead, behind = (held(made, theta + s * h * way, above) for s in (0, 1, -1))
+    slope = (ahead.residual**2 - behind.residual**2) / (4 * h)
+    assert slope == pytest.approx(pack(here.gradient) @ way, rel=1e-6)
+    rates = (ahead.heights - behind.heights) / (2 * h)
+    rows = [pack(here.row(k)) @ way for k in range(len(above))]
+    assert np.allclose(rows, rates, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("made", KINDS, indirect=True)
+def test_a_slope_adds_its_share_of_the_pull(made: Problem) -> None:
+    """On a kink: with the unit on, the gradient is that with it off plus e J, where e counts what
+    the unit hears of itself; and at half the slope half of that."""
+    off, theta = made.start.kinks.above.copy(), pack(made.theta0)
+    kinks = np.argsort(np.abs(held(made, theta, off).heights))[:2]
+    off[kinks] = False
+    for _ in range(20):
+        here = held(made, theta, off)
+        rows = np.array([pack(here.row(k)) for k in kinks])
+        theta = theta - np.linalg.lstsq(rows, here.heights[kinks], rcond=None)[0]
+    here = held(made, theta, off)
+    slopes, couplings = np.array([0.5, 0.25]), here.couplings(kinks.tolist())
+    # e = pulls + couplings^T c and c = s e.
+    c = np.linalg.solve(
+        np.eye(2) - slopes[:, None] * couplings.T, slopes * here.pulls(kinks.tolist())
+    )
+    chosen = np.full(len(off), np.nan)
+    near = np.abs(here.heights) < 1e-9
+    chosen[near] = off[near]
+    chosen[kinks] = slopes
+    state = made.model.at(unpack(theta, made.shapes)).with_slopes(chosen)
+    expected = pack(here.gradient) + np.array([pack(here.row(k)) for k in kinks]).T @ c
+    assert norm(pack(state.gradient) - expected) <= 1e-9 * norm(expected)
