@@ -37,7 +37,7 @@ class Lemma4(Statement):
     relu(M h') for M = [W V, W p/|p|, W q_perp/|q_perp|] sqrt(m)/sigma_w and sqrt(d) U side by
     side, and h.h' = sigma_w^2 G^(l)_ij/m + x_i.x_j/d. Printed is q in place of q_perp in M and h',
     and M with 2l + d + 2 columns. That the entries of M are independent N(0, 2) is a law over
-    draws: on one start it is not judged.
+    draws, ling2022/lem4-law: on one start it is not judged.
     """
 
     id = "ling2022/lem4"
