@@ -33,62 +33,6 @@ def static(
     )
 
 
-# Proposition 1.
-
-BOTH_SIGNS = drawn(
-    11, m=2, n=3, my=1, gamma=0.3, Phi=np.array([[1.0, -0.7, 2.1], [-0.4, 0.9, -1.8]])
-)
-
-
-def iterates(last: int) -> Callable[[Delm], Expected]:
-    """A.5 with z_0 = phi: z* - z_l = (gamma S)^(l+1) z*; at the first iterate and the first with
-    gamma^(l+1) < 1e-5 the sample that is tightest against gamma^(l+1) |phi|_1/(1 - gamma). Where
-    S z* has one sign all samples of these instances are as tight as each other."""
-
-    def of(d: Delm) -> Expected:
-        S, limit = start(d).S, np.linalg.solve(start(d).U, d.Phi)
-        size, z, found = np.abs(d.Phi).sum(axis=0), d.Phi, []
-        both = (d.Phi.min(axis=0) < 0).all() and (d.Phi.max(axis=0) > 0).all()
-        for count in range(last + 1):
-            off = np.abs(z - limit).sum(axis=0)
-            bound = d.gamma ** (count + 1) * size / (1 - d.gamma)
-            at = int(np.argmax(np.round(off / bound, 9)))
-            if count in (0, last):
-                found.append(Sides(off[at], "<=" if both else "==", bound[at]))
-            z = d.gamma * S @ z + d.Phi
-        assert d.gamma ** (last + 1) < 1e-5 <= d.gamma**last
-        return {"rate" if both else "equality": found, "elsewhere": elsewhere(d)}
-
-    return of
-
-
-def elsewhere(d: Delm) -> Noise:
-    """From a drawn z_0, the sample with the largest |z_l - z*|_1 - gamma^l |z_0 - z*|_1 beside the
-    numbers that it is made of; l is 3, or as small as leaves gamma^l above 1e-5."""
-    S, limit = start(d).S, np.linalg.solve(start(d).U, d.Phi)
-    z = rng(d.seed, "kawaguchi2021/prop1").normal(size=limit.shape) * (1 + np.abs(limit).max())
-    first = np.abs(z - limit).sum(axis=0)
-    power = next((k for k in (3, 2) if d.gamma**k >= 1e-5), 1)
-    for _ in range(power):
-        z = d.gamma * S @ z + d.Phi
-    excess = np.abs(z - limit).sum(axis=0) - d.gamma**power * first
-    size = np.abs(limit).sum(axis=0) + first + np.abs(d.Phi).sum(axis=0)
-    at = int(np.argmax(excess / size))
-    return Noise(float(excess[at]), float(size[at]))
-
-
-def _shares(seed: int, negative: float, n: int) -> np.ndarray:
-    """Columns with the same sum and the same 1-norm, one entry of each the same negative number."""
-    r = np.random.default_rng(seed)
-    rest = r.uniform(0.5, 1.5, size=(3, n))
-    return np.vstack([np.full(n, -negative), 1.7 * rest / rest.sum(axis=0)])
-
-
-LAST_OF_BOTH = drawn(12, m=4, n=12, my=1, gamma=0.02, Phi=_shares(3, 0.2, 12))
-LAST_OF_ONE = drawn(13, m=4, n=6, my=1, gamma=0.02, Phi=_shares(4, 0.0, 6))
-ONE_SIGN = drawn(14, m=3, n=4, my=1, gamma=0.006, Phi=-_shares(5, 0.0, 4)[1:])
-
-
 # Norms.
 
 WIDE = drawn(21, m=4, n=6, my=2, gamma=0.35)
@@ -393,10 +337,6 @@ def two_outputs(_: Delm) -> Expected:
 
 
 INSTANCES = [
-    static("prop1", "generic", BOTH_SIGNS, iterates(9)),
-    static("prop1", "both signs", LAST_OF_BOTH, iterates(2)),
-    static("prop1", "one sign", LAST_OF_ONE, iterates(2)),
-    static("prop1", "negative", ONE_SIGN, iterates(2)),
     static("norms", "wide", WIDE, norms),
     static("norms", "tall", TALL, norms),
     static("norms", "single", SINGLE, norms),

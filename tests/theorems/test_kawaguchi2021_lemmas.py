@@ -166,6 +166,15 @@ def test_another_step_is_not_the_trust_region_step(
     }
 
 
+def test_large_equal_weights_cancel_and_refute_nothing(delm: Builder) -> None:
+    """Z is a multiple of 1^T, so that Z J_k = 0 and S_t = I; in floating point it is not."""
+    p = delm(3, 3, 1, 0.3, B=np.full((1, 3), 1.4e34))
+    assert p.start.curved.M.max() > 1e20
+    for statement in (thm2.Theorem2, AppendixB):
+        assert judge(statement, p).outcome not in (Outcome.REFUTED, Outcome.CONFIRMED)
+    assert delm(3, 3, 1, 0.3).start.curved.cancelled < 1.5
+
+
 def test_delta_bar_is_exact(delm: Builder) -> None:
     state = delm(4, 9, 1).start
     for share, sign in ((0.999, 1), (1.001, -1)):

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
+from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import vec
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:
     from deqcheck.models.delm.state import DelmState
 
 # Shares of delta_bar, the supremum of the scales for which G is positive definite.
 SHARES = (0.5, 0.01, 0.99)
+# A relative error of S_t beyond this leaves nothing to compare.
+LARGEST_LOSS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,17 @@ class Curved:
         velocity = -scipy.linalg.lu_solve(state.lu, M * solved[:, -1], trans=1)
         bar = float(state.measure("delta_bar").value)
         return cls(state, C, outer.curvature_signs(state.Z), M, solved[:, :-1], q, velocity, bar)
+
+    @cached_property
+    def cancelled(self) -> float:
+        """How many times 64 m eps the relative error of S_t may be: J_k Z^T cancels where the
+        entries of Z are large and nearly equal."""
+        state, gamma = self.state, self.state.gamma
+        size = np.sqrt(np.maximum(self.M - 1, 0)) / gamma
+        off = (state.m + 8) * EPS * length(state.Z) + state.Z_radius
+        lost = float((gamma**2 * off * (2 * size + off) / self.M).max())
+        # With no digits left nothing is known.
+        return 1 + lost / (64 * EPS * state.m) if lost < LARGEST_LOSS else np.nan
 
     def region(self, share: float) -> TrustRegion:
         # Without curvature every delta serves.
@@ -94,12 +108,13 @@ class TrustRegion:
 
 
 def stationarity(state: DelmState) -> Measured:
-    """The largest residual over all shares, relative to what cancels; not known for several
-    outputs."""
+    """The largest residual over all shares, relative to what cancels, and to what rounding may do
+    to S_t; not known for several outputs."""
     if state.my != 1:
         return Measured(np.nan)
     regions = [TrustRegion.at(state, share) for share in SHARES]
-    return Measured(max((r.residual / r.scale for r in regions if r.scale > 0), default=0.0))
+    largest = max((r.residual / r.scale for r in regions if r.scale > 0), default=0.0)
+    return Measured(largest / state.curved.cancelled)
 
 
 def velocity(state: DelmState) -> Measured:
@@ -108,4 +123,5 @@ def velocity(state: DelmState) -> Measured:
         return Measured(np.nan)
     moved = -oracle.tangent(state, oracle.columns(state, state.Q))[0]
     size = float(np.linalg.norm(moved))
-    return Measured(float(np.linalg.norm(moved - state.curved.velocity)) / size if size else 0.0)
+    off = float(np.linalg.norm(moved - state.curved.velocity))
+    return Measured(off / size / state.curved.cancelled if size else 0.0)

@@ -45,6 +45,7 @@ class Split:
         """Of every entry of r: rounding, amplified by cond_1(U), and the error of q."""
         model, S = self.state.model, self.region.delta * block_scalars(self.state)
         amplified = 64 * EPS * model.m * self.state.measure("cond1_U").value
+        amplified *= self.state.curved.cancelled
         moved = float(S.max()) * self.state.outer.gradient_error / (1 - model.gamma)
         return float(amplified * np.abs(self.r).max() + math.sqrt(model.m) * moved)
 
@@ -211,7 +212,7 @@ def _step(split: Split) -> dict[str, float]:
     slopes = oracle.columns(state, state.Q)
     V = -delta * oracle.tangent(state, slopes)[0]
     claimed = -scipy.linalg.lu_solve(state.lu, split.r, trans=1)
-    relative = 64 * EPS * state.m * state.measure("cond1_U").value ** 2
+    relative = 64 * EPS * state.m * state.measure("cond1_U").value ** 2 * state.curved.cancelled
     return {
         "deviation": float(np.linalg.norm(V - claimed)),
         "noise": relative * float(np.linalg.norm(claimed)),

@@ -57,6 +57,7 @@ class AverageFirst(OneOutput):
         V = TrustRegion.at(state).v
         # A single entry is no spread.
         lost = 64 * EPS * p.model.m * state.measure("cond1_U").value ** 2 * float(np.abs(V).max())
+        lost *= state.curved.cancelled
         yield self.even(
             spread=Measured(float(np.ptp(V)), 2 * lost if len(V) > 1 else 0.0),
             mean=Measured(abs(float(V.mean())), lost),

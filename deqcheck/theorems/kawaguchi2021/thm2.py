@@ -73,7 +73,7 @@ class Theorem2(Statement):
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if p.model.my != 1:
             return
-        relative = _relative(p, state.measure("cond1_U").value)
+        relative = _relative(p, state.measure("cond1_U").value) * state.curved.cancelled
         # Its second term has norm below 1, and the relative accuracy of F.
         radius = 64 * EPS * p.model.m * state.measure("cond1_U").value
         for share in SHARES:
