@@ -65,7 +65,10 @@ class KernelRate(MonotoneStatement):
         K, Z = run.series["lambda_min_K"], run.series["sigma_min_Z"]
         # For u = 0 no prediction moves by A, B or U: K = Z^T Z.
         kernel = self.kernel if p.start.u.any() else self.kernel_still
-        yield kernel.sampled(K.k, K.t, lambda_min_K=K.value, sigma=Z.value)
+        # An infimum is looked for between the recorded times: where both were looked at.
+        both, of_K, of_Z = np.intersect1d(K.t, Z.t, return_indices=True)
+        sides = {"lambda_min_K": K.value[of_K], "sigma": Z.value[of_Z]}
+        yield kernel.sampled(K.k[of_K], both, **sides)
         if not run.gap.value[0] > 0:
             return
         if self.printed:
