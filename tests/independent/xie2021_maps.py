@@ -299,7 +299,7 @@ PROXIMAL = [
         for label, net in (
             ("deep", DEEP),
             ("relu", ROUGH),
-            *((label, net) for label, net in REGULARS.items() if label != "deep l1"),
+            *((label, REGULARS[label]) for label in ("distance", "l1")),
         )
     ),
     held("lem5", TOO_WIDE, lambda: lem5(TOO_WIDE), outcome=OUT, label="expansive"),
@@ -401,7 +401,6 @@ LIMITS = [
         for label, net, outcome in (
             ("deep", DEEP, "confirmed"),
             ("relu", ROUGH, "confirmed"),
-            ("pair", PAIR, "confirmed"),
             ("still", STILL, OUT),
         )
     ),
