@@ -32,10 +32,10 @@ class TooFast(Corollary1):
         return 1.5 * super().kappa(p)
 
 
-def test_equality_case_is_undecided_and_a_faster_rate_is_refuted(delm: Builder) -> None:
+def test_an_equality_is_confirmed_and_a_faster_rate_is_refuted(delm: Builder) -> None:
     p = delm(1, 1, 1, 0.5, train=GradientFlow(horizon=1.0), **SCALAR)
     honest = judge(Corollary1, p)
-    assert honest.outcome is Outcome.UNDECIDED
+    assert honest.outcome is Outcome.CONFIRMED
     tight = [c.curve.rate_tightness for c in (*honest.conclusions, *honest.remarks) if c.curve]
     assert tight[1:] == pytest.approx([1.0, 1.0], rel=1e-6)
     broken = judge(TooFast, p)

@@ -313,7 +313,7 @@ def test_lemma3_counterexample_has_the_published_numbers() -> None:
 def test_the_deterministic_bound_is_an_equality_for_one_unit() -> None:
     p = relu_deq(1, 1, 1, W=[[0.5]], U=[[1]], X=[[1]])
     verdict = judge(Theorem4, p)
-    assert verdict.outcome is Outcome.UNDECIDED
+    assert verdict.outcome is Outcome.CONFIRMED
     assert verdict.conclusions[0].ratio == pytest.approx(1, abs=1e-9)
     wrong = broken(Theorem4, "deterministic", "<= norm_W^l*(2", "<= norm_W^(1.01*l)*(2")
     assert judge(wrong, p).outcome is Outcome.REFUTED

@@ -67,7 +67,8 @@ class ImplicitReluState(ReluState):
         """Rounding of X W, which the ReLU does not enlarge, and which dead units do not pass on."""
         size = self.model.X_size * _size(self.W)
         radius = errors.product(self.model.d, size)
-        return radius if self.XW.max() >= -radius else 0.0
+        dead = self.XW.max() <= 0 and (self.XW + self.XW_reach).max() <= 0
+        return 0.0 if dead else radius
 
     @cached_property
     def diagonal_A(self) -> np.ndarray | None:
