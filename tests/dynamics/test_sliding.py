@@ -136,7 +136,7 @@ def most_at_once(run: Trajectory) -> int:
 
 
 @pytest.mark.parametrize(
-    ("kind", "at_once"), [("relu-deq", 3), ("monotone-deq", 2), ("implicit-relu", 3), ("opteq", 2)]
+    ("kind", "at_once"), [("relu-deq", 3), ("monotone-deq", 2), ("implicit-relu", 3), ("opteq", 1)]
 )
 def test_descent_with_small_steps_follows_the_flow(
     kind: str, at_once: int, monotone: Builder, implicit: Builder
@@ -148,7 +148,7 @@ def test_descent_with_small_steps_follows_the_flow(
         "implicit-relu": lambda: (implicit(N=4, d=3, m=5, seed=2), 0.2),
         "opteq": lambda: (
             problem(*arrays(2, 3, 4, 3, 1, 1, 4), activation="relu", iterations=2),
-            1.0,
+            0.5,
         ),
     }[kind]()
     run = GradientFlow(horizon=horizon, rtol=1e-6).run(Problem(p.model, p.theta0, record_points=4))
