@@ -136,7 +136,7 @@ def most_at_once(run: Trajectory) -> int:
 
 
 @pytest.mark.parametrize(
-    ("kind", "at_once"), [("relu-deq", 3), ("monotone-deq", 2), ("implicit-relu", 3), ("opteq", 2)]
+    ("kind", "at_once"), [("relu-deq", 3), ("monotone-deq", 2), ("implicit-relu", 3), ("opteq", 1)]
 )
 def test_descent_with_small_steps_follows_the_flow(
     kind: str, at_once: int, monotone: Builder, implicit: Builder
@@ -148,14 +148,12 @@ def test_descent_with_small_steps_follows_the_flow(
         "implicit-relu": lambda: (implicit(N=4, d=3, m=5, seed=2), 0.2),
         "opteq": lambda: (
             problem(*arrays(2, 3, 4, 3, 1, 1, 4), activation="relu", iterations=2),
-            1.0,
+            0.5,
         ),
     }[kind]()
-    run = GradientFlow(horizon=horizon, rtol=1e-7).run(
-        Problem(p.model, p.theta0, record_points=8), ["sigma_min_Z"]
-    )
+    run = GradientFlow(horizon=horizon, rtol=1e-6).run(Problem(p.model, p.theta0, record_points=4))
     assert run.status is Status.COMPLETED and most_at_once(run) == at_once
-    coarse, fine = (horizon / n for n in (100, 500))
+    coarse, fine = (horizon / n for n in (80, 320))
     far, near = (norm(descent(p, horizon, step) - pack(run.final)) for step in (coarse, fine))
     assert near < 0.4 * far and near < 40 * fine
 
