@@ -11,17 +11,16 @@ from deqcheck.case import Case
 from deqcheck.case.write import case_yaml
 from deqcheck.cli.options import AskedFor
 from deqcheck.cli.work import Task
-from deqcheck.dynamics.recorded import RecordedRun
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import in_range
-from deqcheck.records.words import DESCENT, dynamics
+from deqcheck.records.words import DESCENT, RECORDED, dynamics
 from deqcheck.search import LARGEST, SMALLEST, FoundScale, search
 from deqcheck.theorems.base import AnyStatement, Search
 
 
 def searched(task: Task, choice: AskedFor) -> str:
     """YAML documents, each preceded by comments that say what was found, and what runs it."""
-    if isinstance(task.case.stated.train, RecordedRun):
+    if dynamics(task.case.stated.train) == RECORDED:
         raise judging.UsageError(
             "a recorded run starts where it does: to search for a scale, choose other dynamics, "
             "such as by --set 'train={kind: gd, step: 1e-3, steps: 100}'"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from deqcheck.dynamics.sliding import OFF, ON, SLIDES, TOGETHER, Kinks, Mode, Motion, Undecided
 from deqcheck.models.memory import Memory
@@ -225,4 +225,4 @@ def _root(f: Callable[[float], float], a: float, b: float) -> float:
         return a
     if f(b) >= 0:
         return b
-    return float(brentq(f, a, b, xtol=4e-16 * max(abs(b), 1e-300), rtol=1e-15))
+    return float(scipy.optimize.brentq(f, a, b, xtol=4e-16 * max(abs(b), 1e-300), rtol=1e-15))

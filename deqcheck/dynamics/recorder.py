@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,8 +137,12 @@ class Recorder:
             )
         self._moved.append(row(self._distance(state), lambda other: _distances(state, other)))
 
+    @cached_property
+    def _first(self) -> dict[str, tuple[np.ndarray, float]]:
+        return _arrays(self.problem.start)
+
     def _distance(self, state: State) -> dict[str, Measured]:
-        out, first = {}, _arrays(self.problem.start)
+        out, first = {}, self._first
         for name, (array, radius) in _arrays(state).items():
             start, known = first[name]
             moved = float(np.linalg.norm(array - start))

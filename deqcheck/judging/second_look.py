@@ -14,7 +14,6 @@ from typing import TypeAlias
 import numpy as np
 
 from deqcheck.dynamics.flow import GradientFlow
-from deqcheck.dynamics.precise import repeated
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.training import train
 from deqcheck.models.problem import AnyProblem
@@ -139,6 +138,9 @@ def _in_many_digits(
     # What is said of one step needs the next; a number of the whole run needs all of it.
     total = int(first.k[-1])
     steps = min(total, min(reached) + 1) if reached else total
+    # Few come here: the others need not wait for this import.
+    from deqcheck.dynamics.precise import repeated
+
     run, how = repeated(p, steps, tuple(dict.fromkeys((*s.tracks, *s.infima))))
     if run is None:
         return _noted(verdicts, i, f"not repeated in many digits: {how}")

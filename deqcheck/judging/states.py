@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from deqcheck.dynamics.recorded import RecordedRun
 from deqcheck.dynamics.recorder import schedule
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.verdict import Outcome, Verdict
-from deqcheck.records.words import STATIC
+from deqcheck.records.words import RECORDED, STATIC
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.frequency import Frequency
 
@@ -29,7 +28,7 @@ GRAVEST = (
 def at_states(s: AnyStatement, p: AnyProblem) -> bool:
     """Frequencies are of draws, not of states."""
     about_states = STATIC in s.dynamics and not isinstance(s, Frequency)
-    return about_states and isinstance(p.train, RecordedRun)
+    return about_states and p.dynamics == RECORDED
 
 
 def over_states(start: Verdict, p: AnyProblem, judge: Callable[[AnyProblem], Verdict]) -> Verdict:

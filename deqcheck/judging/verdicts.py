@@ -12,7 +12,6 @@ import numpy as np
 
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress, silent
-from deqcheck.dynamics.truncated import TruncatedDescent
 from deqcheck.fields import unknown
 from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
@@ -28,7 +27,7 @@ from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict, condition_outcome, outcome_of
-from deqcheck.records.words import EDITIONS, FLOW, STATIC
+from deqcheck.records.words import EDITIONS, FLOW, STATIC, TRUNCATED, dynamics
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.frequency import AnyFrequency, Frequency
@@ -117,7 +116,7 @@ def _of_run(s: AnyStatement, p: AnyProblem, run: Trajectory) -> AnyProblem:
             "make it for this statement, with `train`"
         )
     # The loss of a few sweeps is not that of the equilibrium.
-    if len(run.k) and not isinstance(run.train, TruncatedDescent):
+    if len(run.k) and dynamics(run.train) != TRUNCATED:
         with suppress(NoEquilibrium), in_range():
             start, first = p.start.objective, run.gap[0]
             if not abs(start.gap - first.value) <= 2 * (start.error + first.error):

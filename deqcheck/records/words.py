@@ -9,6 +9,7 @@ EDITIONS = (PRINTED, CORRECTED)
 BOTH = "both"
 
 FLOW, DESCENT, STATIC = "flow", "gd", "static"
+RECORDED, TRUNCATED = "recorded", "truncated"
 
 
 def dynamics(train: Any) -> str:

@@ -344,8 +344,8 @@ def lem7(net: Net) -> dict[str, Any]:
     out: dict[str, Any] = {
         "layers are nonexpansive": net.nonexpansive,
         "strict": claim(min(norm2(W) for W in net.weights), "<", 1.0),
-        # At k = 1 the bars of a rounded k decide nothing; the norms do.
-        "contracts": Sides(k, "<", 1.0, decision="holds" if k < 1 else "undecided"),
+        # Here k = 1 is made of whole numbers and a half: nothing is rounded.
+        "contracts": Sides(k, "<", 1.0, decision="holds" if k < 1 else "violated"),
     }
     if k >= 1:
         return out

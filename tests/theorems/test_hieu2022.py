@@ -202,7 +202,12 @@ def once(p: Problem, runs: dict[tuple[Any, ...], Any], key: tuple[Any, ...]) -> 
             runs[key] = train.run(problem, tracks, tracks)
         return runs[key]
 
-    frozen = SimpleNamespace(run=run, kind=train.kind, step=getattr(train, "step", 0.0))
+    frozen = SimpleNamespace(
+        run=run,
+        kind=train.kind,
+        step=getattr(train, "step", 0.0),
+        departures=train.departures,
+    )
     return Problem(p.model, p.theta0, frozen, seed=p.seed)
 
 

@@ -70,6 +70,9 @@ class Again:
         self._make, self._parts = make, parts
         self._known: dict[int, Any] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return forgotten, ()
+
     def at(self, level: Level) -> Any:
         if level.bits not in self._known:
             values = [part.at(level) for part in self._parts]
@@ -80,6 +83,15 @@ class Again:
         if isinstance(self._make, str):
             return getattr(level, self._make)(*values)
         return self._make(level, *values)
+
+
+def forgotten() -> Again:
+    """What is left of a node in another process: it cannot be computed any more."""
+    return Again(_forgotten)
+
+
+def _forgotten(level: Level) -> Any:
+    raise NoExactForm
 
 
 def rational(x: Fraction | int | float) -> Again:

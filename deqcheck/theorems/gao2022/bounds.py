@@ -175,7 +175,12 @@ def _certificate_note(p: Problem) -> str:
         return ""
     if p.start.m < p.start.N:
         return f"not certifiable: {p.start.m} units for {p.start.N} samples, so alpha0 = 0"
+    why = p.start.why_sigma_is_zero
     return (
-        "not certifiable: alpha0 lies within its error bar of zero (parallel or zero samples, "
-        "or too few units that are alive)"
+        f"not certifiable: {why}"
+        if why
+        else (
+            "not certifiable: alpha0 lies within its error bar of zero (parallel or zero samples, "
+            "or too few units that are alive)"
+        )
     )

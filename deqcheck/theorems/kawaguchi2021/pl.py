@@ -9,6 +9,7 @@ from deqcheck.models.delm.model import DelmModel
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, between
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import ONE_FEATURE, cite, has_one_feature
@@ -22,9 +23,10 @@ class WholeLossPL(Statement):
     |grad L|^2 = q^T D q with q = vec(grad L0). With R infinite, L is globally PL with constant
     kappa/(m (1 + gamma)^2), so no stationary point is spurious.
 
-    Printed, read of the instance at hand and without a ball: no kappa > 0 serves for L. The largest
-    one lies between kappa/(m (1 + gamma)^2), kappa that of L0, and the smallest
-    |grad L|^2/(2 (L - L*)) that was seen. Where L0 has none, neither has L: at A = s I, s large, Z
+    Printed is only that in general L satisfies none. An instance whose L0 has none bears it out;
+    one whose L has a constant does not contradict it, and nothing is judged there: the remark tells
+    the largest constant of L without a ball. It lies between kappa/(m (1 + gamma)^2), kappa that of
+    L0, and the smallest |grad L|^2/(2 (L - L*)) that was seen. Where L0 has none, neither has L: at A = s I, s large, Z
     can be any W, and D is (1 - gamma)^-2 I in the limit.
     """
 
@@ -62,9 +64,21 @@ class WholeLossPL(Statement):
         if math.isfinite(p.model.outer.R):
             yield self.ball(norm1_Z=p.start.measure("norm1.Z"), R=p.model.outer.R)
 
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        if self.printed and not _has_none(p):
+            yield (
+                "it speaks of losses in general, which no loss with a constant contradicts; one "
+                "without, such as smoothed-hinge with k = 3, would bear it out"
+            )
+
+    def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
+        if self.printed and not _has_none(p):
+            yield self.no_constant(kappa_L=_largest(p))
+
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if self.printed:
-            yield self.no_constant(kappa_L=_largest(p))
+            if _has_none(p):
+                yield self.no_constant(kappa_L=_largest(p))
             return
         yield self._claim(self.here, p, state)
         if math.isinf(p.model.outer.R):
@@ -85,6 +99,11 @@ def _drawn(p: Problem, model: DelmModel) -> Iterator[DelmState]:
     stream = rng(p.seed, "kawaguchi2021/pl")
     for _ in range(DRAWS):
         yield model.at({n: a + stream.normal(size=a.shape) for n, a in p.theta0.items()})
+
+
+def _has_none(p: Problem) -> bool:
+    kappa = p.model.outer.of_radius(math.inf).pl.kappa
+    return bool(kappa.exact and kappa.value == 0)
 
 
 def _largest(p: Problem) -> Measured:
