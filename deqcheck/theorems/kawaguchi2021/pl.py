@@ -26,8 +26,8 @@ class WholeLossPL(Statement):
     Printed is only that in general L satisfies none. An instance whose L0 has none bears it out;
     one whose L has a constant does not contradict it, and nothing is judged there: the remark tells
     the largest constant of L without a ball. It lies between kappa/(m (1 + gamma)^2), kappa that of
-    L0, and the smallest |grad L|^2/(2 (L - L*)) that was seen. Where L0 has none, neither has L: at A = s I, s large, Z
-    can be any W, and D is (1 - gamma)^-2 I in the limit.
+    L0, and the smallest |grad L|^2/(2 (L - L*)) that was seen. Where L0 has none, neither has L: at
+    A = s I, s large, Z can be any W, and D is (1 - gamma)^-2 I in the limit.
     """
 
     id = "kawaguchi2021/pl"
