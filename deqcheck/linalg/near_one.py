@@ -12,11 +12,13 @@ from deqcheck.records.measured import EPS, Measured
 
 # Up to this order elimination in rational numbers takes milliseconds.
 LARGEST = 12
+# A wider bracket is no sign of a norm that is meant to be 1.
+WIDEST = 1e-9
 
 
 def against_one(W: np.ndarray, norm: Measured) -> Measured:
     """`norm`, a bracket of ||W||_2, cut at 1 where it does not tell the side."""
-    if not norm.low < 1 <= norm.high or min(W.shape) > LARGEST:
+    if not norm.low < 1 <= norm.high or norm.error > WIDEST or min(W.shape) > LARGEST:
         return norm
     rows = [[Fraction(float(x)) for x in row] for row in (W if len(W) <= W.shape[1] else W.T)]
     gram = [

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 IMPORT = (sys.executable, "-c", "import click")
 QUICK = (("--version",), ("validate", "quickstart"), ("run", "quickstart"))
 # In the first rounds only.
-LONG, FEW = ("run", "kawaguchi2021/fig2c"), 2
+LONG, FEW = ("run", "kawaguchi2021/slow/fig2c"), 2
 
 
 def contests(extent: Extent, seeds: int) -> Iterator[list[object]]:
