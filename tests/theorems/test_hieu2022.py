@@ -81,7 +81,9 @@ def judge() -> Judge:
         edition: str = "corrected",
         constants: Mapping[str, float] | None = None,
     ) -> Verdict:
-        return judging.judge(statement, p, edition=edition, constants=constants)
+        # A run that is made once is no run to be repeated by another method.
+        made = p.train.run(p) if isinstance(p.train, SimpleNamespace) else None
+        return judging.judge(statement, p, made, edition=edition, constants=constants)
 
     return call
 
