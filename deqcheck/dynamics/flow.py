@@ -16,7 +16,15 @@ from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, sil
 from deqcheck.fields import choice, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import AnyProblem, State, gradient_norm, norm, pack, unpack
+from deqcheck.models.problem import (
+    AnyProblem,
+    NoEquilibrium,
+    State,
+    gradient_norm,
+    norm,
+    pack,
+    unpack,
+)
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Event, Trajectory
 from deqcheck.records.verdict import Status
@@ -102,6 +110,9 @@ class GradientFlow(Dynamics):
             if pair.status is Status.COMPLETED:
                 for name in infima:
                     pair.refine(times, name)
+        except NoEquilibrium as stop:
+            # A state that an integration passed need not be certified where it is looked at.
+            pair.tight.lost(stop, last)
         except KeyboardInterrupt:
             interrupted = True
         events = pair.events(last)
@@ -185,7 +196,7 @@ class Pair:
                 return
 
     def record(self, i: int, t: float) -> State:
-        state = self._at(self.tight, t)
+        state, other = self._at(self.tight, t), self._at(self.loose, t)
         here = state.objective
         slope = gradient_norm(here.gradient)
         off = self._offset(t, state, slope)
@@ -193,7 +204,7 @@ class Pair:
         self.recorder.record_inexpensive(Step(i, t, here.gap, here.error, slope, here.gap, wrong))
         self._off.append(math.hypot(*off.values()))
         blur = self._off[-1] / slope if slope > 0 else 0.0
-        self.recorder.record_expensive(i, t, state, self._at(self.loose, t), blur)
+        self.recorder.record_expensive(i, t, state, other, blur)
         return state
 
     def look(self, i: int, t: float, compare: bool) -> None:

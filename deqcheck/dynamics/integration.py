@@ -172,7 +172,7 @@ class Integration:
             except Undecided as stop:
                 self._failed(f"after t = {self.reach:g}: {stop}")
             except NoEquilibrium as stop:
-                self._lost(stop)
+                self.lost(stop, self.reach)
 
     def _step(self) -> None:
         if self._solver is None:
@@ -184,7 +184,7 @@ class Integration:
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
             if self._left is not None:
-                self._lost(self._left)
+                self.lost(self._left, self.reach)
                 return
             self._failed(f"{self.method} stopped after t = {self.reach:g}: {message}")
             return
@@ -224,9 +224,9 @@ class Integration:
         self.status = Status.INTEGRATOR_FAILED
         self.notes.append(note)
 
-    def _lost(self, stop: NoEquilibrium) -> None:
+    def lost(self, stop: NoEquilibrium, after: float) -> None:
         self.status = stop.status
-        self.notes.append(f"after t = {self.reach:g}: {stop}")
+        self.notes.append(f"after t = {after:g}: {stop}")
 
     def _stiffer(self) -> None:
         """An explicit method that starves is replaced for the rest, and the notes say so."""

@@ -27,7 +27,7 @@ from deqcheck.models.exact_relu_state import ExactReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
 from deqcheck.models.relu_held import HeldRelu
-from deqcheck.records.measured import Measured, given, measured
+from deqcheck.records.measured import EPS, Measured, given, measured
 from deqcheck.records.tower import Again
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
@@ -112,7 +112,9 @@ class ReluState(State):
         with np.errstate(all="ignore"):
             found = self.solve()
         size = errors.length(found.Z)
-        if not found.error <= CERTIFIED * max(size, errors.length(found.C)):
+        # C may be the small rest of larger products.
+        made_of = max(errors.length(found.C), found.C_radius / EPS)
+        if not found.error <= CERTIFIED * max(size, made_of):
             raise NotCertified(
                 f"residual {found.residual:.2g} after {found.sweeps} sweeps, certified error "
                 f"{found.error:.2g} at a state of size {size:.2g}"

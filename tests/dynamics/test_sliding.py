@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy
 
+import deqcheck as dq
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params, Problem, norm, pack
@@ -209,3 +210,19 @@ def test_the_flow_is_the_limit_of_smooth_ones() -> None:
     widths = (3e-2, 3e-3, 3e-4)
     far = [norm(smoothed(p, 0.5, w) - run.final["U"].ravel()) for w in widths]
     assert far[1] < 0.3 * far[0] and far[2] < 0.3 * far[1] and far[2] < 3e-3
+
+
+def test_a_unit_that_rests_at_zero_in_every_sample_is_an_equilibrium() -> None:
+    """The flow slides to where X W is the rounding of larger products, and goes on there."""
+    X = [
+        [0.01958771, 0.0, 0.0],
+        [0.54689037, 0.0, -0.43607839],
+        [0.0, -2.18104052, -1.64576994],
+    ]
+    W = [[-0.07054102], [-0.18365335], [-0.1183513]]
+    data = {"X": X, "y": [-0.71088761, -0.08688487, -0.20290375]}
+    init = {"W": W, "A": [[1.12033144]], "b": [0.39555416]}
+    p = dq.problem("implicit-relu", data, init, gamma=0.2677778991771535)
+    found = dq.run(p, train={"kind": "flow", "horizon": 1.0})
+    assert found.status.word == "completed"
+    assert any("slides" in note for note in found.notes)
