@@ -114,7 +114,7 @@ class ReluState(State):
         size = errors.length(found.Z)
         # C may be the small rest of larger products.
         made_of = max(errors.length(found.C), found.C_radius / EPS)
-        if not found.error <= CERTIFIED * max(size, made_of):
+        if not found.error <= CERTIFIED * max(size, made_of) < math.inf:
             raise NotCertified(
                 f"residual {found.residual:.2g} after {found.sweeps} sweeps, certified error "
                 f"{found.error:.2g} at a state of size {size:.2g}"
