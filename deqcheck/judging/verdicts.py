@@ -22,7 +22,7 @@ from deqcheck.judging.states import at_states, over_states
 from deqcheck.judging.training import check_start
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
-from deqcheck.records.basis import COMPANION, TRIALS, resting_on
+from deqcheck.records.basis import COMPANION, TRIALS, WEAKER, resting_on
 from deqcheck.records.claim import Decision, Judged
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
@@ -224,7 +224,7 @@ def _followed(
 def _along(run: Trajectory, found: Sequence[Judged]) -> list[Judged]:
     """Whatever is said of a run rests on how well the run is known."""
     basis = resting_on(run.gap.how or COMPANION)
-    return [replace(each, basis=basis) if each.basis.certified else each for each in found]
+    return [each if each.basis.by in WEAKER else replace(each, basis=basis) for each in found]
 
 
 def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:

@@ -1,4 +1,4 @@
-"""On what a decision rests: on proven bounds and exact numbers, or on estimates."""
+"""On what a decision rests: on exact numbers, or on error bars."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ ESTIMATES = {
     "Lanczos above a certified floor": "LAPACK",
     "Weyl": "LAPACK",
 }
+# What is known of a run by looking at some of it is not known better than the run.
+WEAKER = ("trials", "sampled")
 ORDER = {how: i for i, how in enumerate(ESTIMATES)}
 
 
@@ -33,7 +35,7 @@ def weakest(*hows: str) -> str:
 
 @dataclass(frozen=True)
 class Basis:
-    """`certified (rational)`, `certified (interval)`, `estimated (two runs)`."""
+    """`certified (rational)`, `estimated (float64)`, `estimated (two runs)`."""
 
     certified: bool
     by: str
@@ -42,20 +44,15 @@ class Basis:
     def kind(self) -> str:
         return "certified" if self.certified else "estimated"
 
-    @property
-    def exact(self) -> bool:
-        """Whether it was computed again."""
-        return self.certified and self != INTERVAL
-
     def __str__(self) -> str:
         return f"{self.kind} ({self.by})"
 
 
-# Every radius counts its roundings, and is a proven bound.
-INTERVAL = Basis(True, "interval")
+# The radii count the roundings, but nobody has proven of every one that it does.
+FLOATS = Basis(False, "float64")
 
 
 def resting_on(*hows: str) -> Basis:
     """What a comparison of numbers with these sources of error rests on."""
     how = weakest(*hows)
-    return Basis(False, ESTIMATES[how]) if how else INTERVAL
+    return Basis(False, ESTIMATES[how]) if how else FLOATS

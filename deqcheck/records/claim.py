@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.records import tower
-from deqcheck.records.basis import INTERVAL, Basis, resting_on, weakest
+from deqcheck.records.basis import FLOATS, Basis, resting_on, weakest
 from deqcheck.records.measured import Measured
 from deqcheck.records.power import Form, caught_beyond, stronger
 
@@ -148,7 +148,7 @@ class Judged:
     caught: float | None = None
     # The right side is what rounding may make of 0: the decision counts, the ratio does not.
     rounding: bool = False
-    basis: Basis = INTERVAL
+    basis: Basis = FLOATS
     # Of an undecided one: why.
     undecided: str = ""
 
@@ -228,12 +228,12 @@ class Claim:
         return replace(better, basis=Basis(True, answer.by))
 
     def _overruled(self, found: Judged, better: Judged) -> Judged:
-        """An estimate may be wrong, a proven bound may not."""
+        """An estimate may be wrong; a radius that counts the roundings may not."""
         told = (
             f"{found.left.value!r} +- {found.left.error:.2g} {self.relation} "
             f"{found.right.value!r} +- {found.right.error:.2g} {found.decision}"
         )
-        if found.basis.certified:
+        if found.basis == FLOATS:
             sides = f"{better.left.value!r} and {better.right.value!r}"
             raise tower.Contradiction(f"{self.name}: {told}; exact numbers are {sides}")
         return replace(better, note=_joined(better.note, f"estimated in doubles: {told}"))

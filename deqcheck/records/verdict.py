@@ -139,7 +139,7 @@ class Verdict:
 
     @property
     def certified(self) -> bool:
-        """Whether every check rests on exact numbers or proven bounds."""
+        """Whether every check was decided by exact numbers."""
         checks = (*self.hypotheses, *self.conclusions)
         return bool(checks) and all(each.basis.certified for each in checks)
 

@@ -203,7 +203,7 @@ class _Page:
         sentence = tell(judged, self.clock, self.options, needed)
         if judged.note:
             sentence += f" ({judged.note})"
-        if judged.basis.exact:
+        if judged.basis.certified:
             sentence += f", {judged.basis}"
         return (
             Text(fancy if self.options.unicode else plain, style),

@@ -56,7 +56,7 @@ def certifying(wanted: bool = True) -> Iterator[None]:
 
 
 class Contradiction(Exception):
-    """An exact number contradicts a proven bound: a bug."""
+    """An exact number lies outside an error bar that counts its roundings: a bug."""
 
 
 class Again:
