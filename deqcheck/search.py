@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange, in_range
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.theorems.base import DESCENT, AnyStatement, Search
 
 # Scales are tried between these factors, and told apart to this relative accuracy.

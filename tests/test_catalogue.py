@@ -14,7 +14,7 @@ import pytest
 
 from deqcheck.ci.records import Result
 from deqcheck.judging import catalogue
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Cite, Statement
 

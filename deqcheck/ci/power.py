@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deqcheck.ci.records import Result
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from deqcheck.linalg.rational import Rows, products, rows_of
 from deqcheck.records.measured import EPS, Measured
 
 # Up to this order elimination in rational numbers takes milliseconds.
@@ -20,10 +21,7 @@ def against_one(W: np.ndarray, norm: Measured) -> Measured:
     """`norm`, a bracket of ||W||_2, cut at 1 where it does not tell the side."""
     if not norm.low < 1 <= norm.high or norm.error > WIDEST or min(W.shape) > LARGEST:
         return norm
-    rows = [[Fraction(float(x)) for x in row] for row in (W if len(W) <= W.shape[1] else W.T)]
-    gram = [
-        [sum((x * y for x, y in zip(r, q, strict=True)), Fraction(0)) for q in rows] for r in rows
-    ]
+    gram = products(rows_of(W if len(W) <= W.shape[1] else W.T))
     side = _definiteness(gram, Fraction(1))
     if side == 0:
         return Measured(1.0)
@@ -34,7 +32,7 @@ def against_one(W: np.ndarray, norm: Measured) -> Measured:
     return _below_one(norm.low) if _definiteness(gram, below * below) >= 0 else norm
 
 
-def _definiteness(gram: list[list[Fraction]], shift: Fraction) -> int:
+def _definiteness(gram: Rows, shift: Fraction) -> int:
     """Of shift I - gram: 1 if it is positive definite, 0 if semidefinite, -1 if neither."""
     rows = [
         [(shift if i == j else Fraction(0)) - x for j, x in enumerate(row)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.linalg.errors import lapack, length
+from deqcheck.linalg.rational import Rows, products, rows_of
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 
@@ -19,9 +20,6 @@ from deqcheck.records.scalar import TINY
 RANK_DOUBT = 16.0
 # Up to this order the rank can be settled by exact elimination.
 EXACT_ORDER = 64
-
-
-Rows = list[list[Fraction]]
 
 
 class Echelon(NamedTuple):
@@ -41,11 +39,7 @@ class Echelon(NamedTuple):
 
 def echelon(a: np.ndarray) -> Echelon:
     """Of a matrix of doubles, by elimination in rational numbers."""
-    return eliminated(rational(a))
-
-
-def rational(a: np.ndarray) -> Rows:
-    return [[Fraction(float(x)) for x in row] for row in a]
+    return eliminated(rows_of(a))
 
 
 def eliminated(rows: Rows) -> Echelon:
@@ -69,13 +63,6 @@ def eliminated(rows: Rows) -> Echelon:
 
 def exact_rank(a: np.ndarray) -> int:
     return len(echelon(a).pivots)
-
-
-def products(rows: Rows) -> Rows:
-    """R R^T."""
-    return [
-        [sum((x * y for x, y in zip(r, q, strict=True)), Fraction(0)) for q in rows] for r in rows
-    ]
 
 
 def _gram_determinant(rows: Rows) -> Fraction:
@@ -205,7 +192,7 @@ class Factored:
     def _by_determinants(self, found: Echelon) -> Measured:
         """With A = C R the squares of all positive singular values multiply to
         det(C^T C) det(R R^T) (Cauchy and Binet)."""
-        columns = [[Fraction(float(x)) for x in self.a[:, j]] for j in found.pivots]
+        columns = rows_of(self.a[:, found.pivots].T)
         square = float(_gram_determinant(columns) * _gram_determinant(found.R))
         rest = Measured(square, EPS * square + TINY)
         for i in range(1, self.rank):
@@ -216,7 +203,7 @@ class Factored:
         """Of full rank, however many singular values are hidden: its square is one over the largest
         eigenvalue of the inverse of the Gram matrix, which is rational."""
         a = self.a if self.rank == len(self.a) else self.a.T
-        rows = [[Fraction(float(x)) for x in row] for row in a]
+        rows = rows_of(a)
         size = len(rows)
         unit = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
         both = [r + e for r, e in zip(products(rows), unit, strict=True)]

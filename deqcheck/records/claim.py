@@ -3,118 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 
 from deqcheck.records import tower
 from deqcheck.records.basis import FLOATS, Basis, resting_on, weakest
+from deqcheck.records.comparison import (
+    IDENTITY_RESOLUTION,
+    Decision,
+    computed_again,
+    decision_of,
+    with_equality,
+)
 from deqcheck.records.measured import Measured
 from deqcheck.records.power import Form, caught_beyond, stronger
 
-
-class Decision(str, Enum):
-    HOLDS = "holds"
-    VIOLATED = "violated"
-    UNDECIDED = "undecided"
-
-    __str__ = str.__str__
-
-
-# Two sides of an identity whose radii are wider than this, relative to their size, say nothing.
-IDENTITY_RESOLUTION = 1e-6
 # A bound with fewer than three digits left above the error bars is below the numerical resolution.
 CURVE_RESOLUTION = 1e-3
+# A rate is read off only where the logarithmic decrease is known to this relative accuracy.
+RATE_RESOLUTION = 1e-2
 # Why something is undecided: no exact numbers are known for it, or its error bars are estimates
 # that finer settings would narrow.
 NO_FORM, COARSE = tower.Answer.NO_FORM, "coarse"
-# A rate is read off only where the logarithmic decrease is known to this relative accuracy.
-RATE_RESOLUTION = 1e-2
-
-
-def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray, np.ndarray]:
-    """Elementwise (holds, violated), the error bars granted to the opponent of each answer."""
-    l_low, l_high = np.asarray(left.low), np.asarray(left.high)
-    r_low, r_high = np.asarray(right.low), np.asarray(right.high)
-    if relation == "<=":
-        holds, violated = l_high <= r_low, l_low > r_high
-    elif relation == "<":
-        holds, violated = l_high < r_low, l_low >= r_high
-    elif relation == ">=":
-        holds, violated = l_low >= r_high, l_high < r_low
-    elif relation == ">":
-        holds, violated = l_low > r_high, l_high <= r_low
-    elif relation == "==":
-        overlap = (l_low <= r_high) & (r_low <= l_high)
-        holds, violated = overlap & _narrow(left, right, IDENTITY_RESOLUTION), ~overlap
-    else:
-        raise ValueError(f"unknown relation {relation}")
-    known = np.isfinite(left.error) & np.isfinite(right.error)
-    # Two infinities of one sign are not compared: what overflowed is not known.
-    known &= ~(np.isinf(left.value) & (left.value == right.value))
-    return holds & known, violated & known
-
-
-def _narrow(left: Measured, right: Measured, resolution: float, size: float = 0.0) -> np.ndarray:
-    """Where the bars are so narrow, relative to the sides or to the size of what they are made of,
-    that their overlap says something."""
-    scale = np.maximum(np.maximum(np.abs(left.value), np.abs(right.value)), size)
-    radius = np.asarray(left.error + right.error)
-    found: np.ndarray = radius <= resolution * scale
-    return found
-
-
-def _with_equality(
-    left: Measured, relation: str, right: Measured, resolution: float, size: float | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where the two sides are the same number, made of numbers of this size: `<=` holds where
-    narrow bars overlap, violated is what is so anyway."""
-    holds, violated = compare(left, relation, right)
-    if size is not None and relation in ("<=", ">="):
-        holds = holds | (~violated & _narrow(left, right, resolution, size))
-    return holds, violated
-
-
-def _decided(left: Measured, relation: str, right: Measured) -> Decision:
-    """Of two numbers."""
-    return _decision(*compare(left, relation, right))
-
-
-def _decision(holds: np.ndarray, violated: np.ndarray) -> Decision:
-    if violated:
-        return Decision.VIOLATED
-    return Decision.HOLDS if holds else Decision.UNDECIDED
-
-
-class Again(NamedTuple):
-    """The sides as they were computed again, the decision, and on which level it fell."""
-
-    left: Measured
-    right: Measured
-    decision: Decision
-    by: str
-
-
-# Which signs of left - right an exact comparison accepts.
-ACCEPTED = {"<=": (-1, 0), "<": (-1,), ">=": (0, 1), ">": (1,), "==": (0,)}
-
-
-def computed_again(left: Measured, relation: str, right: Measured) -> Again | None:
-    """None where a side cannot be, or nothing came of it."""
-    if left.again is None or right.again is None or tower.flint() is None:
-        return None
-    answer = tower.compared(left.again, right.again)
-    if answer.left is None or answer.right is None:
-        return None
-    sides = Measured(*answer.left, "exact"), Measured(*answer.right, "exact")
-    if answer.sign is None:
-        # Balls never prove an identity, but may show it to more digits than it asks for.
-        decision = _decided(sides[0], relation, sides[1])
-    else:
-        holds = answer.sign in ACCEPTED[relation]
-        decision = Decision.HOLDS if holds else Decision.VIOLATED
-    return Again(*sides, decision, answer.by)
 
 
 def _ratio(left: float, relation: str, right: float) -> float | None:
@@ -210,10 +120,10 @@ class Claim:
     def judge(self) -> Judged:
         """In doubles with their radii; what they leave open is computed again, exactly. Certifying,
         so is what they decide."""
-        answers = _with_equality(
+        answers = with_equality(
             self.left, self.relation, self.right, IDENTITY_RESOLUTION, self.equal
         )
-        found = self._judged(_decision(*answers))
+        found = self._judged(decision_of(*answers))
         if found.decision is not Decision.UNDECIDED and not tower.is_certifying():
             return found
         answer = computed_again(self.left, self.relation, self.right)
@@ -292,7 +202,7 @@ class Curve:
         return replace(self, equal=size, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
-        holds, violated = _with_equality(
+        holds, violated = with_equality(
             self.left, self.relation, self.right, CURVE_RESOLUTION, self.equal
         )
         first = 1 if self.starts_equal else 0

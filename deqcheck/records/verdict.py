@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from deqcheck.records.claim import Decision, Judged
+from deqcheck.records.claim import Judged
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 import scipy
 
 from deqcheck.models.problem import M, Problem, S
-from deqcheck.records.claim import Claim, compare
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import compare
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import Check, Statement

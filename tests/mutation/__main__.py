@@ -51,6 +51,11 @@ MODELS = {
 RULES = {
     "deqcheck/linalg/errors.py": ["tests/linalg/test_errors.py", "tests/linalg"],
     "deqcheck/records/scalar.py": ["tests/records/test_rules.py", "tests/records"],
+    "deqcheck/records/comparison.py": [
+        "tests/records/test_rules.py",
+        "tests/records/test_judging.py",
+        "tests/records",
+    ],
     "deqcheck/records/claim.py": [
         "tests/records/test_rules.py",
         "tests/records/test_judging.py",

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.formula import Formula
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.verdict import Outcome, condition_outcome, outcome_of

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, measured
 
 VALUES = st.floats(-1e6, 1e6).filter(lambda x: abs(x) > 1e-6)

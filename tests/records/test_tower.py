@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from deqcheck.records import tower
-from deqcheck.records.claim import Claim, Decision, computed_again
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import Decision, computed_again
 from deqcheck.records.measured import (
     Measured,
     exp,

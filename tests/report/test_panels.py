@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import samples
 
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.report.parts.panels import bars, panels

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from deqcheck.cli.main import cli
 from deqcheck.environment import environment
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.power import LOWER, UPPER
 from deqcheck.records.report import Place, Report

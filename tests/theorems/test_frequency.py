@@ -15,7 +15,7 @@ from deqcheck import trials
 from deqcheck.api import read
 from deqcheck.judging import UsageError, judge
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome

@@ -17,7 +17,8 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import Question
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import Decision
 from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report

@@ -13,7 +13,8 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.implicit_relu import oracle
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import Decision
 from deqcheck.theorems.base import Check, Statement
 from deqcheck.theorems.gao2022.bounds import C
 from deqcheck.theorems.gao2022.eta_claim import StepClaim

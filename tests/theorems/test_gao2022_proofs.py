@@ -14,7 +14,7 @@ import deqcheck as dq
 from deqcheck.case import CaseError, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from tests.independent.gao2022_network import Network, fro, norm, problem
 from tests.independent.gao2022_proofs import LIVELY, LIVELY_HORIZON, LIVELY_STEP, identity, lively
 from tests.independent.gao2022_training import scaled, smallest_beta

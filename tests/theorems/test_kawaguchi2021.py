@@ -14,7 +14,7 @@ from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
 from deqcheck.losses.square import Square
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021.cor1 import Corollary1

@@ -15,7 +15,7 @@ from deqcheck.losses.smoothed_hinge import SmoothedHinge
 from deqcheck.models.delm import trust
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.problem import Objective, Params, Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021 import thm2
 from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB

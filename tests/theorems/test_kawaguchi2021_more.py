@@ -12,7 +12,7 @@ from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021 import expansion, hessian
 from deqcheck.theorems.kawaguchi2021.average import AverageFirst

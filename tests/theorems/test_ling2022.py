@@ -12,7 +12,7 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.ling2022 import lem4

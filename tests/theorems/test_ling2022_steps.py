@@ -11,7 +11,7 @@ import pytest
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import UsageError, judge
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.ling2022 import sec2_2
 from deqcheck.theorems.ling2022.definition import expectation

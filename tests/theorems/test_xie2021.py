@@ -17,7 +17,7 @@ from deqcheck.models.opteq.equilibrium import Existence, FixedPoint
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.models.opteq.regularizers import Euclidean
 from deqcheck.models.problem import gradient_norm, pack, unpack
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.theorems.base import Check, Statement

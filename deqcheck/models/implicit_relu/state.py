@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,13 +15,14 @@ from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern, 
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import spectrum
+from deqcheck.models.implicit_relu.exact import ExactImplicit
 from deqcheck.models.implicit_relu.held import HeldImplicit
 from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
 from deqcheck.records.measured import EPS, Measured, between, given, nonnegative
-from deqcheck.records.tower import Again, rational
+from deqcheck.records.tower import Again
 
 if TYPE_CHECKING:
     from deqcheck.models.implicit_relu.model import ImplicitReluModel
@@ -279,39 +279,15 @@ class ImplicitReluState(ReluState):
             "b": Z @ r,
         }
 
+    @cached_property
+    def _exact(self) -> ExactImplicit:
+        return ExactImplicit(self.X, self.W, self.A, self.gamma)
+
     def exact_weights(self) -> tuple[Again, Again]:
-        A = exact.scaled(rational(self.gamma), exact.transpose(exact.array(self.A)))
-        return A, exact.transpose(self._exact_Phi)
-
-    @cached_property
-    def _exact_X(self) -> Again:
-        return exact.array(self.X)
-
-    @cached_property
-    def _exact_XW(self) -> Again:
-        return exact.product(self._exact_X, exact.array(self.W))
-
-    @property
-    def _exact_Phi(self) -> Again:
-        return exact.relu(self._exact_XW)
+        return self._exact.weights
 
     def exact_gradient(self) -> dict[str, Again]:
-        rP = exact.transpose(self.again.E)
-        masked = exact.where_positive(self._exact_XW, rP)
-        return {
-            "W": exact.product(exact.transpose(self._exact_X), masked),
-            "A": exact.scaled(rational(self.gamma), exact.product(self.again.Z, rP)),
-            "b": self.again.Zr,
-        }
-
-    @cached_property
-    def _exact_H(self) -> Again:
-        Z, P = exact.transpose(self.again.Z), exact.transpose(self.again.V)
-        ZZ, XX, PP = exact.gram(Z), exact.gram(self._exact_X), exact.gram(P)
-        EP = exact.gram(exact.where_positive(self._exact_XW, P))
-        squared = rational(Fraction(self.gamma) ** 2)
-        parts = [ZZ, exact.scaled(squared, exact.hadamard(ZZ, PP)), exact.hadamard(XX, EP)]
-        return exact.total(parts)
+        return self._exact.gradient(self.again)
 
     def gradient_radii(self) -> dict[str, float]:
         X, Z, E, r = self.model.X_size, *(_size(a) for a in (self.Z, self.E, self.r))
@@ -335,8 +311,7 @@ class ImplicitReluState(ReluState):
     @cached_property
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
-        exact_Phi = self._exact_Phi
-        found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, exact_Phi)
+        found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self._exact.Phi)
         return given(0) if found.low <= 0 and self._why_Phi_is_dependent else found
 
     @property
@@ -366,11 +341,11 @@ class ImplicitReluState(ReluState):
     def lambda_min_H(self) -> Measured:
         """H is a sum of three J J^T."""
         H, radius = self.H_with_radius
-        return nonnegative(errors.eigenvalue(H, 0, radius, self._exact_H))
+        return nonnegative(errors.eigenvalue(H, 0, radius, self._exact.H(self.again)))
 
     @cached_property
     def X_fro(self) -> Measured:
-        return errors.frobenius(self.X, exact=self._exact_X)
+        return errors.frobenius(self.X, exact=self._exact.X)
 
     @cached_property
     def lambda_star_G(self) -> Measured:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deqcheck.records.claim import CurveFacts, Decision, Judged
+from deqcheck.records.claim import CurveFacts, Judged
+from deqcheck.records.comparison import Decision
 from deqcheck.records.report import Report
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import CROSSING, SLIDE, Trajectory

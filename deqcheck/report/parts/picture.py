@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.records.report import Report
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import Bar, Panel, Trace, bars, panels

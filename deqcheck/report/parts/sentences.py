@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from deqcheck.records.claim import CurveFacts, Decision, Judged, Point
+from deqcheck.records.claim import CurveFacts, Judged, Point
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from deqcheck.records.claim import Decision
+from deqcheck.records.comparison import Decision
 from deqcheck.report.parts.axis import Axis
 from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.report.parts.numbers import number

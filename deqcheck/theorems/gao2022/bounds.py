@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar
 
-from deqcheck.records.claim import Claim, Curve, Decision, Judged
+from deqcheck.records.claim import Claim, Curve, Judged
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check, Cite, Search

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from deqcheck.linalg import errors
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import TRACKS, C, StaysInside

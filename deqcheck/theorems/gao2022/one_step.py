@@ -10,7 +10,8 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.memory import Memory
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, Check

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, log, log1p, minimum
 from deqcheck.theorems.base import DESCENT, Check
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite

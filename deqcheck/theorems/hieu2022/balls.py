@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.records.claim import Curve, compare
+from deqcheck.records.claim import Curve
+from deqcheck.records.comparison import compare
 from deqcheck.records.measured import Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check

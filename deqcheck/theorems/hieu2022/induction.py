@@ -14,7 +14,8 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
-from deqcheck.records.claim import Curve, compare
+from deqcheck.records.claim import Curve
+from deqcheck.records.comparison import compare
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import Check

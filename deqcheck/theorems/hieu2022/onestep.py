@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.records.claim import Claim, Curve, compare
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import compare
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check

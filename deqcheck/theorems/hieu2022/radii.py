@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
-from deqcheck.records.claim import Claim, Curve, Decision
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check, Search

@@ -8,7 +8,8 @@ import numpy as np
 
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import unvec, vec
-from deqcheck.linalg.spectra import eliminated, exact_rank, products, rational
+from deqcheck.linalg.rational import products, rows_of
+from deqcheck.linalg.spectra import eliminated, exact_rank
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS
@@ -54,7 +55,7 @@ class Hessian(Statement):
         yield self.formula(**_difference(p, state))
         if model.m > EXACT_ORDER:
             return
-        rank_H = model.my * len(eliminated(products(rational(Phi))).pivots)
+        rank_H = model.my * len(eliminated(products(rows_of(Phi))).pivots)
         yield self.rank(rank_H=rank_H, rank_Phi=exact_rank(Phi), my=model.my)
         if model.m > model.n:
             yield self.deficient(rank_H=rank_H, m=model.m, my=model.my)

@@ -9,7 +9,8 @@ import numpy as np
 
 from deqcheck.linalg.errors import norm1
 from deqcheck.models.delm.state import DelmState
-from deqcheck.records.claim import IDENTITY_RESOLUTION, Claim
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import IDENTITY_RESOLUTION
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng

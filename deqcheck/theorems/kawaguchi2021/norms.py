@@ -9,7 +9,8 @@ import scipy
 
 from deqcheck.linalg.errors import norm1
 from deqcheck.models.delm.state import DelmState
-from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import STATIC, Check

@@ -8,7 +8,8 @@ import numpy as np
 
 from deqcheck.linalg import well_posed
 from deqcheck.models.problem import NoEquilibrium
-from deqcheck.records.claim import Claim, Decision
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check, Cite
 from deqcheck.theorems.ling2022.condition import Condition

@@ -9,7 +9,8 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
-from deqcheck.records.claim import IDENTITY_RESOLUTION, Claim
+from deqcheck.records.claim import Claim
+from deqcheck.records.comparison import IDENTITY_RESOLUTION
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check, Cite

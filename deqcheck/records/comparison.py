@@ -1,0 +1,107 @@
+"""How two numbers compare: in doubles with their radii, and again in exact numbers."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+
+from deqcheck.records import tower
+from deqcheck.records.measured import Measured
+
+
+class Decision(str, Enum):
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNDECIDED = "undecided"
+
+    __str__ = str.__str__
+
+
+# Two sides of an identity whose radii are wider than this, relative to their size, say nothing.
+IDENTITY_RESOLUTION = 1e-6
+
+
+def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """Elementwise (holds, violated), the error bars granted to the opponent of each answer."""
+    l_low, l_high = np.asarray(left.low), np.asarray(left.high)
+    r_low, r_high = np.asarray(right.low), np.asarray(right.high)
+    if relation == "<=":
+        holds, violated = l_high <= r_low, l_low > r_high
+    elif relation == "<":
+        holds, violated = l_high < r_low, l_low >= r_high
+    elif relation == ">=":
+        holds, violated = l_low >= r_high, l_high < r_low
+    elif relation == ">":
+        holds, violated = l_low > r_high, l_high <= r_low
+    elif relation == "==":
+        overlap = (l_low <= r_high) & (r_low <= l_high)
+        holds, violated = overlap & _narrow(left, right, IDENTITY_RESOLUTION), ~overlap
+    else:
+        raise ValueError(f"unknown relation {relation}")
+    known = np.isfinite(left.error) & np.isfinite(right.error)
+    # Two infinities of one sign are not compared: what overflowed is not known.
+    known &= ~(np.isinf(left.value) & (left.value == right.value))
+    return holds & known, violated & known
+
+
+def _narrow(left: Measured, right: Measured, resolution: float, size: float = 0.0) -> np.ndarray:
+    """Where the bars are so narrow, relative to the sides or to the size of what they are made of,
+    that their overlap says something."""
+    scale = np.maximum(np.maximum(np.abs(left.value), np.abs(right.value)), size)
+    radius = np.asarray(left.error + right.error)
+    found: np.ndarray = radius <= resolution * scale
+    return found
+
+
+def with_equality(
+    left: Measured, relation: str, right: Measured, resolution: float, size: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the two sides are the same number, made of numbers of this size: `<=` holds where
+    narrow bars overlap, violated is what is so anyway."""
+    holds, violated = compare(left, relation, right)
+    if size is not None and relation in ("<=", ">="):
+        holds = holds | (~violated & _narrow(left, right, resolution, size))
+    return holds, violated
+
+
+def _decided(left: Measured, relation: str, right: Measured) -> Decision:
+    """Of two numbers."""
+    return decision_of(*compare(left, relation, right))
+
+
+def decision_of(holds: np.ndarray, violated: np.ndarray) -> Decision:
+    if violated:
+        return Decision.VIOLATED
+    return Decision.HOLDS if holds else Decision.UNDECIDED
+
+
+class Recomputed(NamedTuple):
+    """The sides as they were computed again, the decision, and on which level it fell."""
+
+    left: Measured
+    right: Measured
+    decision: Decision
+    by: str
+
+
+# Which signs of left - right an exact comparison accepts.
+ACCEPTED = {"<=": (-1, 0), "<": (-1,), ">=": (0, 1), ">": (1,), "==": (0,)}
+
+
+def computed_again(left: Measured, relation: str, right: Measured) -> Recomputed | None:
+    """None where a side cannot be, or nothing came of it."""
+    if left.again is None or right.again is None or tower.flint() is None:
+        return None
+    answer = tower.compared(left.again, right.again)
+    if answer.left is None or answer.right is None:
+        return None
+    sides = Measured(*answer.left, "exact"), Measured(*answer.right, "exact")
+    if answer.sign is None:
+        # Balls never prove an identity, but may show it to more digits than it asks for.
+        decision = _decided(sides[0], relation, sides[1])
+    else:
+        holds = answer.sign in ACCEPTED[relation]
+        decision = Decision.HOLDS if holds else Decision.VIOLATED
+    return Recomputed(*sides, decision, answer.by)
