@@ -23,11 +23,13 @@ from deqcheck.case.read import checked
 from deqcheck.case.source import Changes, Source
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress
+from deqcheck.explore import entry as entering
 from deqcheck.fields import did_you_mean, show, unknown
 from deqcheck.judging import Question, UsageError
 from deqcheck.judging.catalogue import Named
 from deqcheck.judging.errors import refusals
 from deqcheck.models.problem import AnyProblem, Problem
+from deqcheck.records.entry import Entry
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict
@@ -184,17 +186,51 @@ def run(
     store: Word | None = None,
     progress: Callable[[Progress], None] | None = None,
     certify: bool = False,
+    entry: bool = True,
 ) -> Report:
     """Train the model of a case or problem and judge the theorems on what happened.
 
     `train` replaces the dynamics, `only` names the statements (ids, or classes of one's own),
     `edition` is printed, corrected or both. `certify` computes what doubles decide once more, in
-    exact numbers. Raises CaseError or UsageError.
+    exact numbers. Where a convergence theorem does not apply at the start, `verdict.entry` tells
+    from where on it does, unless `entry` is false. Raises CaseError or UsageError.
     """
     with _mistakes():
         found, question = _asked(_one(case, set, seed), train, only, edition, constants)
         kept = _store(store)
-        return judging.run(found, question, progress=progress, store=kept, certify=certify)
+        judged = entering.run if entry else judging.run
+        return judged(found, question, progress=progress, store=kept, certify=certify)
+
+
+def entry(
+    statement: Named,
+    problem: CaseOrProblem,
+    *,
+    train: Train | None = None,
+    edition: str | None = None,
+    constants: Mapping[str, float] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Entry | None:
+    """From which point of the run a convergence theorem applies, with the verdict on the rest of
+    the run; None where it applies at the start, or is no convergence theorem for these dynamics.
+    Raises CaseError or UsageError."""
+    _check_constants(constants)
+    fixed = None if constants is None else {_id(statement): constants}
+    report = run(
+        problem,
+        train=train,
+        only=[statement],
+        edition=edition,
+        constants=fixed,
+        progress=progress,
+    )
+    if report.trajectory is None:
+        raise UsageError("the problem does not train, and an entry is one into a run: give `train`")
+    return report.verdicts[-1].entry if report.verdicts else None
+
+
+def _id(statement: Named) -> str:
+    return statement if isinstance(statement, str) else statement.id
 
 
 def run_all(

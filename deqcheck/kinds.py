@@ -135,6 +135,11 @@ class Dynamics(Kind):
         """
         return {} if self.kind in ("gd", "flow") else {"described": 0.0}
 
+    def rest(self, k: int, t: float) -> Dynamics | None:
+        """The same from the step k or the time t on; None where nothing is left of it, or where it
+        is no matter of the parameters alone."""
+        return None
+
     @abstractmethod
     def run(
         self,

@@ -103,7 +103,7 @@ def _entry(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
     example = _counterexample(s, cases)
     if example is not None:
         yield "```console"
-        yield f"$ deqcheck run {example} --only {s.id} --edition both --quiet"
+        yield f"$ deqcheck run {example} --only {s.id} --edition both --quiet --no-entry"
         for edition in s.editions:
             outcome = cases[example].stated.expect.of(s.id, edition)
             yield f"{outcome.upper()} {s.id} ({edition}) {example}" if outcome else "..."

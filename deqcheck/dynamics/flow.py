@@ -90,6 +90,9 @@ class GradientFlow(Dynamics):
         """Another method, and as much tighter: what is refuted by chance is not refuted again."""
         return replace(self.tighter() or self, method=ANOTHER.get(self.method, "LSODA"))
 
+    def rest(self, k: int, t: float) -> GradientFlow | None:
+        return replace(self, horizon=self.horizon - t) if t < self.horizon else None
+
     def run(
         self,
         problem: AnyProblem,
@@ -202,6 +205,7 @@ class Pair:
         off = self._offset(t, state, slope)
         wrong = self._accumulated(t, state, slope, off)
         self.recorder.record_inexpensive(Step(i, t, here.gap, here.error, slope, here.gap, wrong))
+        self.recorder.record_state(state.theta)
         self._off.append(math.hypot(*off.values()))
         blur = self._off[-1] / slope if slope > 0 else 0.0
         self.recorder.record_expensive(i, t, state, other, blur)

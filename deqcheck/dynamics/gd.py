@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from deqcheck.dynamics.recorder import OnProgress, silent
@@ -26,6 +26,9 @@ class GradientDescent(Dynamics):
     kind: ClassVar[str] = DESCENT
     step: float = number(above=0, doc="step size")
     steps: int = integer(at_least=1, at_most=100_000_000, doc="how many steps")
+
+    def rest(self, k: int, t: float) -> GradientDescent | None:
+        return replace(self, steps=self.steps - k) if k < self.steps else None
 
     def run(
         self,

@@ -89,6 +89,29 @@ class Step(NamedTuple):
         return self.error_growth * abs(self.gap - self.other_gap)
 
 
+# So many numbers of kept states (64 MB) are few enough.
+STATE_NUMBERS = 8_000_000
+
+
+class KeptStates:
+    """The parameters at points of a run: every one, or every second, fourth, ... of them, so that
+    all of them together stay small."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Params] = {}
+        self._offered, self._stride, self._size = 0, 1, 0
+
+    def keep(self, at: int, theta: Params) -> None:
+        if self._offered % self._stride == 0:
+            self.kept[at] = {name: array.copy() for name, array in theta.items()}
+            self._size += sum(array.size for array in theta.values())
+        self._offered += 1
+        while self._size > STATE_NUMBERS and len(self.kept) > 1:
+            for other in list(self.kept)[1::2]:
+                self._size -= sum(array.size for array in self.kept.pop(other).values())
+            self._stride *= 2
+
+
 @dataclass
 class Recorder:
     """Collects a run: cheap numbers at every step, the asked-for quantities on a schedule."""
@@ -100,11 +123,17 @@ class Recorder:
     # How many times the difference of the two runs may be the error of the better one.
     safety: float = SAFETY
     steps: list[Step] = field(default_factory=list)
+    states: KeptStates = field(default_factory=lambda: KeptStates())
     _expensive: list[Sample] = field(default_factory=list)
     _moved: list[Sample] = field(default_factory=list)
 
     def record_inexpensive(self, step: Step) -> None:
         self.steps.append(step)
+
+    def record_state(self, theta: Params) -> None:
+        """The parameters at the step that was recorded last, where they are asked for."""
+        if self.problem.record_states:
+            self.states.keep(len(self.steps) - 1, theta)
 
     def record_expensive(
         self,
@@ -180,6 +209,7 @@ class Recorder:
             events=tuple(events),
             infimum=self.problem.model.infimum,
             train=self.train,
+            states=self.states.kept,
         )
 
     def _columns(self) -> Iterable[np.ndarray]:

@@ -137,6 +137,8 @@ def walk(
                     step_error=0.0 if beside is None else beside.push,
                 )
             )
+            if i in told:
+                recorder.record_state(theta)
             if i in moved:
                 recorder.record_expensive(
                     k, t, state, other, error_growth=growth, tracked=i in tracked

@@ -20,6 +20,7 @@ from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.states import at_states, over_states
 from deqcheck.judging.training import check_start
+from deqcheck.linalg.minimax import roughly
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.basis import COMPANION, TRIALS, WEAKER, resting_on
@@ -75,6 +76,11 @@ def judge(
             problem = problem.trained_by(read_train(train))
     if run is not None:
         problem = _of_run(s, problem, run)
+    return decide(s, problem, run)
+
+
+def decide(s: AnyStatement, problem: AnyProblem, run: Trajectory | None = None) -> Verdict:
+    """Of a statement that fits the problem, on this run of it or on one that is made for it."""
     try:
         with in_range():
             check_start(problem)
@@ -241,8 +247,23 @@ def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:
 
 def before_training(s: AnyStatement, p: AnyProblem) -> list[Judged]:
     steps = judged(s.step_hypotheses(p), "step_hypotheses") if p.step else []
-    setting = [*judged(s.departures(p), "departures"), *judged(s.setting(p), "setting")]
-    return [*setting, *judged(s.hypotheses(p), "hypotheses"), *steps]
+    return [*of_setting(s, p), *judged(s.hypotheses(p), "hypotheses"), *steps]
+
+
+def of_setting(s: AnyStatement, p: AnyProblem) -> list[Judged]:
+    """Whether the statement speaks of such dynamics."""
+    return [*judged(s.departures(p), "departures"), *judged(s.setting(p), "setting")]
+
+
+def first_failing(s: AnyStatement, p: AnyProblem) -> Judged | None:
+    """The first hypothesis before training that is not known to hold; those after it, which may
+    cost more, are not looked at."""
+    with authored(s, p), roughly():
+        for claim in chain(s.hypotheses(p), s.step_hypotheses(p) if p.step else ()):
+            (found,) = judged([claim], "hypotheses")
+            if found.decision is not Decision.HOLDS:
+                return found
+    return None
 
 
 def all_hold(claims: Sequence[Judged]) -> bool:

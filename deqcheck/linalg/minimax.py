@@ -6,11 +6,28 @@ zero means: no constants make every hypothesis hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
+
+# An optimum further above zero than this is not polished where only its sign matters: SLSQP, whose
+# slopes are differences, finds it to about 1e-7.
+FAR = 0.1
+_ROUGHLY: ContextVar[bool] = ContextVar("roughly", default=False)
+
+
+@contextmanager
+def roughly() -> Iterator[None]:
+    """Inside, what matters is whether the optimum is above zero."""
+    token = _ROUGHLY.set(True)
+    try:
+        yield
+    finally:
+        _ROUGHLY.reset(token)
 
 
 @dataclass(frozen=True)
@@ -55,6 +72,8 @@ def minimise_largest(
                 options={"maxiter": 500, "ftol": 1e-13},
             )
         best = _better(best, found.x[:-1], largest)
+        if _ROUGHLY.get() and found.success and best.value > FAR:
+            return best
     for _ in range(3):
         polished = scipy.optimize.minimize(
             largest,

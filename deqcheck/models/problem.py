@@ -192,6 +192,8 @@ class Problem(Generic[M, S]):
     train: Any = None
     seed: int = 0
     record_points: int = 200
+    # Whether a run keeps its parameters at recorded points, as far as they need little memory.
+    record_states: bool = False
     # The laws of the initial parameters that were drawn; what was given has none.
     laws: Mapping[str, Law] = field(default_factory=dict)
     # Another model on the same data, trained for comparison only.

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from types import CodeType
 from typing import Any
 
 from deqcheck.records import log_domain
@@ -96,10 +95,10 @@ class Formula:
         return measured(_evaluate(left, values)), measured(_evaluate(right, values))
 
     @cached_property
-    def _ratios(self) -> list[CodeType]:
+    def _ratios(self) -> log_domain.Ratios:
         left, right = self._trees
         smaller, larger = (left, right) if self.relation[0] == "<" else (right, left)
-        return log_domain.ratios(smaller, larger, self.text)
+        return log_domain.Ratios(smaller, larger, sorted(self.names), self.text)
 
     @property
     def entries(self) -> int:
@@ -110,8 +109,7 @@ class Formula:
         """log(smaller/larger) of an inequality between positive numbers, for searches that need no
         error bars: at most 0 where it holds, one for each entry of a maximum on the smaller side
         or a minimum on the larger one."""
-        logs = {name: log_domain.logarithm(values[name]) for name in self.names}
-        return [log_domain.evaluate(code, logs) for code in self._ratios]
+        return self._ratios(values)
 
 
 def _parse(text: str) -> ast.expr:

@@ -10,27 +10,31 @@ from __future__ import annotations
 import ast
 import copy
 import math
-from collections.abc import Iterator, Mapping
-from types import CodeType
-
-Logs = Mapping[str, float]
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
-def ratios(smaller: ast.expr, larger: ast.expr, text: str) -> list[CodeType]:
-    """Code for log(smaller/larger), one for each entry of an extremum: at most 0 where it holds."""
-    return [
-        _compiled(ast.BinOp(_logarithmic(s), ast.Sub(), _logarithmic(g)), text)
-        for s in _entries(smaller, "max")
-        for g in _entries(larger, "min")
-    ]
+class Ratios:
+    """log(smaller/larger), one for each entry of an extremum: at most 0 where it holds."""
 
+    def __init__(self, smaller: ast.expr, larger: ast.expr, names: Sequence[str], text: str):
+        self._names = tuple(names)
+        trees = [
+            ast.BinOp(_logarithmic(s), ast.Sub(), _logarithmic(g))
+            for s in _entries(smaller, "max")
+            for g in _entries(larger, "min")
+        ]
+        self._count = len(trees)
+        self._of_logs = _compiled(trees, self._names, text)
 
-def evaluate(code: CodeType, logs: Logs) -> float:
-    """inf where it has no value, as for a negative number; 0/0 is an equality."""
-    if any(math.isnan(x) for x in logs.values()):
-        return math.inf
-    found = float(eval(code, _FUNCTIONS, dict(logs)))
-    return 0.0 if math.isnan(found) else found
+    def __len__(self) -> int:
+        return self._count
+
+    def __call__(self, values: Mapping[str, float]) -> list[float]:
+        """inf where it has no value, as for a negative number; 0/0 is an equality."""
+        logs = [logarithm(values[name]) for name in self._names]
+        if any(map(math.isnan, logs)):
+            return [math.inf] * self._count
+        return [0.0 if math.isnan(found) else float(found) for found in self._of_logs(*logs)]
 
 
 def logarithm(x: float) -> float:
@@ -100,8 +104,17 @@ def _operation(node: ast.BinOp) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [left, right], [])
 
 
-def _compiled(tree: ast.expr, text: str) -> CodeType:
-    return compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(tree))), text, "eval")
+def _compiled(
+    trees: Sequence[ast.expr], names: Sequence[str], text: str
+) -> Callable[..., tuple[float, ...]]:
+    """One function of the logarithms, by position."""
+    arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    body = ast.Tuple([copy.deepcopy(tree) for tree in trees], ast.Load())
+    function = ast.Expression(ast.Lambda(arguments, body))
+    found: Callable[..., tuple[float, ...]] = eval(
+        compile(ast.fix_missing_locations(function), text, "eval"), _FUNCTIONS
+    )
+    return found
 
 
 def _plus(a: float, b: float) -> float:

@@ -121,8 +121,11 @@ class Report:
 
     @property
     def ending(self) -> Ending:
-        outcomes = tuple((v.outcome, v.expected) for v in self.verdicts)
-        return Ending(self.status, self.expected_status, outcomes)
+        outcomes = [(v.outcome, v.expected) for v in self.verdicts]
+        later = (v.entry.verdict for v in self.verdicts if v.entry is not None)
+        # What holds from some point on is no outcome of the start; what is refuted there counts.
+        outcomes += [(v.outcome, None) for v in later if v and v.outcome and v.outcome.negative]
+        return Ending(self.status, self.expected_status, tuple(outcomes))
 
     def to_dict(self) -> dict[str, Any]:
         """One element of `reports` in the JSON of the command line."""

@@ -71,6 +71,8 @@ class Trajectory:
     train: Any = None
     # Of a run that was made elsewhere.
     verified: Verified | None = None
+    # The parameters at recorded points, by their position, where they were asked for.
+    states: Mapping[int, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         last = f", k = {self.k[-1]}, t = {self.t[-1]:.4g}" if len(self.k) else ""

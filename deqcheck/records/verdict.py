@@ -9,6 +9,7 @@ from typing import Any
 
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.entry import Entry
 from deqcheck.records.measured import Measured
 
 
@@ -129,6 +130,8 @@ class Verdict:
     drivers: tuple[str, ...] = ()
     # Whether it was judged on a flow, where time counts, not steps.
     flow: bool = False
+    # Of a convergence theorem that does not apply at the start: from where on it does.
+    entry: Entry | None = None
 
     def __repr__(self) -> str:
         return f"<Verdict {self.id} ({self.edition}): {self.word}>"

@@ -13,7 +13,9 @@ from deqcheck.records.claim import Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Verdict
+from deqcheck.report.parts.entries import entry_told
 from deqcheck.report.parts.render_options import RenderOptions
+from deqcheck.report.parts.sentences import Clock
 
 COLUMNS = (
     "case",
@@ -67,6 +69,8 @@ def _statement(verdict: Verdict) -> Iterator[dict[str, Any]]:
         yield head | {"part": "conclusion"} | _judged(conclusion)
     for remark in verdict.remarks:
         yield head | {"part": "remark"} | _judged(remark)
+    if verdict.entry is not None:
+        yield head | {"part": "entry", "name": entry_told(verdict.entry, Clock(verdict.flow))}
     for reason in verdict.unchecked:
         yield head | {"part": "not checked", "name": reason}
 

@@ -12,6 +12,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.report.json import plain
+from deqcheck.report.parts.entries import entry_told
 from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import panels
@@ -217,6 +218,7 @@ class _Case:
                 tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options, True)}")
                 for h in verdict.failing
             ),
+            None if verdict.entry is None else tag("p", entry_told(verdict.entry, self.clock)),
             *(tag("p", f"Not checked: {reason}") for reason in verdict.unchecked),
             self._says(verdict),
             self._judged("Hypotheses", verdict.hypotheses, needed=True),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.records.claim import CurveFacts, Judged, Point
+from deqcheck.records.entry import Entry
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.series import Series
@@ -104,7 +105,42 @@ def statement(verdict: Verdict) -> dict[str, Any]:
         entry["conclusions"] = [_judged(c) for c in verdict.conclusions]
         entry["remarks"] = [_judged(c) for c in verdict.remarks]
         entry["unchecked"] = list(verdict.unchecked)
+    if verdict.entry is not None:
+        entry["entry"] = _entry(verdict.entry)
     return entry
+
+
+def _entry(found: Entry) -> dict[str, Any]:
+    """Where a statement begins to apply that does not at the start, or what stays broken."""
+    told: dict[str, Any] = {
+        "k": found.k,
+        "looked_at": found.looked_at,
+        "points": found.points,
+        "reason": found.reason or None,
+    }
+    if found.found:
+        judged = found.verdict
+        outcome = None if judged is None or judged.outcome is None else judged.outcome.value
+        return told | {
+            "t": finite(found.t),
+            "loss": None if found.loss is None else _measured(found.loss),
+            "outcome": outcome,
+            "hypotheses": [] if judged is None else [_judged(h) for h in judged.hypotheses],
+            "conclusions": [] if judged is None else [_judged(c) for c in judged.conclusions],
+            "quantities": {} if judged is None else _quantities(judged.quantities),
+        }
+    trend = found.trend
+    return told | {
+        "blocking": None if found.blocking is None else _judged(found.blocking),
+        "trend": None
+        if trend is None
+        else {
+            "word": trend.word,
+            "first": finite(trend.first),
+            "last": finite(trend.last),
+            "extrapolated_t": finite(trend.at),
+        },
+    }
 
 
 def _judged(judged: Judged) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.records.words import PRINTED
 from deqcheck.report.parts.console import ENDLESS, columns, heading, indented, render_text
 from deqcheck.report.parts.curves import bounds, relative_bound
+from deqcheck.report.parts.entries import entry_lines, entry_told
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.plot import Line, plot
 from deqcheck.report.parts.render_options import RenderOptions
@@ -52,7 +53,7 @@ MARKS = {
 
 def render(reports: Sequence[Report], options: RenderOptions) -> str:
     if options.quiet:
-        lines = (_headline(v, _marked(r)) for r in reports for v in r.verdicts)
+        lines = (_quiet_line(v, _marked(r)) for r in reports for v in r.verdicts)
         return render_text(lines, RenderOptions(ENDLESS, options.color, options.unicode))
     return render_text(_parts(reports, options), options)
 
@@ -88,6 +89,13 @@ def _drawn(
 ) -> Iterator[RenderableType]:
     for row in plot(lines, x_label, log_x, min(72, options.width - 4)):
         yield Text(row, no_wrap=True, overflow="ellipsis")
+
+
+def _quiet_line(verdict: Verdict, case: str) -> Text:
+    line, entry = _headline(verdict, case), verdict.entry
+    if entry is not None and entry.found:
+        line.append(f": {entry_told(entry, Clock(verdict.flow))}")
+    return line
 
 
 def _headline(verdict: Verdict, case: str = "") -> Text:
@@ -173,6 +181,11 @@ class _Page:
             yield indented(
                 f"because {hypothesis.name} {tell(hypothesis, self.clock, self.options, True)}"
             )
+        if verdict.entry is not None:
+            first, *more = entry_lines(verdict.entry, self.clock)
+            # Where it applies from is not to be torn apart.
+            yield indented(Text(first, no_wrap=verdict.entry.found, overflow="ignore"))
+            yield from map(indented, more)
         yield from (indented(f"not checked: {reason}") for reason in verdict.unchecked)
         if verdict.constants:
             chosen = (f"{name} = {number(x)}" for name, x in verdict.constants.items())

@@ -24,6 +24,7 @@ from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.output_files import OutputFiles, output_file_options
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
+from deqcheck.explore import entry as entering
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status
 from deqcheck.report import renderer
@@ -41,6 +42,12 @@ from deqcheck.report import renderer
     "--certify",
     is_flag=True,
     help="Compute what doubles decide once more, in exact numbers (needs deqcheck[certify]).",
+)
+@click.option(
+    "--entry/--no-entry",
+    default=True,
+    show_default=True,
+    help="Look for the point of the run from which a theorem applies that does not at the start.",
 )
 @click.option(
     "--store",
@@ -62,6 +69,7 @@ def command(
     quiet: bool,
     folder: Path | None,
     certify: bool,
+    entry: bool,
 ) -> None:
     """Train the model of each CASE and judge the theorems on what happened.
 
@@ -78,7 +86,8 @@ def command(
         for i, task in enumerate(tasks, start=1):
             with boundary.case(task.case.full_name):
                 with sentences(), ProgressLine(quiet) as progress:
-                    report = judging.run(
+                    judged = entering.run if entry else judging.run
+                    report = judged(
                         task.problem,
                         choice.of(task.case.question),
                         progress=progress if progress.shown else None,

@@ -44,6 +44,19 @@ class Trace:
     violation: tuple[float, float] | None = None
 
 
+KINKS = {CROSSING: "crosses a kink", SLIDE: "begins to slide along a kink"}
+ENTRY = "entry"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Points of a run at which the same happens; the kind is a crossing, a slide or an entry."""
+
+    kind: str
+    label: str
+    at: tuple[float, ...]
+
+
 @dataclass(frozen=True)
 class Panel:
     title: str
@@ -58,9 +71,8 @@ class Panel:
     resolution: Trace | None = None
     # Time for one step where x counts steps: the second clock.
     step: float | None = None
-    # When the flow crosses kinks, and when it begins to slide along one.
-    crossings: tuple[float, ...] = ()
-    slides: tuple[float, ...] = ()
+    # What happens at single points of the run.
+    marks: tuple[Marks, ...] = ()
 
     def x_range(self) -> tuple[float, float]:
         xs = np.concatenate([trace.x for trace in self.traces])
@@ -143,14 +155,29 @@ def _loss(report: Report, track: Trajectory) -> Panel | None:
         # An infinite radius covers the whole picture.
         resolution=_trace("", x, np.minimum(track.gap.error / start, 1 / SMALLEST)),
         step=_step(clock, track),
-        crossings=_met(track, CROSSING),
-        slides=_met(track, SLIDE),
+        marks=(*_kinks(track), *_entries(report, clock)),
     )
     return panel if panel.traces else None
 
 
-def _met(track: Trajectory, kind: str) -> tuple[float, ...]:
-    return tuple(float(e.t.value) for e in track.events if e.kind == kind)
+def _kinks(track: Trajectory) -> Iterator[Marks]:
+    for kind, label in KINKS.items():
+        times = tuple(float(e.t.value) for e in track.events if e.kind == kind)
+        if times:
+            yield Marks(kind, label, times)
+
+
+def _entries(report: Report, clock: Clock) -> Iterator[Marks]:
+    """Statements that begin to apply at the same point share their mark."""
+    owners: dict[float, dict[str, None]] = {}
+    for verdict in report.verdicts:
+        found = verdict.entry
+        if found is not None and found.k is not None and found.t is not None:
+            at = found.t if clock.flow else float(found.k)
+            owners.setdefault(at, {})[_statement(verdict)] = None
+    for at, names in owners.items():
+        verb = "applies" if len(names) == 1 else "apply"
+        yield Marks(ENTRY, f"{'; '.join(names)}: {verb} from here", (at,))
 
 
 def _claimed(report: Report, clock: Clock) -> Iterator[tuple[CurveFacts, Trace]]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from deqcheck.records.comparison import Decision
 from deqcheck.records.report import Report
+from deqcheck.records.trajectory import CROSSING, SLIDE
 from deqcheck.report.parts.numbers import number
-from deqcheck.report.parts.panels import Bar, Panel, Trace, bars, panels
+from deqcheck.report.parts.panels import ENTRY, Bar, Panel, Trace, bars, panels
 from deqcheck.report.parts.sweeps import sweeps
 
 FORMATS = ("png", "svg", "pdf")
@@ -32,6 +33,8 @@ LOWEST, HIGHEST = 1e-4, 1e4
 MOST_BARS = 40
 WIDTH, PANEL_HEIGHT, BAR_LINE, LEGEND_LINE = 7.0, 3.0, 0.14, 0.2
 LABEL, BAR_LABEL = 78, 56
+
+MARK_STYLES = {CROSSING: ":", SLIDE: "-", ENTRY: "--"}
 
 
 def available() -> bool:
@@ -189,14 +192,12 @@ def _shade(axes: Any, panel: Panel) -> None:
 
 
 def _marks(axes: Any, panel: Panel) -> None:
-    """Where the flow meets kinks."""
-    for times, style, label in (
-        (panel.crossings, ":", "crosses a kink"),
-        (panel.slides, "-", "begins to slide along a kink"),
-    ):
-        for i, t in enumerate(times):
-            name = None if i else label
-            axes.axvline(t, color="#808080", linewidth=0.7, linestyle=style, label=name, zorder=1)
+    """Where the flow meets kinks, and where theorems begin to apply."""
+    for marks in panel.marks:
+        for i, at in enumerate(marks.at):
+            label = None if i else marks.label
+            style = MARK_STYLES[marks.kind]
+            axes.axvline(at, color="#808080", linewidth=0.7, linestyle=style, label=label, zorder=1)
 
 
 def _second_clock(axes: Any, step: float) -> None:

@@ -69,6 +69,7 @@ svg text { fill: var(--soft); font: 13px system-ui, "Segoe UI", Arial, sans-seri
 .violation { fill: none; stroke: var(--bad); stroke-width: 2.4; }
 .beyond { fill: var(--soft); opacity: .2; } .hatch { stroke: var(--soft); stroke-width: .7; }
 .crossing, .slide { stroke: var(--soft); stroke-width: .8; } .crossing { stroke-dasharray: 1 3; }
+.entry { stroke: var(--good); stroke-width: 1.6; stroke-dasharray: 6 3; }
 .margin { vertical-align: middle; max-width: 100%; }
 .bar.holds { fill: var(--good); } .bar.violated { fill: var(--bad); }
 .bar.undecided { fill: var(--open); } .pass { stroke: var(--ink); stroke-width: 1.6; }

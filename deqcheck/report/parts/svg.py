@@ -188,9 +188,9 @@ def _shades(panel: Panel, x: Axis, y: Axis, ident: str) -> Iterator[Markup]:
         points = [f"{a:.1f},{b:.1f}" for a, b in zip(right, down, strict=True)]
         corners = [f"{right[0]:.1f},{BOTTOM}", *points, f"{right[-1]:.1f},{BOTTOM}"]
         yield tag("polygon", points=" ".join(corners), fill=f"url(#{ident}-hatch)")
-    for times, word in ((panel.crossings, "crossing"), (panel.slides, "slide")):
-        for across in (f"{float(x.at(t)):.1f}" for t in times if t >= x.low):
-            yield tag("line", x1=across, y1=y.end, x2=across, y2=BOTTOM, class_=word)
+    for marks in panel.marks:
+        for across in (f"{float(x.at(t)):.1f}" for t in marks.at if t >= x.low):
+            yield tag("line", x1=across, y1=y.end, x2=across, y2=BOTTOM, class_=marks.kind)
 
 
 def _has_noise(panel: Panel) -> bool:
@@ -206,12 +206,9 @@ def _shade_legend(panel: Panel) -> Iterator[Markup]:
     if _has_noise(panel):
         lines = [tag("path", d=f"M{i} 14l14 -14", class_="hatch") for i in range(-8, 44, 6)]
         yield _shade_item(join(*lines), "below the error bar of the loss: nothing can be told")
-    for times, word, text in (
-        (panel.crossings, "crossing", "crosses a kink"),
-        (panel.slides, "slide", "begins to slide along a kink"),
-    ):
-        if times:
-            yield _shade_item(tag("line", x1=22, y1=0, x2=22, y2=14, class_=word), text)
+    for marks in panel.marks:
+        line = tag("line", x1=22, y1=0, x2=22, y2=14, class_=marks.kind)
+        yield _shade_item(line, marks.label)
     if any(trace.violation for trace in panel.traces):
         ring = tag("circle", cx=22, cy=7, r=6, class_="violation")
         yield _shade_item(ring, "first violation")

@@ -1,0 +1,278 @@
+"""The moment of entry: the first point of a run from which a convergence theorem applies.
+
+A theorem may be applied at any point of a trajectory, taken as the initial point. Its hypotheses
+need not become easier with time, so every recorded point is looked at; the rest of the run is then
+made again from there and judged like any other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deqcheck import judging
+from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.judging.question import Question, choose
+from deqcheck.judging.verdicts import before_training, decide, first_failing, of_setting
+from deqcheck.linalg.minimax import roughly
+from deqcheck.models.memory import Memory
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params
+from deqcheck.records.arithmetic import OutOfRange, in_range
+from deqcheck.records.claim import Judged
+from deqcheck.records.comparison import Decision
+from deqcheck.records.entry import Entry, trend
+from deqcheck.records.report import Report
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.records.words import DESCENT
+from deqcheck.store import Store
+from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.frequency import Frequency
+
+# Between two recorded steps of gradient descent so many are looked at, twice.
+BETWEEN = 32
+# From so many points a rest of the run is made for a statement whose hypotheses along it may fail.
+RESTS = 3
+# The trend of a hypothesis is read off at so many points.
+TREND_POINTS = 12
+ONLY_AT_START = "it speaks of a random initialisation, which later points of a run are not"
+NOT_KEPT = "the run kept no parameters but the last"
+NOTHING_LEFT = "the run ends where its hypotheses begin to hold: train longer"
+
+
+def run(
+    problem: AnyProblem,
+    question: Question,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    store: Store | None = None,
+    certify: bool = False,
+) -> Report:
+    """As `judging.run`, and where a convergence theorem does not apply at the start, from where on
+    it does."""
+    started = time.perf_counter()
+    keeping = replace(problem, record_states=True)
+    report = judging.run(keeping, question, progress=progress, store=store, certify=certify)
+    report = with_entries(report, problem, question, progress or silent)
+    return replace(report, seconds=time.perf_counter() - started)
+
+
+def with_entries(
+    report: Report,
+    problem: AnyProblem,
+    question: Question,
+    progress: Callable[[Progress], None] = silent,
+) -> Report:
+    """The report of a run that kept its states, with the entry of every convergence theorem that
+    does not apply at the start."""
+    run = report.trajectory
+    if run is None or len(run.k) < 2:
+        return report
+    asked = {(s.id, s.edition): s for s in choose(question, problem)}
+    wanted = [
+        (i, asked[v.id, v.edition])
+        for i, v in enumerate(report.verdicts)
+        if (v.id, v.edition) in asked and enters(asked[v.id, v.edition], problem, v)
+    ]
+    verdicts = list(report.verdicts)
+    found = entries([s for _, s in wanted], problem, run, progress)
+    for (i, _), entry in zip(wanted, found, strict=True):
+        verdicts[i] = replace(verdicts[i], entry=entry)
+    # Nobody asks for the states any more.
+    return replace(report, verdicts=tuple(verdicts), trajectory=replace(run, states={}))
+
+
+def enters(s: AnyStatement, p: AnyProblem, found: Verdict) -> bool:
+    """Whether it is asked for: a convergence theorem for these dynamics that does not apply."""
+    if not s.is_convergence_theorem() or found.outcome is not Outcome.NOT_APPLICABLE:
+        return False
+    return all(each.decision is not Decision.VIOLATED for each in of_setting(s, p))
+
+
+def entries(
+    statements: Sequence[AnyStatement],
+    p: AnyProblem,
+    run: Trajectory,
+    progress: Callable[[Progress], None] = silent,
+) -> list[Entry]:
+    """One for each statement, on a run of this problem that kept its states."""
+    scan = Scan(p, run, progress)
+    with in_range():
+        return scan.entries(statements)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the run, taken as the initial one."""
+
+    k: int
+    t: float
+    problem: AnyProblem
+
+
+class Scan:
+    def __init__(self, p: AnyProblem, run: Trajectory, progress: Callable[[Progress], None]):
+        self.p, self.run, self.progress = p, run, progress
+        self.kept = sorted(i for i in run.states if i > 0)
+        # How many recorded points there are after the start.
+        self.points = len(run.k) - 1
+
+    def entries(self, statements: Sequence[AnyStatement]) -> list[Entry]:
+        waiting = {i: _Search(s) for i, s in enumerate(statements) if not _exempt(s)}
+        searches = dict(waiting)
+        before = 0
+        for n, position in enumerate(self.kept):
+            if not waiting:
+                break
+            point = self._kept(position)
+            self.progress(
+                Progress("entry", point.k, point.t, n / len(self.kept), self._gap(position))
+            )
+            for i, search in list(waiting.items()):
+                if search.met_at(point) and self._enter(search, before, point):
+                    del waiting[i]
+            before = position
+        return [
+            self._told(searches[i]) if i in searches else Entry(0, self.points, reason=_exempt(s))
+            for i, s in enumerate(statements)
+        ]
+
+    def _gap(self, position: int) -> float:
+        return float(self.run.gap.value[position])
+
+    def _kept(self, position: int) -> Point:
+        k, t = int(self.run.k[position]), float(self.run.t[position])
+        return self._from(k, t, dict(self.run.states[position]))
+
+    def _from(self, k: int, t: float, theta: Params) -> Point:
+        """What was drawn is drawn no more, and nothing is compared."""
+        rest = replace(
+            self.p,
+            theta0=theta,
+            train=self.p.train.rest(k, t),
+            laws={},
+            companion=None,
+            origin=None,
+            record_states=False,
+        )
+        return Point(k, t, rest)
+
+    def _enter(self, search: _Search, before: int, point: Point) -> bool:
+        """Judge the rest of the run from the first point between the last one that was looked at
+        and this one at which the hypotheses hold; whether that is the entry."""
+        first = self._first_between(search, before, point)
+        if first.problem.train is None:
+            search.found, search.verdict = first, None
+            return True
+        if search.rests == RESTS:
+            return False
+        search.rests += 1
+        verdict = decide(search.statement, first.problem)
+        if verdict.outcome is Outcome.NOT_APPLICABLE:
+            # A hypothesis along the run fails from here on.
+            search.broken = verdict
+            return False
+        search.found, search.verdict = first, verdict
+        return True
+
+    def _first_between(self, search: _Search, before: int, point: Point) -> Point:
+        """Descent is made again between two recorded steps; a flow has no steps of its own."""
+        if self.p.dynamics != DESCENT:
+            return point
+        theta, low = dict(self.run.states[before]), int(self.run.k[before])
+        for _ in range(2):
+            for between in self._descended(theta, low, _spaced(low, point.k)):
+                if search.met_at(between):
+                    point = between
+                    break
+                theta, low = between.problem.theta0, between.k
+        return point
+
+    def _descended(self, theta: Params, k: int, wanted: Sequence[int]) -> Iterator[Point]:
+        """The states of gradient descent at these steps, from its state at step k on."""
+        memory, step = Memory(), self.p.step
+        asked = set(wanted)
+        while asked:
+            gradient = self.p.model.at(theta, memory).objective.gradient
+            theta = {name: a - step * gradient[name] for name, a in theta.items()}
+            k += 1
+            if k in asked:
+                asked.discard(k)
+                yield self._from(k, k * step, theta)
+
+    def _told(self, search: _Search) -> Entry:
+        looked = len(search.looked)
+        if search.found is not None:
+            k, t = search.found.k, search.found.t
+            loss = search.found.problem.start.measure("loss").forgetting()
+            reason = NOTHING_LEFT if search.verdict is None else ""
+            return Entry(looked, self.points, k, t, loss, search.verdict, reason=reason)
+        if not self.kept:
+            return Entry(0, self.points, reason=NOT_KEPT)
+        if search.broken is not None:
+            (blocking, *_) = search.broken.failing
+            return Entry(looked, self.points, blocking=blocking)
+        return self._blocked(search, looked)
+
+    def _blocked(self, search: _Search, looked: int) -> Entry:
+        """What stays broken, and how its ratio moves."""
+        some = np.unique(np.linspace(0, len(self.kept) - 1, TREND_POINTS).astype(int))
+        points = [self._kept(self.kept[i]) for i in some]
+        checks = [_hypotheses(search.statement, point.problem) for point in points]
+        known = [each for each in checks if each]
+        if not known:
+            return Entry(looked, self.points, reason="no equilibrium is known at later points")
+        blocking = _furthest(known[-1].values())
+        ratios = [each[blocking.name].ratio if blocking.name in each else None for each in checks]
+        reason = search.statement.obstacle(self.p)
+        moves = trend([point.t for point in points], ratios)
+        return Entry(looked, self.points, blocking=blocking, trend=moves, reason=reason)
+
+
+class _Search:
+    """A statement, and how far the search for its entry has come."""
+
+    def __init__(self, s: AnyStatement):
+        self.statement = s
+        self.looked: set[int] = set()
+        self.rests = 0
+        self.found: Point | None = None
+        self.verdict: Verdict | None = None
+        self.broken: Verdict | None = None
+
+    def met_at(self, point: Point) -> bool:
+        self.looked.add(point.k)
+        try:
+            return first_failing(self.statement, point.problem) is None
+        except (NoEquilibrium, OutOfRange):
+            return False
+
+
+def _spaced(low: int, high: int) -> list[int]:
+    """Steps between, without the ends: all of them, or so many evenly."""
+    every = np.arange(low + 1, high)
+    if len(every) <= BETWEEN:
+        return [int(k) for k in every]
+    return [int(k) for k in np.unique(np.linspace(low + 1, high - 1, BETWEEN).astype(int))]
+
+
+def _exempt(s: AnyStatement) -> str:
+    return ONLY_AT_START if isinstance(s, Frequency) else ""
+
+
+def _hypotheses(s: AnyStatement, p: AnyProblem) -> Mapping[str, Judged]:
+    try:
+        with roughly():
+            return {each.name: each for each in before_training(s, p)}
+    except (NoEquilibrium, OutOfRange):
+        return {}
+
+
+def _furthest(checks: Iterable[Judged]) -> Judged:
+    """The one that is broken worst: without a ratio no step towards it is known."""
+    known = list(checks)
+    broken = [each for each in known if each.decision is not Decision.HOLDS] or known
+    return min(broken, key=lambda each: -1.0 if each.ratio is None else each.ratio)
