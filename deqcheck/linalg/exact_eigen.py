@@ -42,12 +42,25 @@ def in_balls(level: Level, a: Any, k: int) -> Any:
         return rough
 
 
-def _of_all(level: Level, a: Any, k: int) -> Any:
+def largest_modulus(level: Level, a: Any) -> Any:
+    """Of the eigenvalues of any square matrix of balls."""
+    found = [abs(x) for x in _all(level, a)]
+    largest = found[0]
+    for x in found[1:]:
+        largest = largest.max(x)
+    return largest
+
+
+def _all(level: Level, a: Any) -> list[Any]:
     level.charge(25 * a.nrows() ** 3)
     try:
-        each = [x.real for x in a.eig(multiple=True)]
+        return list(a.eig(multiple=True))
     except (ValueError, ArithmeticError):
         raise NoExactForm from None
+
+
+def _of_all(level: Level, a: Any, k: int) -> Any:
+    each = [x.real for x in _all(level, a)]
     low = sorted((x.lower() for x in each), key=_middle)[k]
     high = sorted((x.upper() for x in each), key=_middle)[k]
     return low.union(high)

@@ -142,7 +142,8 @@ class Factored:
         if not np.isfinite(self.a).all():
             return Measured(math.nan, math.inf, "not finite")
         doubt = 0.0 if self.certain else float(self._doubtful)
-        return Measured(float(self.rank), doubt, "numerical rank")
+        node = exact.rank(exact.array(self.a))
+        return Measured(float(self.rank), doubt, "numerical rank", node)
 
     @cached_property
     def p(self) -> np.ndarray:

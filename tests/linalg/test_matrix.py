@@ -163,6 +163,9 @@ def test_numbers(seed: int) -> None:
     (a, A), (b, B) = drawn(r, m, n), drawn(r, m, n)
     every = [x for row in A for x in row]
     holds(a[m - 1, 0], A[m - 1][0])
+    holds(a.smallest(), min(every))
+    holds(a.largest(), max(every))
+    agree(a.column(n - 1), [[row[-1]] for row in A])
     holds(a.sum(), sum(every, Fraction(0)))
     holds(a.sum_of_squares(), sum((x * x for x in every), Fraction(0)))
     inner = sum((x * y for row in zip(A, B, strict=True) for x, y in zip(*row, strict=True)),

@@ -62,7 +62,9 @@ class Gradient(Statement):
         yield from self._entries(p) if _dense(p) else self._parts(p, state)
         form = float(np.sum(state.Q * oracle.times_D(state, state.Q)))
         relative = 32 * EPS * p.model.m * ((1 + p.model.gamma) / (1 - p.model.gamma)) ** 2
-        yield self.energy(gradient=state.measure("gradient"), q_D_q=Measured(form, relative * form))
+        node = state.exact_Q and state.again.quadratic_form(state.exact_Q)
+        q_D_q = Measured(form, relative * form, again=node)
+        yield self.energy(gradient=state.measure("gradient"), q_D_q=q_D_q)
 
     def _entries(self, p: Problem) -> Iterable[Claim]:
         for agreement in gradcheck(p):
