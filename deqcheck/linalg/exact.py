@@ -162,6 +162,20 @@ def _where_positive(level: Level, a: Any, b: Any) -> Any:
     return matrix(level, b.nrows(), b.ncols(), kept)
 
 
+def moduli(a: Again) -> Again:
+    return Again(lambda level, x: mapped(level, x, abs), a)
+
+
+def shortest_column(a: Again) -> Again:
+    """The smallest length of a column, a number."""
+    return Again(_shortest_column, a)
+
+
+def _shortest_column(level: Level, a: Any) -> Any:
+    squares = (level.number(_squares(level, column(level, a, j))) for j in range(a.ncols()))
+    return level.root(extreme(level.smaller, list(squares)))
+
+
 def stacked(a: Again, b: Again) -> Again:
     """One matrix on top of another."""
     return Again(_stacked, a, b)
@@ -252,6 +266,11 @@ def _squares(level: Level, a: Any) -> Any:
     return total
 
 
+def inner(a: Again, b: Again) -> Again:
+    """The sum of the products of entries."""
+    return Again(summed, hadamard(a, b))
+
+
 def frobenius(a: Again) -> Again:
     return Again("root", sum_of_squares(a))
 
@@ -265,6 +284,15 @@ def _norm1(level: Level, a: Any) -> Any:
     charge(level, a.nrows() * a.ncols(), a)
     columns = ([abs(a[i, j]) for i in range(a.nrows())] for j in range(a.ncols()))
     return extreme(level.larger, [level.number(sum(c[1:], c[0])) for c in columns])
+
+
+def determinant(a: Again) -> Again:
+    return Again(_determinant, a)
+
+
+def _determinant(level: Level, a: Any) -> Any:
+    charge(level, a.nrows() ** 3, a)
+    return level.number(a.det())
 
 
 def trace(a: Again) -> Again:
