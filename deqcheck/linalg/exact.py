@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from deqcheck.linalg.exact_eigen import in_balls, largest_modulus, rational_root
+from deqcheck.linalg.exact_eigen import eigenvalues, in_balls, rational_root
 from deqcheck.linalg.exact_entries import charge as charge
 from deqcheck.linalg.exact_entries import column as column
 from deqcheck.linalg.exact_entries import diagonal as diagonal
@@ -312,9 +312,29 @@ def spectral_radius(a: Again) -> Again:
 def _spectral_radius(level: Level, a: Any) -> Any:
     if a.nrows() == 1:
         return level.number(abs(a[0, 0]))
-    if level.exact:
-        raise NoExactForm
-    return largest_modulus(level, a)
+    return extreme(level.larger, [abs(x) for x in eigenvalues(level, a)])
+
+
+def smallest_modulus(a: Again) -> Again:
+    """Of an eigenvalue of any square matrix."""
+    return Again(_smallest_modulus, a)
+
+
+def _smallest_modulus(level: Level, a: Any) -> Any:
+    if a.nrows() == 1:
+        return level.number(abs(a[0, 0]))
+    return extreme(level.smaller, [abs(x) for x in eigenvalues(level, a)])
+
+
+def largest_real_part(a: Again) -> Again:
+    """Of an eigenvalue of any square matrix."""
+    return Again(_largest_real_part, a)
+
+
+def _largest_real_part(level: Level, a: Any) -> Any:
+    if a.nrows() == 1:
+        return level.number(a[0, 0])
+    return extreme(level.larger, [x.real for x in eigenvalues(level, a)])
 
 
 def singular_value(a: Again, k: int) -> Again:

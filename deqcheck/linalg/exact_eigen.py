@@ -42,16 +42,10 @@ def in_balls(level: Level, a: Any, k: int) -> Any:
         return rough
 
 
-def largest_modulus(level: Level, a: Any) -> Any:
-    """Of the eigenvalues of any square matrix of balls."""
-    found = [abs(x) for x in _all(level, a)]
-    largest = found[0]
-    for x in found[1:]:
-        largest = largest.max(x)
-    return largest
-
-
-def _all(level: Level, a: Any) -> list[Any]:
+def eigenvalues(level: Level, a: Any) -> list[Any]:
+    """Of any square matrix of balls."""
+    if level.exact:
+        raise NoExactForm
     level.charge(25 * a.nrows() ** 3)
     try:
         return list(a.eig(multiple=True))
@@ -60,7 +54,7 @@ def _all(level: Level, a: Any) -> list[Any]:
 
 
 def _of_all(level: Level, a: Any, k: int) -> Any:
-    each = [x.real for x in _all(level, a)]
+    each = [x.real for x in eigenvalues(level, a)]
     low = sorted((x.lower() for x in each), key=_middle)[k]
     high = sorted((x.upper() for x in each), key=_middle)[k]
     return low.union(high)

@@ -218,6 +218,11 @@ def between(low: float, high: float, how: str = "") -> Measured:
     return Measured((low + high) / 2, (high - low) / 2, how)
 
 
+def counted(low: int, high: int) -> Measured:
+    """A number of things, of which the least and the most is known."""
+    return given(low) if low == high else between(low, high)
+
+
 def nonnegative(x: Measured) -> Measured:
     """A single number that cannot be negative: of its interval what is left of 0 is cut off."""
     if x.low >= 0 or x.high < 0 or not np.isfinite(x.error):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.exact_arccos import Q, clipped
 from deqcheck.records.tower import Again, Level, NoExactForm
 
 # Each doubles the digits, from those of a double to more than there are.
@@ -81,7 +82,7 @@ class ExactKernel:
         c = cosine.mid()
         for _ in range(NEWTON):
             slope = 1 - s2 * (1 - c.acos() / arb.pi())
-            c = _clipped(level, (c + (s2 * Q(level, c) + target - c) / slope).mid())
+            c = clipped(level, (c + (s2 * Q(level, c) + target - c) / slope).mid())
         away = abs(s2 * Q(level, c) + target - c).upper() / (1 - s2)
         return arb(c, away.upper())
 
@@ -94,21 +95,6 @@ class ExactKernel:
             for j in range(xi.nrows())
         ]
         return exact.matrix(level, xi.nrows(), xi.nrows(), entries)
-
-
-def Q(level: Level, x: Any) -> Any:
-    """(sqrt(1 - x^2) + (pi - arccos x) x)/pi: 1 at 1, and 0 at -1."""
-    if x == 1 or x == -1:
-        return exact.raw(level, int(x == 1))
-    if level.exact:
-        raise NoExactForm
-    x, pi = _clipped(level, x), level.flint.arb.pi()
-    return (((1 - x) * (1 + x)).nonnegative_part().sqrt() + (pi - x.acos()) * x) / pi
-
-
-def _clipped(level: Level, x: Any) -> Any:
-    one = level.flint.arb(1)
-    return x.min(one).max(-one)
 
 
 def _cosine(level: Level, a: Any, scale: list[Any], i: int, j: int) -> Any:
