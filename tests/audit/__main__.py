@@ -16,7 +16,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -116,14 +116,23 @@ def _accepted(model: str, seed: int, attempt: int = 0) -> AnyProblem:
         return _accepted(model, seed, attempt + 1)
 
 
-def _audited(p: AnyProblem) -> None:
-    p = replace(p, train=None)
-    fitting = [
-        s
-        for s in dq.statements()
-        if not issubclass(s, Frequency) and not s.incompatibility(p.model.kind, p.loss)
-    ]
-    dq.run(p, only=fitting, edition="both")
+def audited(problems: Mapping[str, Callable[[], AnyProblem]]) -> Audit:
+    """Every statement about each of these problems that says something before training."""
+    audit = Audit()
+    with _watching(audit):
+        for audit.instance, make in problems.items():
+            try:
+                p = replace(make(), train=None)
+                dq.run(p, only=list(_fitting(p)), edition="both")
+            except (dq.CaseError, dq.UsageError) as refused:
+                print(f"{audit.instance}: {refused}", file=sys.stderr)
+    return audit
+
+
+def _fitting(p: AnyProblem) -> Iterator[type[AnyStatement]]:
+    for s in dq.statements():
+        if not issubclass(s, Frequency) and not s.incompatibility(p.model.kind, p.loss):
+            yield s
 
 
 def main() -> None:
@@ -137,13 +146,8 @@ def main() -> None:
     warnings.filterwarnings("ignore")
     items = list(_cases(args.cases)) if args.cases else []
     items += _drawn(args.drawn, [args.model] if args.model else list(MODELS), args.seed)
-    audit, started = Audit(), time.process_time()
-    with _watching(audit):
-        for audit.instance, problem in items:
-            try:
-                _audited(problem())
-            except (dq.CaseError, dq.UsageError) as refused:
-                print(f"{audit.instance}: {refused}", file=sys.stderr)
+    started = time.process_time()
+    audit = audited(dict(items))
     compared, without = audit.compared.total(), audit.without.total()
     print(
         f"{len(items)} instances, {time.process_time() - started:.0f} s CPU; {compared} decisions "

@@ -22,6 +22,8 @@ class Answer:
     by: str
     left: tuple[float, float] | None = None
     right: tuple[float, float] | None = None
+    # Of the balls that leave it open.
+    bits: int = 0
 
     NO_FORM: ClassVar[str] = "no exact form"
     OPEN: ClassVar[str] = "open"
@@ -66,7 +68,7 @@ def _in_balls(left: Again, right: Again, level: Balls) -> Answer:
         a, b = left.at(level), right.at(level)
         sign = 1 if a > b else -1 if a < b else 0 if a == b else None
         by = Answer.OPEN if sign is None else f"ball {level.bits}"
-        return Answer(sign, by, _nearest(a), _nearest(b))
+        return Answer(sign, by, _nearest(a), _nearest(b), level.bits)
 
 
 def _nearest(x: Any) -> tuple[float, float]:
