@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from deqcheck.linalg.exact_eigen import eigenvalues, in_balls, rational_root
+from deqcheck.linalg.exact_eigen import eigenvalues, in_balls, rational_root, roots
 from deqcheck.linalg.exact_entries import charge as charge
 from deqcheck.linalg.exact_entries import column as column
 from deqcheck.linalg.exact_entries import diagonal as diagonal
@@ -301,40 +301,56 @@ def trace(a: Again) -> Again:
 
 def eigenvalue(a: Again, k: int) -> Again:
     """The k-th smallest eigenvalue of a symmetric matrix; a negative k counts from the largest."""
-    return Again(lambda level, x: _eigenvalue(level, x, k), a)
+    return Again(lambda level: _eigenvalue(level, a, k))
 
 
 def spectral_radius(a: Again) -> Again:
     """The largest modulus of an eigenvalue of any square matrix."""
-    return Again(_spectral_radius, a)
-
-
-def _spectral_radius(level: Level, a: Any) -> Any:
-    if a.nrows() == 1:
-        return level.number(abs(a[0, 0]))
-    return extreme(level.larger, [abs(x) for x in eigenvalues(level, a)])
+    return Again(lambda level: extreme(level.larger, _moduli(level, a)))
 
 
 def smallest_modulus(a: Again) -> Again:
     """Of an eigenvalue of any square matrix."""
-    return Again(_smallest_modulus, a)
-
-
-def _smallest_modulus(level: Level, a: Any) -> Any:
-    if a.nrows() == 1:
-        return level.number(abs(a[0, 0]))
-    return extreme(level.smaller, [abs(x) for x in eigenvalues(level, a)])
+    return Again(lambda level: extreme(level.smaller, _moduli(level, a)))
 
 
 def largest_real_part(a: Again) -> Again:
     """Of an eigenvalue of any square matrix."""
-    return Again(_largest_real_part, a)
+    return Again(lambda level: _largest_real_part(level, a))
 
 
-def _largest_real_part(level: Level, a: Any) -> Any:
+def _moduli(level: Level, node: Again) -> list[Any]:
+    a = node.at(level)
+    if a.nrows() == 1:
+        return [level.number(abs(a[0, 0]))]
+    return [abs(x) for x in _spectrum(level, node)]
+
+
+def _largest_real_part(level: Level, node: Again) -> Any:
+    a = node.at(level)
     if a.nrows() == 1:
         return level.number(a[0, 0])
-    return extreme(level.larger, [x.real for x in eigenvalues(level, a)])
+    return extreme(level.larger, [x.real for x in _spectrum(level, node)])
+
+
+def _spectrum(level: Level, node: Again) -> list[Any]:
+    """Equal eigenvalues are not told apart by balls, but by a polynomial."""
+    try:
+        return eigenvalues(level, node.at(level))
+    except NoExactForm:
+        if level.exact:
+            raise
+    return roots(_polynomial(Rationals(), node))
+
+
+def _polynomial(level: Level, node: Again) -> Any:
+    """The characteristic one, with integer coefficients."""
+    a = node.at(level)
+    n = a.nrows()
+    if n > POLYNOMIAL_ORDER:
+        raise NoExactForm
+    charge(level, n**4, a)
+    return a.charpoly().numer()
 
 
 def singular_value(a: Again, k: int) -> Again:
@@ -350,9 +366,7 @@ def _singular_value(level: Level, node: Again, k: int) -> Any:
     a = node.at(level)
     if k > min(a.nrows(), a.ncols()) or _rank_below(level, node, k):
         return level.rational(Fraction(0))
-    gram = _gram(level, a)
-    square = _eigenvalue(level, gram, gram.nrows() - k)
-    return level.root(square)
+    return level.root(_eigenvalue(level, Again(_gram, node), -k))
 
 
 def _gram(level: Level, a: Any) -> Any:
@@ -371,17 +385,14 @@ def _rank_below(level: Level, node: Again, k: int) -> bool:
     return bool(a.rank() < k)
 
 
-def _eigenvalue(level: Level, a: Any, k: int) -> Any:
-    n = a.nrows()
-    k = k % n
+def _eigenvalue(level: Level, node: Again, k: int) -> Any:
+    a = node.at(level)
+    k = k % a.nrows()
     if not level.exact:
-        return in_balls(level, a, k)
-    if n == 1:
+        return in_balls(level, a, k, lambda: _spectrum(level, node))
+    if a.nrows() == 1:
         return level.number(a[0, 0])
-    if n > POLYNOMIAL_ORDER:
-        raise NoExactForm
-    charge(level, n**4, a)
-    found = a.charpoly().numer()
+    found = _polynomial(level, node)
     if isinstance(level, Annihilators):
         return level.polynomial(found)
     return level.number(rational_root(level, found, k))

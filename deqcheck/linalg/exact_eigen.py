@@ -7,6 +7,7 @@ of the time of all eigenvalues.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -23,8 +24,8 @@ ISOLATING_BITS = 256
 STEPS, SHIFT_BITS = 3, 36
 
 
-def in_balls(level: Level, a: Any, k: int) -> Any:
-    """The k-th smallest, k >= 0."""
+def in_balls(level: Level, a: Any, k: int, every: Callable[[], list[Any]]) -> Any:
+    """The k-th smallest, k >= 0; `every` gives all of them."""
     if a.nrows() == 1:
         return a[0, 0]
     rough = None
@@ -35,7 +36,7 @@ def in_balls(level: Level, a: Any, k: int) -> Any:
     if rough is not None and rough.rel_accuracy_bits() > level.bits // 4:
         return rough
     try:
-        return _of_all(level, a, k)
+        return _nth(every(), k)
     except (NoExactForm, Exhausted):
         if rough is None:
             raise
@@ -53,8 +54,14 @@ def eigenvalues(level: Level, a: Any) -> list[Any]:
         raise NoExactForm from None
 
 
-def _of_all(level: Level, a: Any, k: int) -> Any:
-    each = [x.real for x in eigenvalues(level, a)]
+def roots(polynomial: Any) -> list[Any]:
+    """All of an integer polynomial, as balls, however many are equal."""
+    return [root for root, times in polynomial.complex_roots() for _ in range(times)]
+
+
+def _nth(numbers: list[Any], k: int) -> Any:
+    """The k-th smallest real part."""
+    each = [x.real for x in numbers]
     low = sorted((x.lower() for x in each), key=_middle)[k]
     high = sorted((x.upper() for x in each), key=_middle)[k]
     return low.union(high)
