@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from deqcheck.linalg.exact_eigen import eigenvalues, in_balls, rational_root, roots
+from deqcheck.linalg.exact_eigen import in_balls, polynomial, rational_root, spectrum
 from deqcheck.linalg.exact_entries import charge as charge
 from deqcheck.linalg.exact_entries import column as column
 from deqcheck.linalg.exact_entries import diagonal as diagonal
@@ -38,8 +38,6 @@ from deqcheck.records.tower.rationals import Rationals, Root
 Binary: TypeAlias = Callable[[Again, Again], Again]
 AtLevel: TypeAlias = Callable[[Level, Any, Any], Any]
 MINUS_ONE = integer(-1)
-# Up to this order eigenvalues are sought among the rationals, by their polynomial.
-POLYNOMIAL_ORDER = 12
 
 
 def array(a: np.ndarray) -> Again:
@@ -323,34 +321,14 @@ def _moduli(level: Level, node: Again) -> list[Any]:
     a = node.at(level)
     if a.nrows() == 1:
         return [level.number(abs(a[0, 0]))]
-    return [abs(x) for x in _spectrum(level, node)]
+    return [abs(x) for x in spectrum(level, node)]
 
 
 def _largest_real_part(level: Level, node: Again) -> Any:
     a = node.at(level)
     if a.nrows() == 1:
         return level.number(a[0, 0])
-    return extreme(level.larger, [x.real for x in _spectrum(level, node)])
-
-
-def _spectrum(level: Level, node: Again) -> list[Any]:
-    """Equal eigenvalues are not told apart by balls, but by a polynomial."""
-    try:
-        return eigenvalues(level, node.at(level))
-    except NoExactForm:
-        if level.exact:
-            raise
-    return roots(_polynomial(Rationals(), node))
-
-
-def _polynomial(level: Level, node: Again) -> Any:
-    """The characteristic one, with integer coefficients."""
-    a = node.at(level)
-    n = a.nrows()
-    if n > POLYNOMIAL_ORDER:
-        raise NoExactForm
-    charge(level, n**4, a)
-    return a.charpoly().numer()
+    return extreme(level.larger, [x.real for x in spectrum(level, node)])
 
 
 def singular_value(a: Again, k: int) -> Again:
@@ -389,10 +367,10 @@ def _eigenvalue(level: Level, node: Again, k: int) -> Any:
     a = node.at(level)
     k = k % a.nrows()
     if not level.exact:
-        return in_balls(level, a, k, lambda: _spectrum(level, node))
+        return in_balls(level, a, k, lambda: spectrum(level, node))
     if a.nrows() == 1:
         return level.number(a[0, 0])
-    found = _polynomial(level, node)
+    found = polynomial(level, node)
     if isinstance(level, Annihilators):
         return level.polynomial(found)
     return level.number(rational_root(level, found, k))

@@ -14,8 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.records.tower import Exhausted, Level, NoExactForm
+from deqcheck.linalg.exact_entries import charge
+from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
+from deqcheck.records.tower.rationals import Rationals
 
+# Up to this order eigenvalues are sought among the rationals, by their polynomial.
+POLYNOMIAL_ORDER = 12
 # From this order on the smallest eigenvalue is sought alone.
 LARGE_ORDER = 12
 # To which roots of polynomials are isolated.
@@ -43,10 +47,35 @@ def in_balls(level: Level, a: Any, k: int, every: Callable[[], list[Any]]) -> An
         return rough
 
 
-def eigenvalues(level: Level, a: Any) -> list[Any]:
-    """Of any square matrix of balls."""
+def spectrum(level: Level, node: Again) -> list[Any]:
+    """Balls do not find equal eigenvalues, or only roughly; a polynomial has them."""
     if level.exact:
         raise NoExactForm
+    found = None
+    with suppress(NoExactForm):
+        found = _eigenvalues(level, node.at(level))
+    if found is not None and not _rough(level, found):
+        return found
+    try:
+        return _roots(polynomial(Rationals(), node))
+    except (NoExactForm, Exhausted):
+        if found is None:
+            raise NoExactForm from None
+        return found
+
+
+def polynomial(level: Level, node: Again) -> Any:
+    """The characteristic one, with integer coefficients."""
+    a = node.at(level)
+    n = a.nrows()
+    if n > POLYNOMIAL_ORDER:
+        raise NoExactForm
+    charge(level, n**4, a)
+    return a.charpoly().numer()
+
+
+def _eigenvalues(level: Level, a: Any) -> list[Any]:
+    """Of any square matrix of balls."""
     level.charge(25 * a.nrows() ** 3)
     try:
         return list(a.eig(multiple=True))
@@ -54,9 +83,16 @@ def eigenvalues(level: Level, a: Any) -> list[Any]:
         raise NoExactForm from None
 
 
-def roots(polynomial: Any) -> list[Any]:
+def _rough(level: Level, numbers: list[Any]) -> bool:
+    """Whether one of them has lost most of its digits, relative to the largest."""
+    largest = max((abs(x) for x in numbers), key=lambda x: float(x.mid()))
+    least = largest.upper() * level.flint.arb(2) ** -(level.bits // 4)
+    return any(not part.rad() < least for x in numbers for part in (x.real, x.imag))
+
+
+def _roots(found: Any) -> list[Any]:
     """All of an integer polynomial, as balls, however many are equal."""
-    return [root for root, times in polynomial.complex_roots() for _ in range(times)]
+    return [root for root, times in found.complex_roots() for _ in range(times)]
 
 
 def _nth(numbers: list[Any], k: int) -> Any:
@@ -73,11 +109,11 @@ def _middle(x: Any) -> Any:
     return Fraction(int(man)) * Fraction(2) ** int(exp)
 
 
-def rational_root(level: Level, polynomial: Any, k: int) -> Any:
+def rational_root(level: Level, found: Any, k: int) -> Any:
     """The k-th smallest root of a polynomial with real roots only, if it is rational."""
     with level.flint.ctx.workprec(ISOLATING_BITS):
         roots = []
-        for factor, times in polynomial.factor()[1]:
+        for factor, times in found.factor()[1]:
             linear = factor.degree() == 1
             own = level.flint.fmpq(-factor[0], factor[1]) if linear else None
             for root, _ in factor.complex_roots():

@@ -255,8 +255,10 @@ def test_a_cluster_of_eigenvalues_is_left_to_the_others() -> None:
     a = (B @ B.T + (B @ B.T).T) / 2
     level: Level = Balls(256, 1e12)
     with found.ctx.workprec(256):
-        balls = exact.array(a).at(level)
-        w = exact_eigen.in_balls(level, balls, 0, lambda: exact_eigen.eigenvalues(level, balls))
+        node = exact.array(a)
+        w = exact_eigen.in_balls(
+            level, node.at(level), 0, lambda: exact_eigen.spectrum(level, node)
+        )
         assert w.rel_accuracy_bits() > 64 and abs(w) < 1e-13
 
 
