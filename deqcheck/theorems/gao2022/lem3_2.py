@@ -343,6 +343,7 @@ def _slopes(
     """Directions of length 1 to 2 that lean towards the gradient, so that the slope is not small
     against it: the random part is turned so that it does not lean away."""
     stream, s = rng(p.seed, f"gao2022/gradient.{name}"), p.start
+    again = s.exact_gradient()[name]
     size = float(np.linalg.norm(gradient))
     for _ in range(DIRECTIONS):
         noise = stream.standard_normal(gradient.shape)
@@ -353,7 +354,7 @@ def _slopes(
         rounded = 8 * EPS * (size + float(np.linalg.norm(s.r) * np.linalg.norm(moved)))
         error = float(np.linalg.norm(s.r)) * away + s.r_radius * float(np.linalg.norm(moved) + away)
         d = exact.array(v)
-        along = exact.inner(s.exact_gradient()[name], d)
+        along = exact.inner(again, d)
         inner = Measured(float(np.vdot(gradient, v)), 2 * radius + rounded * s.m, again=along)
         slope = exact.inner(s.again.r, s.computed.tangent(s.again, {name: d}))
         yield inner, Measured(float(s.r @ moved), error + rounded * s.N, "tangent", slope)
