@@ -340,3 +340,11 @@ def _rational_root(level: Level, polynomial: Any, k: int) -> Any:
     if own is None:
         raise NoExactForm
     return own
+
+
+def solved(a: Any, b: Any) -> Any:
+    """The solution of a linear system on a level."""
+    try:
+        return a.solve(b)
+    except ZeroDivisionError:
+        raise NoExactForm from None

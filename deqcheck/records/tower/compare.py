@@ -51,16 +51,15 @@ def compared(left: Again, right: Again, budget: float = BUDGET) -> Answer:
 def _equal(left: Again, right: Again, open_: Answer, budget: float) -> Answer:
     """Two algebraic numbers whose difference is smaller than any that its polynomial allows."""
     level = Annihilators(budget)
+    balls = Balls(BITS[-1], budget)
     try:
         difference = level.plus(left.at(level), level.minus(right.at(level)))
+        with balls.flint.ctx.workprec(BITS[-1]):
+            apart = abs(left.at(balls) - right.at(balls))
+            equal = apart < level.separation(difference)
     except (NoExactForm, Exhausted, RecursionError):
         return open_
-    balls = Balls(BITS[-1], budget)
-    with balls.flint.ctx.workprec(BITS[-1]):
-        apart = abs(left.at(balls) - right.at(balls))
-        if apart < level.separation(difference):
-            return replace(open_, sign=0, by="algebraic")
-    return open_
+    return replace(open_, sign=0, by="algebraic") if equal else open_
 
 
 def _in_balls(left: Again, right: Again, level: Balls) -> Answer:
