@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -120,12 +121,12 @@ def nth_singular_value(
     """The `count`-th singular value: exactly 0 when the matrix has fewer."""
     if min(a.shape) < count:
         return given(0)
+    node = exact and again.singular_value(exact, count)
     if count == min(a.shape) >= smallest.LARGE:
         last = smallest.smallest_singular_value(a if count == a.shape[1] else a.T)
         if last is not None:
-            return last.widened(radius)
+            return replace(last.widened(radius), again=node)
     s = singular_values(a, radius)[count - 1]
-    node = exact and again.singular_value(exact, count)
     return Measured(max(s.value, 0.0), s.error, s.how, node)
 
 

@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from operator import mul
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
+from deqcheck.linalg.exact_eigen import in_balls, rational_root
+from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm, integer
 from deqcheck.records.tower.annihilators import Annihilators
-from deqcheck.records.tower.rationals import Rationals
+from deqcheck.records.tower.rationals import Rationals, Root
 
+# A matrix of two others: as a node of nodes, or of matrices on one level.
+Binary: TypeAlias = Callable[[Again, Again], Again]
+AtLevel: TypeAlias = Callable[[Level, Any, Any], Any]
+MINUS_ONE = integer(-1)
 # Up to this order eigenvalues are sought among the rationals, by their polynomial.
 POLYNOMIAL_ORDER = 12
-# To which roots of polynomials are isolated.
-ISOLATING_BITS = 256
 
 
 def array(a: np.ndarray) -> Again:
@@ -59,8 +63,15 @@ def transpose(a: Again) -> Again:
 
 
 def scaled(c: Again, a: Again) -> Again:
-    """A number times a matrix."""
-    return Again(lambda level, c, x: mapped(level, x, lambda e: level.times(c, e)), c, a)
+    """A number times a matrix, which is rational only if both are."""
+    return Again(lambda level, x: mapped(level, x, partial(mul, _entry_of(level, c))), a)
+
+
+def _entry_of(level: Level, c: Again) -> Any:
+    found = c.at(Rationals() if level.exact else level)
+    if isinstance(found, Root):
+        raise NoExactForm
+    return found
 
 
 def hadamard(a: Again, b: Again) -> Again:
@@ -157,10 +168,53 @@ def raw(level: Level, x: Fraction | int) -> Any:
 
 
 def kronecker(level: Level, a: Any, b: Any) -> Any:
+    charge(level, a.nrows() * a.ncols() * b.nrows() * b.ncols(), a, b)
     rows, columns = a.nrows() * b.nrows(), a.ncols() * b.ncols()
     p, q = b.nrows(), b.ncols()
     entries = [a[i // p, j // q] * b[i % p, j % q] for i in range(rows) for j in range(columns)]
     return matrix(level, rows, columns, entries)
+
+
+def khatri_rao(level: Level, a: Any, b: Any) -> Any:
+    """Of each pair of columns the Kronecker product."""
+    charge(level, a.nrows() * a.ncols() * b.nrows(), a, b)
+    p, n = b.nrows(), b.ncols()
+    entries = [a[i // p, j] * b[i % p, j] for i in range(a.nrows() * p) for j in range(n)]
+    return matrix(level, a.nrows() * p, n, entries)
+
+
+def solution(level: Level, a: Any, b: Any) -> Any:
+    """Of a x = b."""
+    n = a.nrows()
+    charge(level, n * n * (n + b.ncols()) * (1 + n // 8 if level.exact else 2), a, b)
+    try:
+        return a.solve(b)
+    except ZeroDivisionError:
+        raise NoExactForm from None
+
+
+def diagonal(level: Level, a: Any) -> Any:
+    """As a column."""
+    n = min(a.nrows(), a.ncols())
+    return matrix(level, n, 1, [a[i, i] for i in range(n)])
+
+
+def summed(level: Level, a: Any) -> Any:
+    """The sum of all entries, a number."""
+    charge(level, a.nrows() * a.ncols(), a)
+    return level.number(sum(a.entries(), raw(level, 0)))
+
+
+def rank(a: Again) -> Again:
+    """Rational matrices have one that is known."""
+    return Again(lambda level: _rank(level, a))
+
+
+def _rank(level: Level, node: Again) -> Any:
+    exact = level if level.exact else Rationals()
+    a = node.at(exact)
+    charge(exact, a.nrows() * a.ncols() * min(a.nrows(), a.ncols()), a)
+    return level.rational(Fraction(a.rank()))
 
 
 def inverse(a: Again) -> Again:
@@ -290,7 +344,7 @@ def _eigenvalue(level: Level, a: Any, k: int) -> Any:
     n = a.nrows()
     k = k % n
     if not level.exact:
-        return _in_balls(level, a, k)
+        return in_balls(level, a, k)
     if n == 1:
         return level.number(a[0, 0])
     if n > POLYNOMIAL_ORDER:
@@ -299,52 +353,4 @@ def _eigenvalue(level: Level, a: Any, k: int) -> Any:
     found = a.charpoly().numer()
     if isinstance(level, Annihilators):
         return level.polynomial(found)
-    return level.number(_rational_root(level, found, k))
-
-
-def _in_balls(level: Level, a: Any, k: int) -> Any:
-    n = a.nrows()
-    if n == 1:
-        return a[0, 0]
-    level.charge(25 * n**3)
-    try:
-        each = [x.real for x in a.eig(multiple=True)]
-    except (ValueError, ArithmeticError):
-        raise NoExactForm from None
-    low = sorted((x.lower() for x in each), key=_middle)[k]
-    high = sorted((x.upper() for x in each), key=_middle)[k]
-    return low.union(high)
-
-
-def _middle(x: Any) -> Any:
-    """Ends of balls are exact, so that they can be ordered."""
-    man, exp = x.mid().man_exp()
-    return Fraction(int(man)) * Fraction(2) ** int(exp)
-
-
-def _rational_root(level: Level, polynomial: Any, k: int) -> Any:
-    """The k-th smallest root of a polynomial with real roots only, if it is rational."""
-    with level.flint.ctx.workprec(ISOLATING_BITS):
-        roots = []
-        for factor, times in polynomial.factor()[1]:
-            linear = factor.degree() == 1
-            own = level.flint.fmpq(-factor[0], factor[1]) if linear else None
-            for root, _ in factor.complex_roots():
-                roots += [(root.real, own)] * times
-        for i, (one, _) in enumerate(roots):
-            for other, _ in roots[i + 1 :]:
-                if one.overlaps(other) and one is not other:
-                    raise NoExactForm
-        roots.sort(key=lambda each: _middle(each[0]))
-    _, own = roots[k]
-    if own is None:
-        raise NoExactForm
-    return own
-
-
-def solved(a: Any, b: Any) -> Any:
-    """The solution of a linear system on a level."""
-    try:
-        return a.solve(b)
-    except ZeroDivisionError:
-        raise NoExactForm from None
+    return level.number(rational_root(level, found, k))

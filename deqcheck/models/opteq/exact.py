@@ -253,13 +253,12 @@ class ExactOpteq:
         Z, columns = self.Z.at(level), []
         for j in range(Z.ncols()):
             z = column(level, Z, j)
-            exact.charge(level, 2 * z.nrows() ** 3, z)
             seen, image = self.through(level, z, j)
             inner = self.jacobian(level, seen)
             outer = None if self._prox is None else self._prox.prox_slopes_on(level, image)
             whole = inner if outer is None else outer * inner
             system = (exact.identity(level, z.nrows()) - whole).transpose()
-            v = exact.solved(system, column(level, Q, j))
+            v = exact.solution(level, system, column(level, Q, j))
             columns.append(v if outer is None else outer.transpose() * v)
         return beside(level, columns)
 

@@ -43,9 +43,8 @@ def _in_a_box(level: Level, f: Map, z: Any, j: int) -> Any:
 
 def _step(level: Level, f: Map, z: Any, gap: Any, j: int) -> Any:
     n = z.nrows()
-    exact.charge(level, 2 * n**3, z)
     system = exact.identity(level, n) - f.slopes(level, z, j)
-    return exact.solved(system if level.exact else system.mid(), gap if level.exact else gap.mid())
+    return exact.solution(level, *((system, gap) if level.exact else (system.mid(), gap.mid())))
 
 
 def _krawczyk(level: Level, f: Map, z: Any, j: int) -> Any:

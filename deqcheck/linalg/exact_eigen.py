@@ -1,0 +1,145 @@
+"""Eigenvalues of a symmetric matrix: of balls, and of rationals where they are rational.
+
+The smallest one of a large matrix is sought alone. A Rayleigh quotient is an upper bound. A number
+c is a lower bound where A - c I has a factorisation L D L^T with positive D, which takes a fraction
+of the time of all eigenvalues.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from deqcheck.records.tower import Exhausted, Level, NoExactForm
+
+# From this order on the smallest eigenvalue is sought alone.
+LARGE_ORDER = 12
+# To which roots of polynomials are isolated.
+ISOLATING_BITS = 256
+# Steps of inverse iteration from the vector that doubles give, and how near its shift is.
+STEPS, SHIFT_BITS = 3, 36
+
+
+def in_balls(level: Level, a: Any, k: int) -> Any:
+    """The k-th smallest, k >= 0."""
+    if a.nrows() == 1:
+        return a[0, 0]
+    rough = None
+    if k == 0 and a.nrows() >= LARGE_ORDER:
+        with suppress(NoExactForm):
+            rough = smallest_eigenvalue(level, a)
+    # Iteration does not converge where others are near.
+    if rough is not None and rough.rel_accuracy_bits() > level.bits // 4:
+        return rough
+    try:
+        return _of_all(level, a, k)
+    except (NoExactForm, Exhausted):
+        if rough is None:
+            raise
+        return rough
+
+
+def _of_all(level: Level, a: Any, k: int) -> Any:
+    level.charge(25 * a.nrows() ** 3)
+    try:
+        each = [x.real for x in a.eig(multiple=True)]
+    except (ValueError, ArithmeticError):
+        raise NoExactForm from None
+    low = sorted((x.lower() for x in each), key=_middle)[k]
+    high = sorted((x.upper() for x in each), key=_middle)[k]
+    return low.union(high)
+
+
+def _middle(x: Any) -> Any:
+    """Ends of balls are exact, so that they can be ordered."""
+    man, exp = x.mid().man_exp()
+    return Fraction(int(man)) * Fraction(2) ** int(exp)
+
+
+def rational_root(level: Level, polynomial: Any, k: int) -> Any:
+    """The k-th smallest root of a polynomial with real roots only, if it is rational."""
+    with level.flint.ctx.workprec(ISOLATING_BITS):
+        roots = []
+        for factor, times in polynomial.factor()[1]:
+            linear = factor.degree() == 1
+            own = level.flint.fmpq(-factor[0], factor[1]) if linear else None
+            for root, _ in factor.complex_roots():
+                roots += [(root.real, own)] * times
+        for i, (one, _) in enumerate(roots):
+            for other, _ in roots[i + 1 :]:
+                if one.overlaps(other) and one is not other:
+                    raise NoExactForm
+        roots.sort(key=lambda each: _middle(each[0]))
+    _, own = roots[k]
+    if own is None:
+        raise NoExactForm
+    return own
+
+
+def smallest_eigenvalue(level: Level, a: Any) -> Any:
+    """A ball; no exact form where the factorisation does not show that nothing is below it."""
+    n = a.nrows()
+    level.charge((STEPS + 2) * n**3)
+    try:
+        vector, quotient = _refined(level, a)
+    except ZeroDivisionError:
+        raise NoExactForm from None
+    off = a * vector - vector * quotient
+    apart = (_square(off) / _square(vector)).nonnegative_part().sqrt()
+    # Some eigenvalue is within `apart` of the quotient; pivots near 0 need room for their radii.
+    size = abs(quotient) + _norm(a)
+    room = size * level.flint.arb(2) ** (-(3 * level.bits) // 4)
+    low = (quotient - 2 * apart - room).lower()
+    if not _positive_definite(level, a, low):
+        raise NoExactForm
+    return low.union(quotient.upper())
+
+
+def _refined(level: Level, a: Any) -> tuple[Any, Any]:
+    """A vector near the lowest eigenvector, and its Rayleigh quotient."""
+    n = a.nrows()
+    middle = a.mid()
+    doubles = np.array([[float(x) for x in row] for row in middle.tolist()])
+    if not np.isfinite(doubles).all():
+        raise NoExactForm
+    start = np.linalg.eigh((doubles + doubles.T) / 2)[1][:, 0]
+    arb, arb_mat = level.flint.arb, level.flint.arb_mat
+    vector = arb_mat(n, 1, [arb(float(x)) for x in start])
+    # Nearer to the eigenvalue than to the others, but not so near that the solution has no digits.
+    shift = (_quotient(middle, vector) - _norm(middle) * arb(2) ** -SHIFT_BITS).mid()
+    shifted = middle - shift * arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+    for _ in range(STEPS):
+        longer = shifted.solve(vector).mid()
+        vector = (longer * (1 / _square(longer).sqrt())).mid()
+    return vector, _quotient(a, vector)
+
+
+def _quotient(a: Any, v: Any) -> Any:
+    return (v.transpose() * (a * v))[0, 0] / _square(v)
+
+
+def _square(v: Any) -> Any:
+    return (v.transpose() * v)[0, 0]
+
+
+def _norm(a: Any) -> Any:
+    return sum((abs(x) for x in a.entries()), a[0, 0] * 0)
+
+
+def _positive_definite(level: Level, a: Any, shift: Any) -> bool:
+    """Whether every pivot of A - shift I is positive for certain (then all eigenvalues are)."""
+    n = a.nrows()
+    level.charge(n**3)
+    rows = [[a[i, j] - (shift if i == j else 0) for j in range(i + 1)] for i in range(n)]
+    for k in range(n):
+        pivot = rows[k][k]
+        if not pivot > 0:
+            return False
+        for i in range(k + 1, n):
+            share = rows[i][k] / pivot
+            for j in range(k + 1, i + 1):
+                rows[i][j] -= share * rows[j][k]
+    return True
