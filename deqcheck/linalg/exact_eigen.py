@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg.exact_clusters import clustered
 from deqcheck.records.tower import Exhausted, Level, NoExactForm
 
 # From this order on the smallest eigenvalue is sought alone.
@@ -47,7 +48,7 @@ def _of_all(level: Level, a: Any, k: int) -> Any:
     try:
         each = [x.real for x in a.eig(multiple=True)]
     except (ValueError, ArithmeticError):
-        raise NoExactForm from None
+        return clustered(level, a, k)
     low = sorted((x.lower() for x in each), key=_middle)[k]
     high = sorted((x.upper() for x in each), key=_middle)[k]
     return low.union(high)
