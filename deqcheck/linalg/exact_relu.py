@@ -35,6 +35,15 @@ class ExactRelu:
         """V with columns (I - J W^T)^-1 J a; the slope at a pre-activation 0 is 0."""
         return Again(self._adjoint, self.W, self.H, a)
 
+    def tangents(self, forcing: Again) -> Again:
+        """Columns (I - J W)^-1 J f: how the equilibrium moves with C."""
+        return Again(self._tangents, self.W, self.H, forcing)
+
+    def _tangents(self, level: Level, W: Any, H: Any, f: Any) -> Any:
+        m, n = H.nrows(), H.ncols()
+        columns = [_on_pattern(level, W, f, j, _active(H, j)) for j in range(n)]
+        return exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
+
     def _equilibrium(self, level: Level) -> Any:
         """Balls cannot tell that a unit rests at 0: rationals are tried first."""
         if not level.exact:

@@ -468,15 +468,16 @@ def test_long_runs_are_looked_at_for_100_steps_and_large_models_for_20(
         assert found.conclusions[0].note == f"the first {steps} steps"
 
 
-def test_ratios_within_1e_9_of_one_are_undecided(monotone: Builder) -> None:
+def test_with_given_radii_a_row_is_decided_on_both_sides_of_equality(monotone: Builder) -> None:
     p = small_labels(monotone, "inst0", 0, 1.0)
     chosen = Theorem331().radii(p)
     at_edge = dict(chosen)
     row = next(c for c in Theorem331("corrected", chosen).row_claims(p) if c.name == "room for B")
-    at_edge["R_B"] = chosen["R_B"] * row.right.value / row.left.value * (1 + 5e-10)
-    claims = Theorem331("corrected", at_edge).row_claims(p)
-    edge = next(c for c in claims if c.name == "room for B")
-    assert edge.judge().decision is Decision.UNDECIDED
+    edge = chosen["R_B"] * row.right.value / row.left.value
+    for factor, decision in ((1 + 5e-12, Decision.HOLDS), (1 - 5e-12, Decision.VIOLATED)):
+        at_edge["R_B"] = edge * factor
+        claims = Theorem331("corrected", at_edge).row_claims(p)
+        assert next(c for c in claims if c.name == "room for B").judge().decision is decision
 
 
 @pytest.mark.parametrize("statement", [Theorem331, Theorem335])
