@@ -14,7 +14,8 @@ from deqcheck import kinds
 from deqcheck.fields import number
 from deqcheck.linalg.exact import raw
 from deqcheck.models.opteq.entries import clipped, one_inside, only_zero
-from deqcheck.records.tower import Level, NoExactForm
+from deqcheck.records.measured import EPS, Measured, given, sqrt
+from deqcheck.records.tower import Again, Level, NoExactForm
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,17 @@ class Activation(kinds.Activation):
         return float(self.value(np.zeros(1))[0])
 
     @property
+    def origin(self) -> Measured:
+        """s(0) with its rounding."""
+        again = Again(lambda level: level.number(self.value_on(level, raw(level, 0))))
+        return Measured(self.at_zero, 4 * EPS * abs(self.at_zero), again=again)
+
+    @property
+    def most_bent(self) -> Measured:
+        """sup |s''| with its rounding."""
+        return Measured(self.curvature, 8 * EPS * self.curvature if self.smooth else 0.0)
+
+    @property
     def smooth(self) -> bool:
         return not self.kinks
 
@@ -129,6 +141,7 @@ class Identity(Activation):
     kind: ClassVar[str] = "identity"
     slopes = (1.0, 1.0)
     curvature = 0.0
+    most_bent = given(0)
     resting = (-np.inf, np.inf)
 
     def value(self, t: np.ndarray) -> np.ndarray:
@@ -234,6 +247,7 @@ class Softplus(Activation):
     kind: ClassVar[str] = "softplus"
     slopes = (0.0, 1.0)
     curvature = 0.25
+    most_bent = given(0.25)
     strict = True
     lift = 0.0
     # log(1 + exp t) > t for every t.
@@ -273,6 +287,7 @@ class Softplus(Activation):
 
 # sup |tanh''| = sup 2 |u| (1 - u^2) at u = 1/sqrt(3).
 TANH_CURVATURE = float(4 / (3 * np.sqrt(3)))
+EXACT_TANH_CURVATURE = sqrt(given(Fraction(16, 27)))
 
 
 @dataclass(frozen=True)
@@ -282,6 +297,7 @@ class Tanh(Activation):
     kind: ClassVar[str] = "tanh"
     slopes = (0.0, 1.0)
     curvature = TANH_CURVATURE
+    most_bent = EXACT_TANH_CURVATURE
     strict = True
     bound = 1.0
 
@@ -332,6 +348,10 @@ class Mix(Activation):
     @property
     def curvature(self) -> float:
         return (1 - self.k) * TANH_CURVATURE
+
+    @property
+    def most_bent(self) -> Measured:
+        return (1 - given(self.k)) * EXACT_TANH_CURVATURE
 
     @property
     def resting(self) -> tuple[float, float]:

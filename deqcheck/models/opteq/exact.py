@@ -203,6 +203,34 @@ class ExactOpteq:
         """The state that is read out."""
         return Again(lambda level, run: run[1], self._forward)
 
+    def seen(self, k: int, i: int) -> Seen:
+        """What layer i saw in iteration k, both from 0, as nodes."""
+
+        def part(name: str) -> Again:
+            return Again(lambda level, run: getattr(run[0][k].seen[i], name), self._forward)
+
+        return Seen(part("Zin"), part("A"), part("G"))
+
+    def visited(self, Z: Again) -> list[Seen]:
+        """What the layers see from a state, as nodes."""
+        run = Again(lambda level, Z: self.through(level, Z)[0], Z)
+
+        def part(i: int, name: str) -> Again:
+            return Again(lambda level, seen: getattr(seen[i], name), run)
+
+        return [Seen(part(i, "Zin"), part(i, "A"), part(i, "G")) for i in range(self.depth)]
+
+    def columns(self, name: str) -> Again:
+        """d vec(Z) by one parameter (N m x its entries)."""
+        before = 0
+        for other, a in self._theta.items():
+            if other == name:
+                break
+            before += a.size
+        return Again(
+            lambda level, D: columns_of(level, D, before, before + self._theta[name].size), self.dZ
+        )
+
     @cached_property
     def r(self) -> Again:
         return exact.minus(exact.product(self.Wo, self.Z), exact.array(self.model.Y))
@@ -340,6 +368,13 @@ class ExactOpteq:
         m = self.model.m
         return Again(lambda level: self._rows(level, exact.identity(level, m), direct=False))
 
+    @cached_property
+    def by_layers(self) -> Again:
+        """The columns of dZ by the layers, without those of the extractor and the output."""
+        first = self._theta["W0"].size if "W0" in self._theta else 0
+        last = sum(a.size for a in self._theta.values()) - self._theta["Wo"].size
+        return Again(lambda level, D: columns_of(level, D, first, last), self.dZ)
+
     def _rows(self, level: Level, rows: Any, direct: bool) -> Any:
         """d (rows z_j)/d theta, the rows of sample 1 first; `direct`: by the output weights too."""
         N, count = self.model.N, rows.nrows()
@@ -353,6 +388,11 @@ class ExactOpteq:
                         parts["Wo"][i, k] += Z[k, j]
                 found[j * count + i] = [x for part in parts.values() for x in part.entries()]
         return exact.matrix(level, N * count, len(found[0]), [x for row in found for x in row])
+
+
+def columns_of(level: Level, a: Any, first: int, last: int) -> Any:
+    entries = [a[i, j] for i in range(a.nrows()) for j in range(first, last)]
+    return exact.matrix(level, a.nrows(), last - first, entries)
 
 
 def z_and_q(z: Any, q: Any) -> Any:
