@@ -12,6 +12,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.exact_zeros import equal_columns
+from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import held
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.exact import ExactOpteq, Near
@@ -44,8 +45,9 @@ KINK = 1e-12
 class OpteqState(State):
     """Lazy: each matrix is computed once, when something asks for it."""
 
-    def __init__(self, model: OpteqModel, theta: Params):
+    def __init__(self, model: OpteqModel, theta: Params, memory: Memory | None = None):
         self.model, self.theta = model, theta
+        self._memory = memory or Memory()
         self.Wo = theta["Wo"]
         self.shapes = {name: a.shape for name, a in theta.items()}
         extractor = model.extractor_at(theta)
@@ -63,7 +65,10 @@ class OpteqState(State):
     @cached_property
     def solved(self) -> OpteqEquilibrium:
         """The equilibrium and what is known of it, found or not."""
-        return self.map.solve(self.model.Z0)
+        found = self.map.solve(self.model.Z0, self._memory.state)
+        if found.found:
+            self._memory.state = found.Z
+        return found
 
     @cached_property
     def _forward(self) -> tuple[list[Step], np.ndarray, float]:
