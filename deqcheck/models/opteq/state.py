@@ -15,7 +15,8 @@ from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import held
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
-from deqcheck.models.opteq.exact import ExactOpteq, Near
+from deqcheck.models.opteq.exact import ExactOpteq
+from deqcheck.models.opteq.exact_states import Near
 from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
 from deqcheck.models.opteq.measures import measures
 from deqcheck.models.opteq.network import Network

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -120,7 +121,11 @@ def products(p: Problem) -> tuple[Measured, Measured]:
         after = after @ factor
         later += float(radii[-1]) + bent + errors.rounding(4 * p.model.m, float(np.sqrt(p.model.m)))
         iterations.append(_largest_norm(after, later))
-    return maximum(*layers), maximum(*iterations)
+    again = start.again.largest_factors()
+    return (
+        replace(maximum(*layers), again=again[0]),
+        replace(maximum(*iterations), again=again[1]),
+    )
 
 
 def _largest_norm(blocks: np.ndarray, radius: float) -> Measured:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from deqcheck.linalg import errors, exact
-from deqcheck.models.opteq.exact import Seen
+from deqcheck.models.opteq.exact_states import Seen
 from deqcheck.models.opteq.network import Pass
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, maximum
@@ -199,7 +199,7 @@ class Lemma18(StateBound):
             "B_L": bounds.B_L,
             "sum_beta": Measured(total, errors.rounding(len(sam.weights), total)),
         }
-        again = p.start.again.columns("Wo")
+        again = p.start.again.columns()["Wo"]
         norm = errors.norm2(derivative[:, -p.start.Wo.size :], radius, again)
         yield self.bound(norm_dZ=norm, **common, **pulled)
         seen = {"slope": p.start.gradient_norms["Wo"], "residual": p.start.residual}

@@ -12,6 +12,7 @@ from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.state import Block, OpteqState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, maximum, sqrt
+from deqcheck.records.tower import Again
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import UNROLLED, Pointwise, cite, tolerance, too_large
@@ -73,18 +74,18 @@ class Lemma15(StateBound):
         start, depth = p.start, p.model.depth
         constants = self._constants(p)
         common = {"growth": self.growth(p), "alpha": given(p.model.alpha)}
-        whole = {
-            name: errors.norm2(*block, start.again.columns(name))
-            for name, block in start.dZ_by_name.items()
-        }
-        largest = {x: maximum(*(whole[f"{x}{i}"] for i in range(1, depth + 1))) for x in "WUb"}
+        whole = _norms(start.dZ_by_name, start.again.columns())
+        largest = {x: maximum(*_parts(whole, x, depth)) for x in "WUb"}
         K, C, B_x = p.model.iterations, constants["C"], constants["B_x"]
         by_W, by_U = {**common, "C": C}, {**common, "B_x": B_x}
         by_b = {**common, "N": p.model.N}
         yield self.weights(norm_W=largest["W"], K=K, **by_W)
         yield self.inputs(norm_U=largest["U"], K=K, **by_U)
         yield self.biases(norm_b=largest["b"], K=K, **by_b)
-        inner = {place: start.dZ_within(*place) for place in _places(p)}
+        inner = {
+            place: _norms(start.dZ_within(*place), start.again.columns(place))
+            for place in _places(p)
+        }
         W, U, b = (self._inner(p, inner, x) for x in "WUb")
         yield self.inner_weights(W.where, norm_W=W.norm, count=W.times, **by_W)
         yield self.inner_inputs(U.where, norm_U=U.norm, count=U.times, **by_U)
@@ -103,8 +104,8 @@ class Lemma15(StateBound):
         return max(
             (
                 Inner(f"k = {k}, l' = {depth}, l = {i}", norm, (depth >= i) + k - missing)
-                for (k, depth), blocks in inner.items()
-                for i, norm in enumerate(_parts(blocks, letter, p.model.depth), start=1)
+                for (k, depth), norms in inner.items()
+                for i, norm in enumerate(_parts(norms, letter, p.model.depth), start=1)
                 # Later layers have no part in the first sweep: nothing is claimed of nothing.
                 if depth >= i or k > 1
             ),
@@ -112,7 +113,7 @@ class Lemma15(StateBound):
         )
 
 
-Within: TypeAlias = Mapping[tuple[int, int], Mapping[str, Block]]
+Within: TypeAlias = Mapping[tuple[int, int], Mapping[str, Measured]]
 
 
 class Inner(NamedTuple):
@@ -128,9 +129,13 @@ def _places(p: Problem) -> Iterator[tuple[int, int]]:
             yield k, depth
 
 
-def _parts(blocks: Mapping[str, Block], letter: str, depth: int) -> list[Measured]:
+def _norms(blocks: Mapping[str, Block], again: Mapping[str, Again]) -> dict[str, Measured]:
+    return {name: errors.norm2(*block, again[name]) for name, block in blocks.items()}
+
+
+def _parts(norms: Mapping[str, Measured], letter: str, depth: int) -> list[Measured]:
     """||d/dW_l|| for l = 1..L, or of U_l, b_l."""
-    return [errors.norm2(*blocks[f"{letter}{i}"]) for i in range(1, depth + 1)]
+    return [norms[f"{letter}{i}"] for i in range(1, depth + 1)]
 
 
 class Equation19(Pointwise):

@@ -269,12 +269,12 @@ class Theorem5(RepairedRate):
             return
         if "B_star" in self.fixed:
             yield self.bounded(bound=c.least_B_star, B_star=c.B_star)
-        size = {"alpha": p.model.alpha, "K": p.model.iterations}
+        size = {"alpha": given(p.model.alpha), "K": p.model.iterations}
         yield self.short(**size, L=p.model.depth)
         near = {**size, "Q0": c.Q0, "residual": start.residual}
         yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
         yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.biases_stay(**near, root_N=sqrt(p.model.N), B_L=c.B_L, B_Ub=c.B_Ub)
         yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x, L_g=c.L_g)
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
@@ -295,8 +295,8 @@ class Theorem5(RepairedRate):
         c = self._constants(p)
         if c.unbounded or not p.model.s.smooth:
             return
-        yield self.step_rate(step=p.step, Q0=c.Q0)
-        yield self.step_smooth(step=p.step, Q1=c.Q1)
+        yield self.step_rate(step=given(p.step), Q0=c.Q0)
+        yield self.step_smooth(step=given(p.step), Q1=c.Q1)
 
     def admissible_step(self, p: Problem) -> Measured | None:
         if not self.printed:
