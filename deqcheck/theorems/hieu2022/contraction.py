@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, given, maximum, minimum
 from deqcheck.records.tower import Again, Level, NoExactForm
+from deqcheck.records.tower.rationals import Rationals
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.static import equality
@@ -156,8 +158,12 @@ class Spectra:
     @cached_property
     def rho(self) -> Measured:
         """No block's spectral radius exceeds its norm."""
-        blocks = [self.state.W[np.ix_(on, on)] for on in self.patterns.T if on.any()]
-        found = [spectral_radius(W, self.state.W_radius) for W in blocks]
+        W, radius = self.state.W, self.state.W_radius
+        found = [
+            replace(spectral_radius(W[np.ix_(on, on)], radius), again=_radius(self._block(on)))
+            for on in self.patterns.T
+            if on.any()
+        ]
         return maximum(given(0), *found)
 
     @cached_property
@@ -187,7 +193,7 @@ class Spectra:
     def log_det(self) -> Measured:
         """log |det(I - J)| over all samples: each block has the determinant of I - W_SS, which LU
         gives up to n eps of its size; log det moves by at most n |block^-1| times that."""
-        W, total = self.state.W, Measured(0.0)
+        W, total = self.state.W, given(0)
         for on, count in zip(self.patterns.T, self._found[1].tolist(), strict=True):
             if on.any():
                 block = np.eye(int(on.sum())) - W[np.ix_(on, on)]
@@ -195,7 +201,9 @@ class Spectra:
                 off += errors.rounding(n, 1 + errors.length(block))
                 lowest = float(errors.singular_values(block, off)[-1].low)
                 radius = 2 * n * off / lowest if lowest > 2 * off else np.inf
-                total = total + count * Measured(float(np.linalg.slogdet(block)[1]), radius)
+                again = Again("log", Again(_determinant, self._block(on)))
+                value = float(np.linalg.slogdet(block)[1])
+                total = total + count * Measured(value, radius, again=again)
         return total
 
     @property
@@ -233,6 +241,26 @@ class Spectra:
         square = np.diag(s.A.T @ s.A)
         alike = self._diagonal and bool((square == square[0]).all())
         return alike and bool(self.patterns.all() and s.W[0, 0] >= 0)
+
+
+def _determinant(level: Level, block: Any) -> Any:
+    """|det(I - W_SS)|."""
+    n = block.nrows()
+    exact.charge(level, n**3 * (1 + n // 8), block)
+    return level.number(abs((exact.identity(level, n) - block).det()))
+
+
+def _radius(block: Again) -> Again:
+    """The spectral radius of a symmetric matrix, which rationals can tell."""
+    ends = [Again("size", exact.eigenvalue(block, k)) for k in (0, -1)]
+
+    def made(level: Level) -> Any:
+        found = block.at(Rationals())
+        if found != found.transpose():
+            raise NoExactForm
+        return level.larger(*(end.at(level) for end in ends))
+
+    return Again(made)
 
 
 def exact_patterns(H: Any) -> set[bytes]:
