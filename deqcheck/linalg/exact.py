@@ -38,6 +38,8 @@ from deqcheck.records.tower.rationals import Rationals, Root
 Binary: TypeAlias = Callable[[Again, Again], Again]
 AtLevel: TypeAlias = Callable[[Level, Any, Any], Any]
 MINUS_ONE = integer(-1)
+# The largest prime below 2^63.
+PRIME = 9223372036854775783
 
 
 def array(a: np.ndarray) -> Again:
@@ -209,8 +211,11 @@ def rank(a: Again) -> Again:
 def _rank(level: Level, node: Again) -> Any:
     exact = level if level.exact else Rationals()
     a = node.at(exact)
-    charge(exact, a.nrows() * a.ncols() * min(a.nrows(), a.ncols()), a)
-    return level.rational(Fraction(a.rank()))
+    found = _rank_modulo(exact, a)
+    if found < min(a.nrows(), a.ncols()):
+        charge(exact, _elimination(a), a)
+        found = a.rank()
+    return level.rational(Fraction(found))
 
 
 def inverse(a: Again) -> Again:
@@ -357,10 +362,24 @@ def _rank_below(level: Level, node: Again, k: int) -> bool:
     exact = level if level.exact else Rationals()
     try:
         a = node.at(exact)
-        charge(exact, a.nrows() * a.ncols() * min(a.nrows(), a.ncols()), a)
+        if _rank_modulo(exact, a) >= k:
+            return False
+        charge(exact, _elimination(a), a)
     except (NoExactForm, Exhausted):
         return False
     return bool(a.rank() < k)
+
+
+def _rank_modulo(exact: Level, a: Any) -> int:
+    """The rank modulo a prime, which is no larger than the rank, and mostly is the same."""
+    flint, (numerators, _) = exact.flint, a.numer_denom()
+    return int(flint.nmod_mat(numerators, PRIME).rank())
+
+
+def _elimination(a: Any) -> int:
+    """Products of entries; each step makes them longer."""
+    least = min(a.nrows(), a.ncols())
+    return int(a.nrows() * a.ncols() * least * (1 + least // 8))
 
 
 def _eigenvalue(level: Level, node: Again, k: int) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg.exact_clusters import clustered
 from deqcheck.linalg.exact_entries import charge
 from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
 from deqcheck.records.tower.rationals import Rationals
@@ -40,7 +41,9 @@ def in_balls(level: Level, a: Any, k: int, every: Callable[[], list[Any]]) -> An
     if rough is not None and rough.rel_accuracy_bits() > level.bits // 4:
         return rough
     try:
-        return _nth(every(), k)
+        with suppress(NoExactForm):
+            return _nth(every(), k)
+        return clustered(level, a, k)
     except (NoExactForm, Exhausted):
         if rough is None:
             raise

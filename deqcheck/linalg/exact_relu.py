@@ -40,6 +40,15 @@ class ExactRelu:
         """Columns (I - J W)^-1 J b."""
         return Again(self._tangent, self.W, self.H, B)
 
+    def tangents(self, forcing: Again) -> Again:
+        """Columns (I - J W)^-1 J f: how the equilibrium moves with C."""
+        return Again(self._tangents, self.W, self.H, forcing)
+
+    def _tangents(self, level: Level, W: Any, H: Any, f: Any) -> Any:
+        m, n = H.nrows(), H.ncols()
+        columns = [_on_pattern(level, W, f, j, _active(H, j)) for j in range(n)]
+        return exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
+
     def _equilibrium(self, level: Level) -> Any:
         """Balls cannot tell that a unit rests at 0: rationals are tried first."""
         if not level.exact:

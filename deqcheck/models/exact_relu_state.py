@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.linalg.exact_relu import ExactRelu
-from deqcheck.records.tower import Again
+from deqcheck.records.tower import Again, Level
 
 
 class ExactReluState:
@@ -49,3 +50,24 @@ class ExactReluState:
     def Zr(self) -> Again:
         """The gradient by the read-out."""
         return exact.product(self.Z, self.r)
+
+
+def smallest_entry(a: Again) -> Again:
+    """min |a_ij|."""
+    return Again(
+        lambda level, x: reduce(level.smaller, (level.number(abs(e)) for e in x.entries())), a
+    )
+
+
+def longest_column(a: Again) -> Again:
+    """max_j |a_j|."""
+    return Again("root", Again(_largest_square, a))
+
+
+def _largest_square(level: Level, a: Any) -> Any:
+    exact.charge(level, a.nrows() * a.ncols(), a)
+    squares = [
+        sum((a[i, j] * a[i, j] for i in range(a.nrows())), exact.raw(level, 0))
+        for j in range(a.ncols())
+    ]
+    return reduce(level.larger, map(level.number, squares))

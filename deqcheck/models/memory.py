@@ -23,5 +23,7 @@ class Memory:
     equilibria: Equilibria = field(default_factory=Equilibria)
     # Of the monotone model: the activation pattern of the last equilibrium.
     pattern: np.ndarray | None = None
+    # Of OptEq: the last equilibrium.
+    state: np.ndarray | None = None
     # Of the DELM: coordinates in which lambda_min(D) was found last.
     frame: Frame | None = None

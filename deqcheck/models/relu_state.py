@@ -23,7 +23,7 @@ from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, wh
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
 from deqcheck.linalg.wide import WIDE
-from deqcheck.models.exact_relu_state import ExactReluState
+from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
 from deqcheck.models.relu_held import HeldRelu
@@ -252,6 +252,11 @@ class ReluState(State):
         # In place of what it would compute itself.
         other.equilibrium = replace(found, chosen=slopes[: found.Z.size].reshape(found.Z.shape))
         return other
+
+    @cached_property
+    def kink_margin(self) -> Measured:
+        """min |pre-activation|: gradient formulas need it positive."""
+        return replace(self.equilibrium.kink_margin, again=smallest_entry(self.again.relu.H))
 
     @cached_property
     def kinks_that_matter(self) -> int:

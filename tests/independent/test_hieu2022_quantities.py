@@ -267,9 +267,9 @@ def test_pl_constants() -> None:
     assert dq.judge("hieu2022/pl", problem(GENERIC), constants=FIXED).constants == FIXED
 
 
-@pytest.mark.parametrize(("apart", "decision"), [(0.7e-9, "undecided"), (1.4e-9, "holds")])
+@pytest.mark.parametrize(("apart", "decision"), [(-1e-12, "violated"), (1e-12, "holds")])
 @pytest.mark.parametrize("id", [THM331, THM335])
-def test_rows_nearer_than_one_in_a_billion_are_undecided(
+def test_rows_with_given_radii_are_decided_next_to_equality(
     id: str, apart: float, decision: str
 ) -> None:
     """R_u such that its own row is an equality, times 1 + apart."""

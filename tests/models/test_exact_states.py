@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from deqcheck.records.tower import compared, rational
 from tests.conftest import delm_problem, implicit_problem
 
 pytest.importorskip("flint")
+
+
+OUTPUT = {"beta": 0.5, "gamma": 0.5, "lambda": 0.25, "c": 1.0, "regularizer": "output"}
 
 
 def relu_deq(r: np.random.Generator, m: int, n: int, d: int) -> State:
@@ -37,6 +41,36 @@ def delm(r: np.random.Generator, m: int, n: int, d: int) -> State:
     return delm_problem(m=m, n=n, my=d, seed=int(r.integers(1000))).start
 
 
+def opteq(way: int, r: np.random.Generator, m: int, n: int, d: int) -> State:
+    fields: dict[str, Any] = dict(OPTEQ[way])
+    depth = fields.setdefault("depth", 1)
+    theta = {} if "extractor" not in fields else {"W0": r.normal(size=(2, d))}
+    for i in range(1, depth + 1):
+        W = r.normal(size=(m + 1, m))
+        theta[f"W{i}"] = 0.9 * W / np.linalg.norm(W, 2)
+        theta[f"U{i}"] = r.normal(size=(m + 1, len(theta.get("W0", np.zeros(d)))))
+        theta[f"b{i}"] = r.normal(size=m + 1)
+    theta["Wo"] = r.normal(size=(2, m))
+    data = {"X": r.normal(size=(d, n)), "Y": r.normal(size=(2, n))}
+    start: State = dq.problem("opteq", data, theta, **fields).start
+    return start
+
+
+# Activations, depths and ways to the state.
+OPTEQ: list[dict[str, Any]] = [
+    {"activation": "relu", "solver": "implicit", "depth": 2},
+    {"activation": "tanh", "solver": "implicit", "alpha": 0.5},
+    {"activation": {"kind": "mix", "k": 0.3}, "iterations": 2, "extractor": "tanh"},
+    {"activation": "hardtanh", "solver": "implicit", "prox": {"kind": "l1", "weight": 0.1}},
+    {"activation": "softplus", "solver": "implicit", "prox": {"kind": "euclidean", "weight": 0.2}},
+    {"activation": "identity", "solver": "implicit", "prox": "distance", "explicit_step": 0.3},
+    {"activation": "tanh", "solver": "implicit", "prox": {"kind": "box", "low": -0.2}},
+    {"activation": "relu", "iterations": 3, "sam": {"beta": 0.5, "gamma": 0.5, "rho": 0.5}},
+    {"activation": "tanh", "iterations": 2, "depth": 2, "sam": OUTPUT},
+    {"activation": "softplus", "iterations": 2, "sam": {**OUTPUT, "regularizer": "potential"}},
+]
+
+
 def started(
     kind: str, r: np.random.Generator, n: int, d: int, theta: dict[str, Any], fields: dict[str, Any]
 ) -> State:
@@ -50,6 +84,7 @@ MODELS: dict[str, Callable[..., State]] = {
     "implicit-relu": implicit_relu,
     "monotone-deq": monotone_deq,
     "delm": delm,
+    **{f"opteq {i}": partial(opteq, i) for i in range(len(OPTEQ))},
 }
 SIZES = [(1, 1, 1), (2, 3, 1), (4, 3, 2), (7, 5, 4)]
 
@@ -63,7 +98,7 @@ def within(x: Measured) -> bool:
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 def test_the_exact_number_lies_within_the_bar(model: str, sizes: tuple[int, int, int]) -> None:
-    for seed in range(3):
+    for seed in range(1 if "opteq" in model else 3):
         state: Any = MODELS[model](np.random.default_rng(seed), *sizes)
         exact = {name: x for name in state.names if (x := state.measure(name)).again}
         spectral = "lambda_min_D" if model == "delm" else "sigma_min_Z"

@@ -19,6 +19,7 @@ from deqcheck.linalg.minimax import Optimum, minimise_largest
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.tower import flint
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.search import search
 from deqcheck.theorems.base import Check, Statement
@@ -468,15 +469,16 @@ def test_long_runs_are_looked_at_for_100_steps_and_large_models_for_20(
         assert found.conclusions[0].note == f"the first {steps} steps"
 
 
-def test_ratios_within_1e_9_of_one_are_undecided(monotone: Builder) -> None:
+def test_with_given_radii_a_row_is_decided_on_both_sides_of_equality(monotone: Builder) -> None:
     p = small_labels(monotone, "inst0", 0, 1.0)
     chosen = Theorem331().radii(p)
     at_edge = dict(chosen)
     row = next(c for c in Theorem331("corrected", chosen).row_claims(p) if c.name == "room for B")
-    at_edge["R_B"] = chosen["R_B"] * row.right.value / row.left.value * (1 + 5e-10)
-    claims = Theorem331("corrected", at_edge).row_claims(p)
-    edge = next(c for c in claims if c.name == "room for B")
-    assert edge.judge().decision is Decision.UNDECIDED
+    edge = chosen["R_B"] * row.right.value / row.left.value
+    for factor, decision in ((1 + 5e-12, Decision.HOLDS), (1 - 5e-12, Decision.VIOLATED)):
+        at_edge["R_B"] = edge * factor
+        claims = Theorem331("corrected", at_edge).row_claims(p)
+        assert next(c for c in claims if c.name == "room for B").judge().decision is decision
 
 
 @pytest.mark.parametrize("statement", [Theorem331, Theorem335])
@@ -512,8 +514,10 @@ def test_the_search_finds_the_largest_labels(monotone: Builder) -> None:
 
 
 def test_the_closed_end_of_forward_backward(monotone: Builder, judge: Judge) -> None:
-    """For A = 0 the operator has norm 1 there; a small A makes it contract, a tiny one is open."""
-    for A, outcome in ((0.0, Outcome.REFUTED), (0.1, Outcome.CONFIRMED), (1e-9, Outcome.UNDECIDED)):
+    """For A = 0 the operator has norm 1 there; a small A makes it contract, and of a tiny one only
+    exact numbers tell."""
+    tiny = Outcome.CONFIRMED if flint() else Outcome.UNDECIDED
+    for A, outcome in ((0.0, Outcome.REFUTED), (0.1, Outcome.CONFIRMED), (1e-9, tiny)):
         p = monotone(2, 1, 1, 0.5, A=A * np.eye(2), B=[[0, 0.3], [0, 0]])
         assert judge(p, Splitting, "printed").outcome is outcome
 

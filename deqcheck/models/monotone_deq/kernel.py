@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.models.exact_relu_state import ExactReluState
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import Again, integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,7 @@ class Kernel:
     X: np.ndarray
     Z_radius: float
     V_radius: float
+    again: ExactReluState
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
@@ -60,9 +63,39 @@ class Kernel:
         }
 
     @cached_property
+    def exact_parts(self) -> dict[str, Again]:
+        A, X, Z, V = exact.array(self.A), exact.array(self.X), self.again.Z, self.again.V
+        AZ, AV = exact.product(A, Z), exact.product(A, V)
+        ZZ, VV, VZ = _inner(Z, Z), _inner(V, V), _inner(V, Z)
+        cross = exact.hadamard(_inner(AV, AZ), exact.transpose(VZ))
+        B = exact.minus(exact.hadamard(VV, ZZ), exact.hadamard(VZ, exact.transpose(VZ)))
+        own = exact.hadamard(_inner(AV, AV), ZZ), exact.hadamard(_inner(AZ, AZ), VV)
+        return {
+            "A": exact.total([*own, cross, exact.transpose(cross)]),
+            "B": exact.scaled(integer(2), B),
+            "U": exact.hadamard(VV, _inner(X, X)),
+            "u": ZZ,
+        }
+
+    @cached_property
+    def exact(self) -> Again:
+        return exact.total(list(self.exact_parts.values()))
+
+    def eigenvalue(self, k: int) -> Measured:
+        """The k-th smallest; a negative k counts from the largest."""
+        found = self.eigenvalues[k]
+        return Measured(found.value, found.error, found.how, exact.eigenvalue(self.exact, k))
+
+    @cached_property
     def eigenvalues(self) -> Measured:
         return errors.symmetric_eigenvalues((self.K + self.K.T) / 2, sum(self.radii.values()))
 
     def trace(self, name: str) -> Measured:
         """The radius bounds the trace's error too: d tr(J J^T) = 2 <J, dJ> + |dJ|^2."""
-        return Measured(float(np.trace(self.parts[name])), self.radii[name])
+        again = exact.trace(self.exact_parts[name])
+        return Measured(float(np.trace(self.parts[name])), self.radii[name], again=again)
+
+
+def _inner(a: Again, b: Again) -> Again:
+    """a^T b."""
+    return exact.product(exact.transpose(a), b)

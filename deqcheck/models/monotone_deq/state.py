@@ -12,6 +12,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
+from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
@@ -19,6 +20,7 @@ from deqcheck.linalg.relu_equilibrium import (
     on_pattern,
     peaceman_rachford,
 )
+from deqcheck.models.exact_relu_state import longest_column
 from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq.kernel import Kernel
 from deqcheck.models.problem import NoEquilibrium, Params
@@ -100,8 +102,11 @@ class MonotoneDeqState(ReluState):
 
     @cached_property
     def lipschitz(self) -> Measured:
-        radius = self.W_radius + EPS * float(np.linalg.norm(self.F))
-        return errors.norm2(self.F, radius, self._exact_F)
+        return errors.norm2(self.F, self.F_radius, self._exact_F)
+
+    @property
+    def F_radius(self) -> float:
+        return self.W_radius + EPS * float(np.linalg.norm(self.F))
 
     @cached_property
     def _exact_F(self) -> Again:
@@ -129,6 +134,12 @@ class MonotoneDeqState(ReluState):
             "U": exact.product(E, exact.transpose(X)),
             "u": self.again.Zr,
         }
+
+    def matrix(self, name: str) -> Matrix:
+        """A matrix of the state with its radius; a parameter is what it is."""
+        if name in self.theta:
+            return instance(self.theta[name])
+        return _MATRICES[name](self)
 
     @property
     def forward_backward_limit(self) -> Measured:
@@ -222,21 +233,34 @@ class MonotoneDeqState(ReluState):
 
     @cached_property
     def kernel(self) -> Kernel:
-        return Kernel(self.A, self.Z, self.V, self.X, self.equilibrium.error, self.V_radius)
+        radii = self.equilibrium.error, self.V_radius
+        return Kernel(self.A, self.Z, self.V, self.X, *radii, self.again)
 
     @cached_property
     def sensitivity_max(self) -> Measured:
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
-        return Measured(widest, self.V_radius + errors.product(self.n, widest))
+        error = self.V_radius + errors.product(self.n, widest)
+        return Measured(widest, error, again=longest_column(self.again.V))
 
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
-        "lambda_min_K": lambda s: s.kernel.eigenvalues[0],
-        "lambda_max_K": lambda s: s.kernel.eigenvalues[-1],
+        "lambda_min_K": lambda s: s.kernel.eigenvalue(0),
+        "lambda_max_K": lambda s: s.kernel.eigenvalue(-1),
         "trace_K_A": lambda s: s.kernel.trace("A"),
         "trace_K_B": lambda s: s.kernel.trace("B"),
         "trace_K_U": lambda s: s.kernel.trace("U"),
         "lipschitz": lambda s: s.lipschitz,
-        "kink_margin": lambda s: s.equilibrium.kink_margin,
+        "kink_margin": lambda s: s.kink_margin,
         "sensitivity_max": lambda s: s.sensitivity_max,
         "X_fro": lambda s: errors.frobenius(s.X, exact=exact.array(s.X)),
     }
+
+
+_MATRICES: Mapping[str, Callable[[MonotoneDeqState], Matrix]] = {
+    "W": lambda s: Matrix(s.W, s.W_radius, s.exact_weights()[0]),
+    "C": lambda s: Matrix(s.C, s.C_radius, s.exact_weights()[1]),
+    "F": lambda s: Matrix(s.F, s.F_radius, s._exact_F),
+    "Z": lambda s: Matrix(s.Z, s.equilibrium.error, s.again.Z),
+    "r": lambda s: Matrix(s.r, s.r_radius, s.again.r),
+    "V": lambda s: Matrix(s.V, s.V_radius, s.again.V),
+    "E": lambda s: Matrix(s.E, s.E_radius, s.again.E),
+}

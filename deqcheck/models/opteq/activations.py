@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
 from deqcheck import kinds
 from deqcheck.fields import number
+from deqcheck.linalg.exact import raw
+from deqcheck.models.opteq.entries import clipped, one_inside, only_zero
+from deqcheck.records.measured import EPS, Measured, given, sqrt
+from deqcheck.records.tower import Again, Level, NoExactForm
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,32 @@ class Activation(kinds.Activation):
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         """S*(u) = sup_t u t - S(t), infinite outside the closure of the range of s."""
 
+    def value_on(self, level: Level, t: Any) -> Any:
+        """s of an entry of a matrix that is computed again."""
+        raise NoExactForm
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        """s' of such an entry."""
+        raise NoExactForm
+
+    def primitive_on(self, level: Level, t: Any) -> Any:
+        """S of such an entry."""
+        raise NoExactForm
+
     @property
     def at_zero(self) -> float:
         return float(self.value(np.zeros(1))[0])
+
+    @property
+    def origin(self) -> Measured:
+        """s(0) with its rounding."""
+        again = Again(lambda level: level.number(self.value_on(level, raw(level, 0))))
+        return Measured(self.at_zero, 4 * EPS * abs(self.at_zero), again=again)
+
+    @property
+    def most_bent(self) -> Measured:
+        """sup |s''| with its rounding."""
+        return Measured(self.curvature, 8 * EPS * self.curvature if self.smooth else 0.0)
 
     @property
     def smooth(self) -> bool:
@@ -113,6 +141,7 @@ class Identity(Activation):
     kind: ClassVar[str] = "identity"
     slopes = (1.0, 1.0)
     curvature = 0.0
+    most_bent = given(0)
     resting = (-np.inf, np.inf)
 
     def value(self, t: np.ndarray) -> np.ndarray:
@@ -123,6 +152,15 @@ class Identity(Activation):
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
         return half_square(t)
+
+    def value_on(self, level: Level, t: Any) -> Any:
+        return t
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        return raw(level, 1)
+
+    def primitive_on(self, level: Level, t: Any) -> Any:
+        return t * t / 2
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         return half_square(u)
@@ -147,6 +185,16 @@ class Relu(Activation):
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
         return half_square(np.maximum(t, 0.0))
+
+    def value_on(self, level: Level, t: Any) -> Any:
+        return clipped(level, t, 0.0, np.inf)
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        return one_inside(level, t, 0.0, np.inf)
+
+    def primitive_on(self, level: Level, t: Any) -> Any:
+        kept = self.value_on(level, t)
+        return kept * kept / 2
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         return restricted(half_square(u), u >= 0)
@@ -173,6 +221,17 @@ class HardTanh(Activation):
     def primitive(self, t: np.ndarray) -> np.ndarray:
         return np.where(np.abs(t) <= 1, half_square(t), np.abs(t) - 0.5)
 
+    def value_on(self, level: Level, t: Any) -> Any:
+        return clipped(level, t, -1.0, 1.0)
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        return one_inside(level, t, -1.0, 1.0)
+
+    def primitive_on(self, level: Level, t: Any) -> Any:
+        """t clip(t) - clip(t)^2/2."""
+        kept = self.value_on(level, t)
+        return t * kept - kept * kept / 2
+
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         return restricted(half_square(u), np.abs(u) <= 1)
 
@@ -188,6 +247,7 @@ class Softplus(Activation):
     kind: ClassVar[str] = "softplus"
     slopes = (0.0, 1.0)
     curvature = 0.25
+    most_bent = given(0.25)
     strict = True
     lift = 0.0
     # log(1 + exp t) > t for every t.
@@ -209,6 +269,14 @@ class Softplus(Activation):
         )
         return found
 
+    def value_on(self, level: Level, t: Any) -> Any:
+        if level.exact:
+            raise NoExactForm
+        return t.exp().log1p()
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        return raw(level, Fraction(1, 2)) if only_zero(level, t) else 1 / (1 + (-t).exp())
+
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         """u t - S(t) at t = log(e^u - 1); the limit at u = 0 is -S(-inf)."""
         inside = np.where(u > 0, u, 1.0)
@@ -219,6 +287,7 @@ class Softplus(Activation):
 
 # sup |tanh''| = sup 2 |u| (1 - u^2) at u = 1/sqrt(3).
 TANH_CURVATURE = float(4 / (3 * np.sqrt(3)))
+EXACT_TANH_CURVATURE = sqrt(given(Fraction(16, 27)))
 
 
 @dataclass(frozen=True)
@@ -228,6 +297,7 @@ class Tanh(Activation):
     kind: ClassVar[str] = "tanh"
     slopes = (0.0, 1.0)
     curvature = TANH_CURVATURE
+    most_bent = EXACT_TANH_CURVATURE
     strict = True
     bound = 1.0
 
@@ -242,6 +312,15 @@ class Tanh(Activation):
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
         return log_cosh(t)
+
+    def value_on(self, level: Level, t: Any) -> Any:
+        return raw(level, 0) if only_zero(level, t) else t.tanh()
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        return raw(level, 1) if only_zero(level, t) else t.sech() ** 2
+
+    def primitive_on(self, level: Level, t: Any) -> Any:
+        return raw(level, 0) if only_zero(level, t) else t.cosh().log()
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         inside = np.clip(u, -1.0, 1.0)
@@ -271,6 +350,10 @@ class Mix(Activation):
         return (1 - self.k) * TANH_CURVATURE
 
     @property
+    def most_bent(self) -> Measured:
+        return (1 - given(self.k)) * EXACT_TANH_CURVATURE
+
+    @property
     def resting(self) -> tuple[float, float]:
         return (-np.inf, np.inf) if self.k == 1 else (0.0, 0.0)
 
@@ -287,6 +370,18 @@ class Mix(Activation):
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
         return self.k * half_square(t) + (1 - self.k) * log_cosh(t)
+
+    def value_on(self, level: Level, t: Any) -> Any:
+        k = raw(level, Fraction(self.k))
+        return k * t + (1 - k) * Tanh().value_on(level, t)
+
+    def slope_on(self, level: Level, t: Any) -> Any:
+        k = raw(level, Fraction(self.k))
+        return k + (1 - k) * Tanh().slope_on(level, t)
+
+    def primitive_on(self, level: Level, t: Any) -> Any:
+        k = raw(level, Fraction(self.k))
+        return k * t * t / 2 + (1 - k) * Tanh().primitive_on(level, t)
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         t = self.inverse(u)

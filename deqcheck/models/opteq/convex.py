@@ -5,14 +5,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.linalg.errors import norm2, nth_singular_value, rounding, singular_values
 from deqcheck.models.opteq.activations import Activation
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.models.opteq.entries import entrywise
+from deqcheck.records.measured import EPS, Measured, given
+from deqcheck.records.tower import Level, NoExactForm
 
 
 class Proximal(ABC):
@@ -29,6 +33,14 @@ class Proximal(ABC):
     @abstractmethod
     def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
         """The Jacobian of the prox at each column (N x m x m)."""
+
+    def prox_on(self, level: Level, z: Any) -> Any:
+        """The prox of a column that is computed again."""
+        raise NoExactForm
+
+    def prox_slopes_on(self, level: Level, z: Any) -> Any:
+        """Its Jacobian there."""
+        raise NoExactForm
 
     @abstractmethod
     def noise(self, Z: np.ndarray) -> float:
@@ -97,6 +109,14 @@ class Smooth(ABC):
     def pull(self, Z: np.ndarray, Q: np.ndarray) -> np.ndarray:
         """The Hessian at Z times Q, column by column."""
 
+    def gradient_on(self, level: Level, Z: Any) -> Any:
+        """The gradient at a state that is computed again."""
+        raise NoExactForm
+
+    def pull_on(self, level: Level, Z: Any, Q: Any) -> Any:
+        """The Hessian there times Q."""
+        raise NoExactForm
+
     @abstractmethod
     def rounding(self, size: float, columns: int) -> float:
         """Of the gradient, or of a Hessian's product, at a state of this Frobenius norm."""
@@ -120,12 +140,34 @@ class Quadratic(Smooth, Proximal):
 
     @cached_property
     def L_z(self) -> Measured:
-        return norm2(self.A) ** 2
+        return norm2(self.A, exact=exact.array(self.A)) ** 2
 
     @cached_property
     def strong_convexity(self) -> Measured:
         """The smallest eigenvalue of A^T A: 0 for fewer rows than columns."""
-        return nth_singular_value(self.A, self.A.shape[1]) ** 2
+        return nth_singular_value(self.A, self.A.shape[1], exact=exact.array(self.A)) ** 2
+
+    def hessian_on(self, level: Level) -> Any:
+        """A^T A."""
+        A = exact.array(self.A)
+        return exact.product(exact.transpose(A), A).at(level)
+
+    def shift_on(self, level: Level) -> Any:
+        """A^T c."""
+        return exact.product(exact.transpose(exact.array(self.A)), exact.array(self.c)).at(level)
+
+    def gradient_on(self, level: Level, Z: Any) -> Any:
+        ones = exact.matrix(level, 1, Z.ncols(), [1] * Z.ncols())
+        return self.hessian_on(level) * Z - self.shift_on(level) * ones
+
+    def pull_on(self, level: Level, Z: Any, Q: Any) -> Any:
+        return self.hessian_on(level) * Q
+
+    def prox_on(self, level: Level, z: Any) -> Any:
+        return self.prox_slopes_on(level, z) * (z + self.shift_on(level))
+
+    def prox_slopes_on(self, level: Level, z: Any) -> Any:
+        return (exact.identity(level, z.nrows()) + self.hessian_on(level)).inv()
 
     @property
     def offset(self) -> float:
@@ -187,6 +229,28 @@ class Quadratic(Smooth, Proximal):
 
 
 @dataclass(frozen=True)
+class Sphere(Quadratic):
+    """weight |z - center|^2/2: A and c above have the root of the weight, which is rounded."""
+
+    weight: float
+    center: np.ndarray
+
+    @property
+    def L_z(self) -> Measured:
+        return given(self.weight)
+
+    @property
+    def strong_convexity(self) -> Measured:
+        return given(self.weight)
+
+    def hessian_on(self, level: Level) -> Any:
+        return exact.raw(level, Fraction(self.weight)) * exact.identity(level, len(self.center))
+
+    def shift_on(self, level: Level) -> Any:
+        return exact.raw(level, Fraction(self.weight)) * exact.array(self.center).at(level)
+
+
+@dataclass(frozen=True)
 class Potential(Smooth):
     """R(z) = weight sum_i S(z_i - c_i), S' = s a smooth activation: slopes in [0, 1] make it convex
     and weight-smooth."""
@@ -201,11 +265,11 @@ class Potential(Smooth):
 
     @property
     def L_z(self) -> Measured:
-        return measured(self.weight) * self.s.slopes[1]
+        return given(self.weight) * given(self.s.slopes[1])
 
     @property
     def strong_convexity(self) -> Measured:
-        return measured(self.weight) * self.s.slopes[0]
+        return given(self.weight) * given(self.s.slopes[0])
 
     @property
     def hessian_bend(self) -> float:  # type: ignore[override]
@@ -239,6 +303,21 @@ class Potential(Smooth):
         found: np.ndarray = self.weight * self.s.slope(self._moved(Z)) * Q
         return found
 
+    def gradient_on(self, level: Level, Z: Any) -> Any:
+        w = exact.raw(level, Fraction(self.weight))
+        moved = self._moved_on(level, Z)
+        return w * exact.mapped(level, moved, lambda t: self.s.value_on(level, t))
+
+    def pull_on(self, level: Level, Z: Any, Q: Any) -> Any:
+        w = exact.raw(level, Fraction(self.weight))
+        moved = self._moved_on(level, Z)
+        slopes = exact.mapped(level, moved, lambda t: self.s.slope_on(level, t))
+        return w * entrywise(level, slopes, Q)
+
+    def _moved_on(self, level: Level, Z: Any) -> Any:
+        ones = exact.matrix(level, 1, Z.ncols(), [1] * Z.ncols())
+        return Z - exact.array(self.center).at(level) * ones
+
     def rounding(self, size: float, columns: int) -> float:
         at_zero = abs(self.s.at_zero) * float(np.sqrt(len(self.center)))
         fixed = (float(np.linalg.norm(self.center)) + at_zero) * float(np.sqrt(columns))
@@ -265,6 +344,13 @@ class ExplicitStep:
     def prox_slopes(self, Z: np.ndarray) -> np.ndarray:
         jacobian = np.eye(len(Z)) - self.gamma * self.R.hessian
         return np.broadcast_to(jacobian, (Z.shape[1], *jacobian.shape))
+
+    def prox_on(self, level: Level, z: Any) -> Any:
+        return z - exact.raw(level, Fraction(self.gamma)) * self.R.gradient_on(level, z)
+
+    def prox_slopes_on(self, level: Level, z: Any) -> Any:
+        step = exact.raw(level, Fraction(self.gamma)) * self.R.hessian_on(level)
+        return exact.identity(level, z.nrows()) - step
 
     def noise(self, Z: np.ndarray) -> float:
         A, size = float(np.linalg.norm(self.R.A)), float(np.linalg.norm(Z))

@@ -96,15 +96,24 @@ class FixedPoint:
         _, moved, moved_radius = self.network.visit(Z, radius)
         return self.network.piece_known(Z, radius) and self.prox.piece_known(moved, moved_radius)
 
-    def solve(self, start: np.ndarray) -> OpteqEquilibrium:
+    def solve(self, start: np.ndarray, near: np.ndarray | None = None) -> OpteqEquilibrium:
+        """From `near` where that leads to it; a contraction has one equilibrium, whatever the
+        start."""
         with np.errstate(all="ignore"):
-            Z = self._newton(start)
-            # A last application leaves the exact zeros of a soft threshold.
-            return self._certified(Z if self.prox is None else self(Z))
+            if near is not None and self.lipschitz < 1:
+                found = self._from(near)
+                if found.found:
+                    return found
+            for _ in range(WARM_UP):
+                start = self(start)
+            return self._from(start)
+
+    def _from(self, start: np.ndarray) -> OpteqEquilibrium:
+        Z = self._newton(start)
+        # A last application leaves the exact zeros of a soft threshold.
+        return self._certified(Z if self.prox is None else self(Z))
 
     def _newton(self, Z: np.ndarray) -> np.ndarray:
-        for _ in range(WARM_UP):
-            Z = self(Z)
         residual = self._residuals(Z)
         for _ in range(NEWTON_STEPS):
             if not np.isfinite(Z).all() or not residual.any():
@@ -124,13 +133,13 @@ class FixedPoint:
         """A Newton step in each column, halved until it helps; else one application of the map."""
         image = self(Z)
         matrices = np.eye(len(Z)) - self.jacobians(Z)
-        direction = np.stack(
-            [
-                np.linalg.lstsq(M, column, rcond=None)[0]
-                for M, column in zip(matrices, (image - Z).T, strict=True)
-            ],
-            axis=1,
-        )
+        right = (image - Z).T
+        if self.lipschitz < 1:
+            direction = np.linalg.solve(matrices, right[:, :, None])[:, :, 0].T
+        else:
+            # Systems may be singular.
+            each = zip(matrices, right, strict=True)
+            direction = np.stack([np.linalg.lstsq(M, b, rcond=None)[0] for M, b in each], axis=1)
         best, share = image.copy(), 1.0
         open_ = np.ones(Z.shape[1], dtype=bool)
         for _ in range(HALVINGS):

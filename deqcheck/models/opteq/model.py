@@ -193,7 +193,7 @@ class OpteqModel(BuiltModel[OpteqState]):
         return Measured(0.0)
 
     def at(self, theta: Params, memory: Memory | None = None) -> OpteqState:
-        return OpteqState(self, theta)
+        return OpteqState(self, theta, memory)
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, array, number, part
 from deqcheck.kinds import Regularizer
+from deqcheck.linalg import exact
 from deqcheck.linalg.errors import rounding
 from deqcheck.models.opteq.activations import Activation
-from deqcheck.models.opteq.convex import Potential, Proximal, Quadratic
+from deqcheck.models.opteq.convex import Potential, Proximal, Quadratic, Sphere
+from deqcheck.models.opteq.entries import above, clipped
+from deqcheck.records.tower import Level, NoExactForm
 
 
 class QuadraticKind(Regularizer):
@@ -51,7 +55,7 @@ class Distance(QuadraticKind):
     def on(self, m: int, Wo: np.ndarray) -> Quadratic:
         root = float(np.sqrt(self.weight))
         center = np.zeros(m) if self.center is None else self.center
-        return Quadratic(root * np.eye(m), root * center)
+        return Sphere(root * np.eye(m), root * center, self.weight, center)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,13 @@ class L1(ProximalKind):
         found: np.ndarray = np.sign(Z) * np.maximum(np.abs(Z) - self.weight, 0.0)
         return found
 
+    def prox_on(self, level: Level, z: Any) -> Any:
+        return exact.mapped(level, z, lambda t: t - clipped(level, t, -self.weight, self.weight))
+
+    def prox_slopes_on(self, level: Level, z: Any) -> Any:
+        w = self.weight
+        return _diagonal_on(level, z, lambda t: above(level, t, w) or above(level, -t, w))
+
     def noise(self, Z: np.ndarray) -> float:
         """|z| - weight rounds once."""
         return rounding(1, float(np.linalg.norm(Z)))
@@ -177,6 +188,14 @@ class Box(ProximalKind):
     def prox(self, Z: np.ndarray) -> np.ndarray:
         found: np.ndarray = np.clip(Z, self.low, self.high)
         return found
+
+    def prox_on(self, level: Level, z: Any) -> Any:
+        return exact.mapped(level, z, lambda t: clipped(level, t, self.low, self.high))
+
+    def prox_slopes_on(self, level: Level, z: Any) -> Any:
+        return _diagonal_on(
+            level, z, lambda t: above(level, t, self.low) and above(level, -t, -self.high)
+        )
 
     def noise(self, Z: np.ndarray) -> float:
         return 0.0
@@ -227,6 +246,26 @@ class Euclidean(ProximalKind):
         found: np.ndarray = self._kept(Z)[0] * Z
         return found
 
+    def _length_on(self, level: Level, z: Any) -> Any:
+        """|z|, or None where nothing is left of z."""
+        square = (z.transpose() * z)[0, 0]
+        weight = exact.raw(level, Fraction(self.weight))
+        if square <= weight * weight:
+            return None
+        if level.exact or not square > weight * weight:
+            raise NoExactForm
+        return square.sqrt()
+
+    def prox_on(self, level: Level, z: Any) -> Any:
+        length = self._length_on(level, z)
+        return 0 * z if length is None else (1 - self.weight / length) * z
+
+    def prox_slopes_on(self, level: Level, z: Any) -> Any:
+        one, length = exact.identity(level, z.nrows()), self._length_on(level, z)
+        if length is None:
+            return 0 * one
+        return (1 - self.weight / length) * one + (self.weight / length**3) * (z * z.transpose())
+
     def noise(self, Z: np.ndarray) -> float:
         return rounding(len(Z) + 4, float(np.linalg.norm(Z)))
 
@@ -259,4 +298,12 @@ class Euclidean(ProximalKind):
 def _diagonal(kept: np.ndarray) -> np.ndarray:
     """A projection on the entries that are kept, for each column."""
     found: np.ndarray = np.einsum("ij,ik->jik", kept.astype(float), np.eye(len(kept)))
+    return found
+
+
+def _diagonal_on(level: Level, z: Any, kept: Callable[[Any], bool]) -> Any:
+    """The same for a column that is computed again."""
+    found = exact.identity(level, z.nrows())
+    for i in range(z.nrows()):
+        found[i, i] = int(kept(z[i, 0]))
     return found

@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.exact_zeros import equal_columns
+from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import held
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
+from deqcheck.models.opteq.exact import ExactOpteq
+from deqcheck.models.opteq.exact_states import Near
 from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
+from deqcheck.models.opteq.measures import measures
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.sweep import (
     NO_SAM,
@@ -28,13 +32,11 @@ from deqcheck.models.opteq.sweep import (
     through_layers,
 )
 from deqcheck.models.problem import Kinks, Objective, Params, State
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given
 
 if TYPE_CHECKING:
     from deqcheck.models.opteq.model import OpteqModel
 
-# Above this many entries the full Jacobian is not formed.
-DENSE_LIMIT = 2_000_000
 # Derivatives by one parameter, and how far they may be off.
 Block: TypeAlias = tuple[np.ndarray, float]
 # A pre-activation nearer to a kink than this lies on it.
@@ -44,8 +46,9 @@ KINK = 1e-12
 class OpteqState(State):
     """Lazy: each matrix is computed once, when something asks for it."""
 
-    def __init__(self, model: OpteqModel, theta: Params):
+    def __init__(self, model: OpteqModel, theta: Params, memory: Memory | None = None):
         self.model, self.theta = model, theta
+        self._memory = memory or Memory()
         self.Wo = theta["Wo"]
         self.shapes = {name: a.shape for name, a in theta.items()}
         extractor = model.extractor_at(theta)
@@ -63,7 +66,10 @@ class OpteqState(State):
     @cached_property
     def solved(self) -> OpteqEquilibrium:
         """The equilibrium and what is known of it, found or not."""
-        return self.map.solve(self.model.Z0)
+        found = self.map.solve(self.model.Z0, self._memory.state)
+        if found.found:
+            self._memory.state = found.Z
+        return found
 
     @cached_property
     def _forward(self) -> tuple[list[Step], np.ndarray, float]:
@@ -87,6 +93,15 @@ class OpteqState(State):
         return self._forward[2]
 
     @cached_property
+    def again(self) -> ExactOpteq:
+        """The state, to be computed again. Of a contraction the equilibrium is the only one, of
+        other maps the only one within the radius."""
+        near = None
+        if self.model.implicit:
+            near = Near(self.Z, np.inf if self.map.lipschitz < 1 else self.Z_radius)
+        return ExactOpteq(self.model, self.theta, len(self.steps), near)
+
+    @cached_property
     def r(self) -> np.ndarray:
         found: np.ndarray = self.Wo @ self.Z - self.model.Y
         return found
@@ -103,11 +118,11 @@ class OpteqState(State):
 
     @cached_property
     def residual(self) -> Measured:
-        return errors.frobenius(self.r, self.r_radius)
+        return errors.frobenius(self.r, self.r_radius, self.again.r)
 
     @cached_property
     def loss(self) -> Measured:
-        return errors.sum_of_squares(self.r, self.r_radius) / 2
+        return errors.sum_of_squares(self.r, self.r_radius, self.again.r) / 2
 
     def after(self, k: int) -> OpteqState:
         """The same after k iterations only."""
@@ -172,8 +187,8 @@ class OpteqState(State):
 
     @cached_property
     def gradient_norms(self) -> dict[str, Measured]:
-        parts, radii = self._gradient
-        return {name: errors.frobenius(parts[name], radii[name]) for name in parts}
+        (parts, radii), exact = self._gradient, self.again.gradient
+        return {name: errors.frobenius(parts[name], radii[name], exact[name]) for name in parts}
 
     def derivative(self, rows: np.ndarray) -> tuple[np.ndarray, float]:
         """d (rows z_j)/d theta through the state (N x rows x P), one reverse pass for each row."""
@@ -277,57 +292,16 @@ class OpteqState(State):
         outputs are a product of inner dimension k < min(N, d_y): those fill k (N + d_y - k)
         dimensions only."""
         if self._twins or self._inner_rank < min(self.model.Y.shape):
-            return Measured(0.0)
+            return given(0)
         J, radius = self.J
-        return errors.nth_singular_value(J, self.outputs, radius) ** 2
+        return errors.nth_singular_value(J, self.outputs, radius, self.again.J) ** 2
 
     @cached_property
     def sigma_min_Z(self) -> Measured:
         """The N-th singular value of the state (m x N): exactly 0 when its rank is smaller."""
         if self._twins or self._inner_rank < self.model.N:
-            return Measured(0.0)
-        return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius)
-
-    @cached_property
-    def jacobian_norm(self) -> Measured:
-        """max_j ||dT/dz_j||_2 at the state."""
-        norms = np.linalg.svd(self.network.jacobians(self.Z), compute_uv=False)[:, 0]
-        top = float(norms.max())
-        known = self.network.piece_known(self.Z, self.Z_radius)
-        moved = self.network.bend * self.Z_radius if known else np.inf
-        return Measured(top, moved + self.network.jacobian_rounding)
-
-    @cached_property
-    def at_rest(self) -> Measured:
-        """|Z - map(Z)|_F."""
-        gap = self.Z - self.map(self.Z)
-        lipschitz = 1 + self.map.lipschitz
-        noise = self.map.noise(self.Z) + lipschitz * self.Z_radius
-        if self.model.implicit:
-            noise = self.map.noise(self.Z)
-        return errors.frobenius(gap, noise)
-
-    def rest_error(self) -> Measured:
-        """How far the state is from the equilibrium."""
-        if self.model.implicit:
-            return measured(self.solved.error)
-        return self.at_rest / (1 - measured(self.network.lipschitz))
-
-    def phi(self) -> Measured:
-        """phi(z) = |z|^2/2 - 1^T S(W z + c) at the equilibrium, for each sample (Theorem 1)."""
-        layer, Z = self.network.layers[0], self.Z
-        A = layer.W @ Z + layer.drive
-        S = layer.s.primitive(A)
-        values = (Z**2).sum(axis=0) / 2 - S.sum(axis=0)
-        sizes = (
-            (Z**2).sum(axis=0)
-            + np.abs(S).sum(axis=0)
-            + (np.abs(A) * np.abs(layer.s.value(A))).sum(axis=0)
-        )
-        slope = np.linalg.norm(Z, axis=0) + layer.norm * np.linalg.norm(layer.s.value(A), axis=0)
-        return Measured(
-            values, slope * self.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes
-        )
+            return given(0)
+        return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius, self.again.Z)
 
     @property
     def objective(self) -> Objective:
@@ -354,33 +328,12 @@ class OpteqState(State):
         steps = [replace(s, network=n) for s, n in zip(self.steps, bent, strict=True)]
         # In place of what it would compute itself.
         other._forward = steps, Z, radius
+        other.again.plain = False
         return other
-
-    def _gradient_norm(self, name: str) -> Measured:
-        return self.gradient_norms[name]
 
     @cached_property
     def _measures(self) -> dict[str, Callable[[], Measured]]:
-        table: dict[str, Callable[[], Measured]] = {
-            "loss": lambda: self.loss,
-            "residual": lambda: self.residual,
-            "gradient": lambda: errors.together(self.gradient_norms.values()),
-            "equilibrium.residual": lambda: self.at_rest,
-        }
-        if self.model.implicit or self.network.lipschitz < 1:
-            table["equilibrium.error"] = self.rest_error
-        table["Z_fro"] = lambda: errors.frobenius(self.Z, self.Z_radius)
-        table["sigma_min_Z"] = lambda: self.sigma_min_Z
-        table["jacobian_norm"] = lambda: self.jacobian_norm
-        if self.outputs * self.count <= DENSE_LIMIT:
-            table["lambda_min_JJt"] = lambda: self.lambda_min_JJt
-            table["norm2_J"] = lambda: errors.norm2(*self.J)
-        if self.model.implicit and self.model.depth == 1 and self.map.prox is None:
-            table["phi"] = self.phi
-        for name in self.theta:
-            table[f"gradient.{name}"] = partial(self._gradient_norm, name)
-            table[f"norm2.{name}"] = partial(errors.norm2, self.theta[name])
-        return table
+        return measures(self)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,16 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import Check, Cite
 from deqcheck.theorems.hieu2022.setting import Problem, Statement
 
 PAPER = "Hieu 2022"
-# Conditions whose two sides are as near as this, relatively, are undecided in float64.
-RESOLUTION = 1e-9
 # A makes the symmetric part of W, B the skew part.
 WORDS = {"A": "symmetric", "B": "skew", "U": "inputs", "u": "outputs"}
 PARAMETERS = tuple(WORDS)
@@ -33,9 +30,9 @@ def at_start(p: Problem) -> dict[str, Any]:
     return {
         "lambda0": s.sigma_min_Z,
         "r0": s.residual,
-        "X": errors.frobenius(s.X),
-        "m": s.m,
-        **{f"norm_{name}": errors.norm2(s.theta[name]) for name in ("A", "U", "u")},
+        "X": s.measure("X_fro"),
+        "m": given(s.m),
+        **{f"norm_{name}": s.measure(f"norm2.{name}") for name in ("A", "U", "u")},
     }
 
 
@@ -75,7 +72,7 @@ class Training(Independent):
         return check.along(run, gap=run.gap, gap_0=run.gap[0], **values)
 
 
-def with_resolution(claim: Claim, resolution: float = RESOLUTION) -> Claim:
+def with_resolution(claim: Claim, resolution: float) -> Claim:
     """Sides whose ratio is so near to 1 are not told apart."""
     return replace(claim, left=claim.left.widened(resolution * np.abs(claim.left.value)))
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, maximum, minimum
+from deqcheck.records.measured import EPS, Measured, given, maximum, minimum
+from deqcheck.records.tower import Again, Level, NoExactForm
+from deqcheck.records.tower.rationals import Rationals
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.static import equality
@@ -101,7 +106,11 @@ class Contraction(Derivative):
         # Nothing rounds where the unit is inactive.
         sizes = np.abs(state.W) @ (np.abs(state.Z) + np.abs(dZ)) + np.abs(state.C)
         noise = errors.rounding(state.n, errors.length(state.equilibrium.mask * sizes))
-        return same(p, self.linear, (moved, noise), (linear, noise))
+        s, step = state.again, exact.array(dZ)
+        there = exact.product(s.W, exact.plus(s.Z, step))
+        pushed = exact.minus(exact.relu(exact.plus(there, s.C)), exact.relu(s.relu.H))
+        kept = exact.where_positive(s.relu.H, exact.product(s.W, step))
+        return same(p, self.linear, Matrix(moved, noise, pushed), Matrix(linear, noise, kept))
 
 
 class Spectra:
@@ -126,29 +135,65 @@ class Spectra:
 
     @cached_property
     def norm(self) -> Measured:
-        rows = [self.state.W[on] for on in self.patterns.T if on.any()]
-        return maximum(Measured(0.0), *(errors.norm2(W, self.state.W_radius) for W in rows))
+        found = [
+            errors.norm2(self.state.W[on], self.state.W_radius, self._block(on, rows=True))
+            for on in self.patterns.T
+            if on.any()
+        ]
+        return maximum(given(0), *found)
+
+    def _block(self, on: np.ndarray, rows: bool = False) -> Again:
+        """W_SS, or the rows of W in S alone, computed again; S is verified with the state."""
+        kept = np.flatnonzero(on).tolist()
+        across = list(range(self.state.n)) if rows else kept
+
+        def made(level: Level, W: Any, H: Any) -> Any:
+            if on.tobytes() not in exact_patterns(H):
+                raise NoExactForm
+            entries = [W[i, j] for i in kept for j in across]
+            return exact.matrix(level, len(kept), len(across), entries)
+
+        return Again(made, self.state.again.W, self.state.again.relu.H)
 
     @cached_property
     def rho(self) -> Measured:
         """No block's spectral radius exceeds its norm."""
-        blocks = [self.state.W[np.ix_(on, on)] for on in self.patterns.T if on.any()]
-        found = [spectral_radius(W, self.state.W_radius) for W in blocks]
-        return maximum(Measured(0.0), *found)
+        W, radius = self.state.W, self.state.W_radius
+        found = [
+            replace(spectral_radius(W[np.ix_(on, on)], radius), again=_radius(self._block(on)))
+            for on in self.patterns.T
+            if on.any()
+        ]
+        return maximum(given(0), *found)
 
     @cached_property
     def smallest(self) -> Measured:
         """sigma_min(I - J)."""
-        W, eye = self.state.W, np.eye(self.state.n)
+        W, n = self.state.W, self.state.n
         off = self.state.W_radius + EPS * (1 + errors.length(W))
-        blocks = [eye - on[:, None] * W for on in self.patterns.T]
-        return minimum(*(errors.singular_values(block, off)[-1] for block in blocks))
+        return minimum(
+            *(
+                errors.nth_singular_value(np.eye(n) - on[:, None] * W, n, off, self._system(on))
+                for on in self.patterns.T
+            )
+        )
+
+    def _system(self, on: np.ndarray) -> Again:
+        """I - D W, computed again."""
+        D = exact.array(np.diag(on.astype(float)))
+
+        def made(level: Level, turned: Any, H: Any) -> Any:
+            if on.tobytes() not in exact_patterns(H):
+                raise NoExactForm
+            return exact.identity(level, turned.nrows()) - turned
+
+        return Again(made, exact.product(D, self.state.again.W), self.state.again.relu.H)
 
     @cached_property
     def log_det(self) -> Measured:
         """log |det(I - J)| over all samples: each block has the determinant of I - W_SS, which LU
         gives up to n eps of its size; log det moves by at most n |block^-1| times that."""
-        W, total = self.state.W, Measured(0.0)
+        W, total = self.state.W, given(0)
         for on, count in zip(self.patterns.T, self._found[1].tolist(), strict=True):
             if on.any():
                 block = np.eye(int(on.sum())) - W[np.ix_(on, on)]
@@ -156,7 +201,9 @@ class Spectra:
                 off += errors.rounding(n, 1 + errors.length(block))
                 lowest = float(errors.singular_values(block, off)[-1].low)
                 radius = 2 * n * off / lowest if lowest > 2 * off else np.inf
-                total = total + count * Measured(float(np.linalg.slogdet(block)[1]), radius)
+                again = Again("log", Again(_determinant, self._block(on)))
+                value = float(np.linalg.slogdet(block)[1])
+                total = total + count * Measured(value, radius, again=again)
         return total
 
     @property
@@ -194,6 +241,37 @@ class Spectra:
         square = np.diag(s.A.T @ s.A)
         alike = self._diagonal and bool((square == square[0]).all())
         return alike and bool(self.patterns.all() and s.W[0, 0] >= 0)
+
+
+def _determinant(level: Level, block: Any) -> Any:
+    """|det(I - W_SS)|."""
+    n = block.nrows()
+    exact.charge(level, n**3 * (1 + n // 8), block)
+    return level.number(abs((exact.identity(level, n) - block).det()))
+
+
+def _radius(block: Again) -> Again:
+    """The spectral radius of a symmetric matrix, which rationals can tell."""
+    ends = [Again("size", exact.eigenvalue(block, k)) for k in (0, -1)]
+
+    def made(level: Level) -> Any:
+        found = block.at(Rationals())
+        if found != found.transpose():
+            raise NoExactForm
+        return level.larger(*(end.at(level) for end in ends))
+
+    return Again(made)
+
+
+def exact_patterns(H: Any) -> set[bytes]:
+    """The activation patterns of pre-activations that are computed again."""
+    found = set()
+    for j in range(H.ncols()):
+        column = [H[i, j] for i in range(H.nrows())]
+        if not all(h > 0 or h <= 0 for h in column):
+            raise NoExactForm
+        found.add(np.array([bool(h > 0) for h in column]).tobytes())
+    return found
 
 
 def spectral_radius(a: np.ndarray, radius: float) -> Measured:

@@ -10,11 +10,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.linalg import errors
-from deqcheck.linalg.kron import vec
-from deqcheck.models.monotone_deq import oracle
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.kron import unvec, vec
+from deqcheck.linalg.matrix import Matrix
+from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import WORDS, MonotoneStatement, cite
@@ -23,6 +25,8 @@ from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.tangents import (
     Slope,
     conditioning,
+    exact_map,
+    exact_weight,
     of_map,
     of_weight,
     size,
@@ -47,7 +51,7 @@ class Derivative(MonotoneStatement):
     smooth = Check("away from kinks", "kink_margin > 0", "setting")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kink_margin=p.start.equilibrium.kink_margin)
+        yield self.smooth(kink_margin=p.start.kink_margin)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         found = entries(p.start)
@@ -74,15 +78,20 @@ class Derivative(MonotoneStatement):
         found = rng(p.seed, f"{self.id}.{name}").standard_normal(shape)
         return found / float(np.linalg.norm(found))
 
-    def agree(self, p: Problem, name: str, tangent: Slope, explicit: np.ndarray) -> Claim:
+    def agree(
+        self, p: Problem, name: str, tangent: Slope, explicit: np.ndarray, again: Again | None
+    ) -> Claim:
+        """`again` makes the explicit form."""
         check: Check = getattr(self, f"for_{WORDS.get(name, name)}")
-        noise = tangent.noise
-        return same(p, check, (vec(tangent.value), noise), (explicit, noise), tangent.unsure)
+        found = Matrix(unvec(explicit, tangent.value.shape), tangent.noise, again)
+        return same(p, check, tangent.matrix(), found, tangent.unsure)
 
 
-def forced(state: State, way: Params) -> Slope:
-    """-dg along a direction of the parameters."""
-    return of_map(state, of_weight(state, way), way["U"])
+def forced(state: State, way: Params, again: dict[str, Again] | None = None) -> Slope:
+    """-dg along a direction of the parameters; `again` makes one that was computed."""
+    ways = again or {name: exact.array(a) for name, a in way.items()}
+    node = exact_map(state, exact_weight(state, ways), ways["U"])
+    return of_map(state, of_weight(state, way), way["U"], node)
 
 
 class MapDerivative(Derivative):
@@ -107,13 +116,19 @@ class MapDerivative(Derivative):
         dZ = self.drawn(p, "Z", state.Z.shape)
         moved = dZ - state.equilibrium.mask * (state.W @ dZ)
         noise = errors.rounding(state.n, 1 + size(state.W))
-        tangent = Slope(moved, noise, state.W_radius)
-        yield self.agree(p, "states", tangent, oracle.map_slope(state, "Z", vec(dZ)))
+        kept = exact.product(state.again.W, exact.array(dZ))
+        kept = exact.where_positive(state.again.relu.H, kept)
+        tangent = Slope(moved, noise, state.W_radius, exact.minus(exact.array(dZ), kept))
+        explicit = oracle.map_slope(state, "Z", vec(dZ))
+        yield self.agree(p, "states", tangent, explicit, exact_oracle.map_slope(state, "Z", dZ))
         for name, way in self.ways(p).items():
             if name != "u":
                 found = forced(state, way)
-                down = Slope(-found.value, found.noise, found.unsure)
-                yield self.agree(p, name, down, oracle.map_slope(state, name, vec(way[name])))
+                node = exact.scaled(exact.MINUS_ONE, found.exact)
+                down = Slope(-found.value, found.noise, found.unsure, node)
+                explicit = oracle.map_slope(state, name, vec(way[name]))
+                again = exact_oracle.map_slope(state, name, way[name])
+                yield self.agree(p, name, down, explicit, again)
 
 
 class StateDerivative(Derivative):
@@ -138,14 +153,15 @@ class StateDerivative(Derivative):
 
     def compared(self, p: Problem, state: State) -> Iterable[Claim]:
         dW = self.drawn(p, "W", state.W.shape)
-        along = of_map(state, (dW, np.zeros_like(dW)), np.zeros_like(state.U))
-        tangent = solved(state, along)
-        yield self.agree(p, "weights", tangent, oracle.state_slope(state, "W", vec(dW)))
+        tangent = solved(state, along_weights(state, dW))
+        explicit = oracle.state_slope(state, "W", vec(dW))
+        yield self.agree(p, "weights", tangent, explicit, exact_oracle.state_slope(state, "W", dW))
         for name, way in self.ways(p).items():
             if name != "u":
                 tangent = solved(state, forced(state, way))
                 explicit = oracle.state_slope(state, name, vec(way[name]))
-                yield self.agree(p, name, tangent, explicit)
+                again = exact_oracle.state_slope(state, name, way[name])
+                yield self.agree(p, name, tangent, explicit, again)
 
 
 class LossDerivative(Derivative):
@@ -181,18 +197,36 @@ class LossDerivative(Derivative):
             scale, moved = size(r) * size(state.u), size(dZ.value)
             noise = scale * dZ.noise + errors.rounding(state.n + state.N, scale * moved)
             unsure = scale * dZ.unsure + state.r_radius * size(state.u) * moved
-            tangent = Slope(np.array([r @ (dZ.value.T @ state.u)]), noise, unsure)
+            value = np.array([[r @ (dZ.value.T @ state.u)]])
+            tangent = Slope(value, noise, unsure, read_along(state, dZ.exact))
             explicit = r @ (outer @ oracle.state_slope(state, name, vec(way[name])))
-            yield self.agree(p, name, tangent, np.array([explicit]))
+            again = exact_oracle.loss_slope(state, name, way[name], self.printed)
+            yield self.agree(p, name, tangent, np.array([explicit]), again)
 
 
-def _in_outputs(state: State, du: np.ndarray) -> tuple[Slope, np.ndarray]:
+def read_along(state: State, dZ: Again) -> Again:
+    """<r, dZ^T u>, computed again."""
+    read = exact.product(exact.transpose(dZ), state.again.a)
+    return exact.product(exact.transpose(state.again.r), read)
+
+
+def along_weights(state: State, dW: np.ndarray) -> Slope:
+    """-dg along a direction of W."""
+    still, node = np.zeros_like(state.U), exact.array(dW)
+    again = exact_map(state, node, exact.array(still))
+    return of_map(state, (dW, np.zeros_like(dW)), still, again)
+
+
+def _in_outputs(state: State, du: np.ndarray) -> tuple[Slope, np.ndarray, Again]:
     """<r, Z^T du>, and the same as <Z r, du>."""
     Z, r = size(state.Z), size(state.r)
     noise = errors.rounding(state.n + state.N, Z * r * size(du))
     unsure = (Z * state.r_radius + r * state.equilibrium.error) * size(du)
     left, right = state.r @ (state.Z.T @ du), (state.Z @ state.r) @ du
-    return Slope(np.array([left]), noise, unsure), np.array([right])
+    way, s = exact.array(du), state.again
+    ahead = exact.product(exact.transpose(s.r), exact.product(exact.transpose(s.Z), way))
+    back = exact.product(exact.transpose(s.Zr), way)
+    return Slope(np.array([[left]]), noise, unsure, ahead), np.array([right]), back
 
 
 class KernelDynamics(Derivative):
@@ -216,9 +250,10 @@ class KernelDynamics(Derivative):
     dynamics_of_yhat = Check("predictions follow the kernel", "left == right", "(3.7)")
 
     def compared(self, p: Problem, state: State) -> Iterable[Claim]:
-        down = {name: -g for name, g in state.gradient.items()}
-        dZ = solved(state, forced(state, down))
+        down, again = downhill(state)
+        dZ = solved(state, forced(state, down, again))
         tangent = dZ.value.T @ state.u + state.Z.T @ down["u"]
+        node = moved_predictions(state, dZ.exact, again["u"])
         explicit = -oracle.kernel_product(state, state.r, self.printed)
         # |J|^2 |r| bounds the size of K r, and each of its solves loses n eps |Q| |Q^-1|.
         K, r = float(np.trace(state.kernel.K)), size(state.r)
@@ -226,4 +261,20 @@ class KernelDynamics(Derivative):
         noise += size(state.u) * dZ.noise
         unsure = sum(state.kernel.radii.values()) * r + size(state.u) * dZ.unsure
         unsure += np.sqrt(K) * (np.sqrt(K) * state.r_radius + state.gradient_radius)
-        yield same(p, self.dynamics_of_yhat, (tangent, noise), (explicit, noise), 2 * float(unsure))
+        form = Matrix(explicit, noise, exact_oracle.kernel_product(state, self.printed))
+        left = Matrix(tangent, noise, node)
+        yield same(p, self.dynamics_of_yhat, left, form, 2 * float(unsure))
+
+
+def downhill(state: State) -> tuple[Params, dict[str, Again]]:
+    """Minus the gradient, and the same computed again."""
+    down = {name: -g for name, g in state.gradient.items()}
+    again = state.exact_gradient()
+    return down, {name: exact.scaled(exact.MINUS_ONE, g) for name, g in again.items()}
+
+
+def moved_predictions(state: State, dZ: Again, du: Again) -> Again:
+    """dZ^T u + Z^T du, computed again."""
+    s = state.again
+    by_state = exact.product(exact.transpose(dZ), s.a)
+    return exact.plus(by_state, exact.product(exact.transpose(s.Z), du))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg import exact
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.hieu2022.setting import Problem
@@ -38,8 +41,8 @@ def only(way: Params, name: str) -> Params:
 def same(
     p: Problem,
     check: Check,
-    left: tuple[np.ndarray, float],
-    right: tuple[np.ndarray, float],
+    left: Matrix,
+    right: Matrix,
     unsure: float = 0.0,
 ) -> Claim:
     """Two arrays (with Frobenius radii) agree: compared along the second one's own direction and
@@ -49,17 +52,22 @@ def same(
     where they are the same function of it; `unsure` is what the state's own error can change, and
     counts where they are not.
     """
-    (a, da), (b, db) = left, right
+    a, b = left.array, right.array
     stream = rng(p.seed, f"same.{check.name}")
     ways = [b, *(stream.standard_normal(np.shape(a)) for _ in range(DIRECTIONS))]
     ways = [w / (float(np.linalg.norm(w)) or 1.0) for w in ways]
     noise = [4 * EPS * np.size(x) ** 0.5 * float(np.linalg.norm(x)) for x in (a, b)]
-    radius = da + db + sum(noise)
+    radius = left.radius + right.radius + sum(noise)
     # At equal excess the first one wins, which has the most digits.
     excess = [max(abs(float(np.vdot(a - b, w))) - radius, 0.0) for w in ways]
     way, off = ways[int(np.argmax(excess))], unsure if max(excess) > 0 else 0.0
     return check(
         f"along its own and {DIRECTIONS} random directions",
-        left=Measured(float(np.vdot(a, way)), da + noise[0] + off),
-        right=Measured(float(np.vdot(b, way)), db + noise[1] + off),
+        left=_along(left, way, noise[0] + off),
+        right=_along(right, way, noise[1] + off),
     )
+
+
+def _along(a: Matrix, way: np.ndarray, more: float) -> Measured:
+    again = a.exact and Again(exact.summed, exact.hadamard(a.exact, exact.array(way)))
+    return Measured(float(np.vdot(a.array, way)), a.radius + more, again=again)

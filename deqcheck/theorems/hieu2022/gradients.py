@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.linalg import errors
-from deqcheck.models.monotone_deq import oracle
+from deqcheck.linalg import errors, exact
+from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import Again
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.hieu2022.common import (
     WORDS,
@@ -72,10 +73,11 @@ class GradientNorms(MonotoneStatement):
             yield check(**{**values, "gradient": norm})
         yield self.speed(**{**values, "speed": speed(state)})
         if state.n <= LARGEST:
-            P_A = oracle.P_A(state.A).toarray()
-            yield self.norm_of_symmetric(norm=errors.norm2(P_A), norm_A=at["norm_A"])
+            P_A, P_B = oracle.P_A(state.A).toarray(), oracle.P_B(state.n).toarray()
+            again = exact_oracle.P_A(exact.array(state.A))
+            yield self.norm_of_symmetric(norm=errors.norm2(P_A, exact=again), norm_A=at["norm_A"])
             if state.n >= 2:
-                yield self.norm_of_skew(norm=errors.norm2(oracle.P_B(state.n).toarray()))
+                yield self.norm_of_skew(norm=errors.norm2(P_B, exact=exact.array(P_B)))
 
 
 def speed(state: State) -> Measured:
@@ -90,4 +92,13 @@ def speed(state: State) -> Measured:
     size = float(np.linalg.norm(dW)) * Z + float(np.linalg.norm(g["U"])) * X
     off += errors.rounding(state.n, size) * (1 + float(state.lipschitz.high))
     off += state.W_radius * float(np.linalg.norm(moved))
-    return errors.frobenius(moved, off / state.m)
+    return errors.frobenius(moved, off / state.m, _exact_speed(state))
+
+
+def _exact_speed(state: State) -> Again:
+    g, A = state.exact_gradient(), exact.array(state.A)
+    turned = exact.product(exact.transpose(A), g["A"])
+    dW = exact.minus(exact.plus(turned, exact.transpose(turned)), g["B"])
+    dW = exact.plus(dW, exact.transpose(g["B"]))
+    pushed = exact.product(g["U"], exact.array(state.X))
+    return state.again.relu.tangents(exact.minus(exact.product(dW, state.again.Z), pushed))

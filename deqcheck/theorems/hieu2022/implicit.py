@@ -7,19 +7,21 @@ from collections.abc import Iterable
 import numpy as np
 import scipy
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.kron import vec
-from deqcheck.models.monotone_deq import oracle
+from deqcheck.linalg.matrix import Matrix, instance
+from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS
+from deqcheck.records.measured import EPS, given
+from deqcheck.records.tower import Again
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import cite
 from deqcheck.theorems.hieu2022.contraction import Spectra
-from deqcheck.theorems.hieu2022.derivatives import Derivative, forced
+from deqcheck.theorems.hieu2022.derivatives import Derivative, along_weights, forced, read_along
 from deqcheck.theorems.hieu2022.draws import direction, same
 from deqcheck.theorems.hieu2022.setting import Problem, State
-from deqcheck.theorems.hieu2022.tangents import Slope, conditioning, of_map, size, solved
+from deqcheck.theorems.hieu2022.tangents import Slope, conditioning, size, solved
 
 # How far the parameters are moved, relative to their size; less where a unit would switch.
 MOVES = (1e-3, 1e-5, 1e-7)
@@ -48,7 +50,12 @@ class BackwardPass(Derivative):
         sizes = np.abs(state.W).T @ np.abs(E) + np.abs(np.outer(state.u, state.r))
         noise = conditioning(state) * errors.rounding(state.n, size(E))
         noise += errors.rounding(state.n, size(mask * sizes))
-        yield same(p, self.fixed_point, (E, noise), (again, noise), state.E_radius)
+        s = state.again
+        fed = exact.product(exact.transpose(s.W), s.E)
+        fed = exact.plus(fed, exact.product(s.a, exact.transpose(s.r)))
+        node = exact.where_positive(s.relu.H, fed)
+        left, right = Matrix(E, noise, s.E), Matrix(again, noise, node)
+        yield same(p, self.fixed_point, left, right, state.E_radius)
         for name, way in self.ways(p).items():
             if name == "u":
                 continue
@@ -59,8 +66,11 @@ class BackwardPass(Derivative):
             slack = u * r * dZ.noise + size(E) * along.noise + noise * pushed
             slack += errors.rounding(state.n + state.N, u * r * moved + size(E) * pushed)
             unsure = u * r * dZ.unsure + state.r_radius * u * moved + state.E_radius * pushed
-            tangent = Slope(np.array([state.r @ (dZ.value.T @ state.u)]), slack, unsure)
-            yield self.agree(p, name, tangent, np.array([np.vdot(E, along.value)]))
+            value = np.array([[state.r @ (dZ.value.T @ state.u)]])
+            tangent = Slope(value, slack, unsure, read_along(state, dZ.exact))
+            pulled = exact.trace(exact.product(exact.transpose(s.E), along.exact))
+            form = exact.scaled(pulled, exact.array(np.ones((1, 1))))
+            yield self.agree(p, name, tangent, np.array([np.vdot(E, along.value)]), form)
 
 
 class ImplicitFunction(Derivative):
@@ -121,12 +131,12 @@ class ImplicitFunction(Derivative):
         yield self.derivative(
             f"h = {h:.3g}",
             remainder=errors.frobenius(apart, off),
-            h=h,
+            h=given(h),
             dW=errors.norm2(other.W - state.W, state.W_radius + other.W_radius + W_lost),
-            dZ=errors.frobenius(dZ.value, dZ.noise + dZ.unsure),
-            dA=errors.norm2(way["A"]),
-            Z=errors.frobenius(state.Z, state.equilibrium.error),
-            m=state.m,
+            dZ=errors.frobenius(dZ.value, dZ.noise + dZ.unsure, dZ.exact),
+            dA=instance(way["A"]).norm2(),
+            Z=state.matrix("Z").frobenius(),
+            m=given(state.m),
         )
 
     def _moved(self, p: Problem) -> tuple[float, dict[str, np.ndarray], State] | None:
@@ -173,22 +183,28 @@ class RowsInPlaceOfColumns(Derivative):
         turned = scipy.sparse.kron(state.W, scipy.sparse.identity(state.N))
         Q = scipy.sparse.identity(len(mask)) - scipy.sparse.diags(mask) @ turned
         solve = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(Q)).solve
-        for name, (pushed, moved) in self.moves(p, state).items():
+        for name, (pushed, moved, node) in self.moves(p, state).items():
             tangent = solved(state, pushed)
             features = state.X.T if name == "inputs" else state.Z.T
             rows = scipy.sparse.kron(scipy.sparse.identity(state.n), features) @ moved
             explicit = solve(mask * rows)
-            in_rows = Slope(tangent.value.T, tangent.noise, tangent.unsure)
-            yield self.agree(p, name, in_rows, -explicit if self.printed else explicit)
+            again = exact.transpose(tangent.exact)
+            in_rows = Slope(tangent.value.T, tangent.noise, tangent.unsure, again)
+            form = exact_oracle.row_slope(state, node, name == "inputs", self.printed)
+            yield self.agree(p, name, in_rows, -explicit if self.printed else explicit, form)
 
-    def moves(self, p: Problem, state: State) -> dict[str, tuple[Slope, np.ndarray]]:
-        """D (dW Z + dU X), and vec dWr or vec dUr of the same direction."""
+    def moves(self, p: Problem, state: State) -> dict[str, tuple[Slope, np.ndarray, Again]]:
+        """D (dW Z + dU X), and vec dWr or vec dUr of the same direction, twice."""
         dW, ways = self.drawn(p, "W", state.W.shape), self.ways(p)
-        still = np.zeros_like(state.U)
         A, B, U = (ways[name][name] for name in ("A", "B", "U"))
+        turned = {"A": vec(A), "B": vec(B.T), "weights": vec(dW.T), "inputs": vec(U.T)}
+        nodes = {
+            name: exact_oracle.weight_slope(exact.array(state.A), name, exact.array(x))
+            for name, x in turned.items()
+        }
         return {
-            "weights": (of_map(state, (dW, np.zeros_like(dW)), still), vec(dW.T)),
-            "symmetric": (forced(state, ways["A"]), oracle.P_A(state.A) @ vec(A)),
-            "skew": (forced(state, ways["B"]), oracle.P_B(state.n) @ vec(B.T)),
-            "inputs": (forced(state, ways["U"]), vec(U.T)),
+            "weights": (along_weights(state, dW), turned["weights"], nodes["weights"]),
+            "symmetric": (forced(state, ways["A"]), oracle.P_A(state.A) @ vec(A), nodes["A"]),
+            "skew": (forced(state, ways["B"]), oracle.P_B(state.n) @ vec(B.T), nodes["B"]),
+            "inputs": (forced(state, ways["U"]), turned["inputs"], nodes["inputs"]),
         }

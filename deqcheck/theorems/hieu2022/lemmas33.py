@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.models.monotone_deq import oracle
+from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, at_start, cite
 from deqcheck.theorems.hieu2022.draws import nearby
@@ -53,14 +53,16 @@ class Sensitivities(MonotoneStatement):
             yield f"Q has {rows} rows, the limit is {LARGEST}: a smaller width, or fewer samples"
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        u = errors.norm2(state.u)
+        u = state.measure("norm2.u")
         dense = state.n * state.N <= LARGEST
         if self.printed:
             if dense:
-                claim = self.printed_norm(norm=_operator_norm(state, True), norm_u=u, m=state.m)
+                claim = self.printed_norm(
+                    norm=_operator_norm(state, True), norm_u=u, m=given(state.m)
+                )
                 yield claim.known_equal(_without_D(state)) if _without_D(state) else claim
             return
-        claim = self.bound(v_max=state.sensitivity_max, norm_u=u, m=state.m)
+        claim = self.bound(v_max=state.sensitivity_max, norm_u=u, m=given(state.m))
         yield claim.known_equal(_SCALAR) if _attained(state) else claim
         if dense:
             yield self.norm(norm=_operator_norm(state, False), v_max=state.sensitivity_max)
@@ -93,7 +95,8 @@ def _operator_norm(state: State, printed: bool) -> Measured:
     rows = oracle.sensitivity_operator(state, printed)
     W = float(np.linalg.norm(state.W)) + state.W_radius
     relative = (16 * EPS * state.n + state.W_radius) * (1 + W) * (1 + W / state.m)
-    return errors.norm2(rows, relative * float(np.linalg.norm(rows)))
+    again = exact_oracle.sensitivity_operator(state.again, printed)
+    return errors.norm2(rows, relative * float(np.linalg.norm(rows)), again)
 
 
 class EquilibriumSize(MonotoneStatement):
@@ -108,9 +111,7 @@ class EquilibriumSize(MonotoneStatement):
     bound = Check("size of the equilibrium", "Z_fro <= X*norm_U/m", "Lemma 3.3.3")
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        size = errors.frobenius(state.Z, state.equilibrium.error)
-        at = at_start(p)
-        yield self.bound(Z_fro=size, X=at["X"], norm_U=at["norm_U"], m=state.m)
+        yield self.bound(Z_fro=state.matrix("Z").frobenius(), **at_start(p))
 
 
 class Pairs(MonotoneStatement):
@@ -177,19 +178,21 @@ class EquilibriumLipschitz(Pairs):
     )
 
     def between(self, state: State, other: Any) -> Iterable[Claim]:
-        common = {
-            "X": errors.frobenius(state.X),
-            "m": state.m,
-            "dU": errors.norm2(state.U - other.U, EPS * float(np.linalg.norm(other.U))),
-            "dW": errors.norm2(state.W - other.W, state.W_radius + other.W_radius),
-            "norm_U2": errors.norm2(other.U),
+        apart = {
+            name: state.matrix(name) - other.matrix(name) for name in ("U", "u", "W", "Z", "r")
         }
-        off = state.equilibrium.error + other.equilibrium.error
-        yield self.states(dZ=errors.frobenius(state.Z - other.Z, off), **common)
+        common = {
+            "X": state.measure("X_fro"),
+            "m": given(state.m),
+            "dU": apart["U"].norm2(),
+            "dW": apart["W"].norm2(),
+            "norm_U2": other.measure("norm2.U"),
+        }
+        yield self.states(dZ=apart["Z"].frobenius(), **common)
         yield self.predictions(
-            dyhat=errors.frobenius(state.r - other.r, state.r_radius + other.r_radius),
-            norm_u=errors.norm2(state.u),
-            du=errors.norm2(state.u - other.u, EPS * float(np.linalg.norm(other.u))),
+            dyhat=apart["r"].frobenius(),
+            norm_u=state.measure("norm2.u"),
+            du=apart["u"].norm2(),
             **common,
         )
 
@@ -213,13 +216,13 @@ class WeightLipschitz(Pairs):
     )
 
     def between(self, state: State, other: Any) -> Iterable[Claim]:
-        off = state.W_radius + other.W_radius
-        S = state.A.T @ state.A - other.A.T @ other.A
-        T = (state.B - other.B) - (state.B - other.B).T
-        yield self.sign(norm_minus=errors.norm2(T - S, off), norm_plus=errors.norm2(T + S, off))
+        A, other_A = state.matrix("A"), other.matrix("A")
+        S, dB = A.T @ A - other_A.T @ other_A, state.matrix("B") - other.matrix("B")
+        T = dB - dB.T
+        yield self.sign(norm_minus=(T - S).norm2(), norm_plus=(T + S).norm2())
         yield self.bound(
-            dW=errors.norm2(state.W - other.W, off),
-            norm_A=errors.norm2(state.A),
-            dA=errors.norm2(state.A - other.A, EPS * float(np.linalg.norm(other.A))),
-            dB=errors.norm2(state.B - other.B, EPS * float(np.linalg.norm(other.B))),
+            dW=(state.matrix("W") - other.matrix("W")).norm2(),
+            norm_A=state.measure("norm2.A"),
+            dA=(A - other_A).norm2(),
+            dB=dB.norm2(),
         )

@@ -8,8 +8,9 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured, minimum, stack
+from deqcheck.records.measured import Measured, given, minimum, stack
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
@@ -99,29 +100,27 @@ class LinearMonotone(MonotoneStatement):
     strongly = Check("strongly monotone, worst pair", "quotient == lowest/2", "Lemma 2.3.2")
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        F, n = state.F, state.n
-        off = state.W_radius + EPS * errors.length(F)
-        vectors = np.linalg.eigh(F + F.T)[1]
-        lowest = errors.symmetric_eigenvalues(F + F.T, 2 * off)[0]
+        F, n = state.matrix("F"), state.n
+        symmetric = F + F.T
+        vectors = np.linalg.eigh(symmetric.array)[1]
+        lowest = symmetric.eigenvalue(0)
         pairs = drawn_pairs(p, f"{self.id}.pairs", (n,))
-        yield self.monotone(quotient=minimum(*(_quotient(F, x - y, off) for x, y in pairs)))
+        yield self.monotone(quotient=minimum(*(_quotient(F, x - y) for x, y in pairs)))
         drawn = rng(p.seed, f"{self.id}.M").standard_normal((n, n))
         down, ways = np.linalg.eigh((drawn + drawn.T) / 2)
-        M = drawn - (down[0] + 1) * np.eye(n)
-        slack = errors.rounding(n, errors.length(drawn) + abs(down[0]) + 1)
-        yield self.only_if(quotient=_quotient(M, ways[:, 0], slack))
-        worst = _quotient(F, vectors[:, 0], off)
+        M = instance(drawn) - identity(n) * given(float(down[0]) + 1)
+        yield self.only_if(quotient=_quotient(M, ways[:, 0]))
+        worst = _quotient(F, vectors[:, 0])
         if self.printed:
             yield self.strongly_printed(quotient=worst, lowest=lowest)
         else:
             yield self.strongly(quotient=worst, lowest=lowest)
 
 
-def _quotient(M: np.ndarray, d: np.ndarray, off: float) -> Measured:
+def _quotient(M: Matrix, d: np.ndarray) -> Measured:
     """<d, M d>/|d|^2."""
-    square = float(d @ d)
-    value = float(d @ (M @ d)) / square
-    return Measured(value, off + errors.rounding(len(d) + 2, errors.length(M)))
+    way = instance(d)
+    return way.inner(M @ way) / way.sum_of_squares()
 
 
 class SplittingConverges(MonotoneStatement):

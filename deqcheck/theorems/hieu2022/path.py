@@ -10,7 +10,7 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import FLOW, Check, Search
-from deqcheck.theorems.hieu2022.common import Training, at_start, cite, with_resolution
+from deqcheck.theorems.hieu2022.common import Training, at_start, cite
 from deqcheck.theorems.hieu2022.setting import Problem
 
 
@@ -53,7 +53,7 @@ class PathCondition(Training):
         yield from self.independence(p)
         if p.start.sigma_min_Z.high <= 0:
             return
-        yield with_resolution(self.room(**{**at_start(p), "R": self.radius(p)}))
+        yield self.room(**{**at_start(p), "R": self.radius(p)})
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         return {"R": self.radius(p), "rate": p.start.sigma_min_Z**2 / 2}

@@ -10,7 +10,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
@@ -82,15 +82,15 @@ class PolyakLojasiewicz(MonotoneStatement):
         """2 lambda_min(K), rounded down: any smaller number is a PL constant as well. Where it is
         not known to be positive, all that is known."""
         if "mu" in self.fixed:
-            return measured(self.fixed["mu"])
+            return given(self.fixed["mu"])
         lowest = 2 * smallest(p.start)
-        return measured(lowest.low) if lowest.low > 0 else lowest
+        return given(lowest.low) if lowest.low > 0 else lowest
 
     def Lsm(self, p: Problem) -> Measured:
         """lambda_max(K), rounded up: any larger number is a smoothness constant as well."""
         if "Lsm" in self.fixed:
-            return measured(self.fixed["Lsm"])
-        return measured(p.start.kernel.eigenvalues[-1].high)
+            return given(self.fixed["Lsm"])
+        return given(p.start.kernel.eigenvalues[-1].high)
 
     def faults(self) -> Iterable[str]:
         return self.not_positive()
@@ -99,10 +99,9 @@ class PolyakLojasiewicz(MonotoneStatement):
         return {"mu": self.mu(p).value, "Lsm": self.Lsm(p).value}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        eigenvalues = p.start.kernel.eigenvalues
         yield self.positive(why_singular(p.start), mu=self.mu(p))
         if "Lsm" in self.fixed:
-            yield self.smooth(lambda_max_K=eigenvalues[-1], Lsm=self.Lsm(p))
+            yield self.smooth(lambda_max_K=p.start.kernel.eigenvalue(-1), Lsm=self.Lsm(p))
         if "mu" in self.fixed:
             yield self.allowed(mu=self.mu(p), lambda_min_K=smallest(p.start))
 
@@ -154,13 +153,14 @@ def why_singular(state: State) -> str:
 def smallest(state: State) -> Measured:
     """lambda_min(K): exactly 0 where K is singular whatever its numbers are. K is at least Z^T Z,
     whose smallest eigenvalue may be known to more digits."""
-    lowest = state.kernel.eigenvalues[0]
+    lowest = state.kernel.eigenvalue(0)
     if lowest.low <= 0 and why_singular(state):
-        return measured(0.0)
+        return given(0)
     low = max(float(lowest.low), max(float(state.sigma_min_Z.low), 0.0) ** 2 * (1 - 4 * EPS))
     if low <= lowest.low:
         return lowest
-    return Measured((low + lowest.high) / 2, (lowest.high - low) / 2 * (1 + 8 * EPS))
+    error = (lowest.high - low) / 2 * (1 + 8 * EPS)
+    return Measured((low + lowest.high) / 2, error, again=lowest.again)
 
 
 def _fall(x: Measured) -> Measured:
@@ -168,7 +168,8 @@ def _fall(x: Measured) -> Measured:
     x (2 - x) a small x keeps its digits."""
     low, high = max(float(x.low), 0.0), min(float(x.high), 1.0)
     ends = [low * (2 - low) * (1 - 4 * EPS), high * (2 - high) * (1 + 4 * EPS)]
-    return Measured((ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2 * (1 + 4 * EPS))
+    error = (ends[1] - ends[0]) / 2 * (1 + 4 * EPS)
+    return Measured((ends[0] + ends[1]) / 2, error, again=(x * (2 - x)).again)
 
 
 def _linear_descent(state: State, step: float) -> tuple[Measured, Measured]:

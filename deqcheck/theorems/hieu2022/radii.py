@@ -15,7 +15,7 @@ import numpy as np
 from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check, Search
 from deqcheck.theorems.hieu2022.common import (
@@ -82,7 +82,8 @@ class WithRadii(Independent):
 
     def values(self, p: Problem) -> dict[str, Any]:
         """What the formulas of the rows name."""
-        return {**with_radii(at_start(p), self.radii(p)), "step": p.step}
+        radii = {name: given(R) for name, R in self.radii(p).items()}
+        return {**with_radii(at_start(p), radii), "step": given(p.step)}
 
     def row_claims(self, p: Problem) -> Iterable[Claim]:
         values = self.values(p)
@@ -91,14 +92,14 @@ class WithRadii(Independent):
 
     def row_claim(self, check: Check, values: Mapping[str, Any]) -> Claim:
         """With radii of the search a row that fails by little may hold for others."""
-        claim = with_resolution(check(**values))
+        claim = check(**values)
         if RADII.keys() <= self.fixed.keys() or claim.judge().decision is not Decision.VIOLATED:
             return claim
         return with_resolution(claim, SEARCHED)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.independence(p)
-        yield self.positive(**self.radii(p))
+        yield self.positive(**{name: given(R) for name, R in self.radii(p).items()})
         # With lambda0 = 0 the rows say nothing new.
         if p.start.sigma_min_Z.high > 0:
             yield from self.row_claims(p)
@@ -200,7 +201,7 @@ def _start(base: Mapping[str, float], free: Sequence[str]) -> np.ndarray:
     return np.log([max(first[n], SMALLEST) for n in free])
 
 
-def with_radii(values: Mapping[str, Any], radii: Mapping[str, float]) -> dict[str, Any]:
+def with_radii(values: Mapping[str, Any], radii: Mapping[str, Any]) -> dict[str, Any]:
     reach = {f"l{n}": values[f"norm_{n}"] + radii[f"R_{n}"] for n in ("A", "U", "u")}
     return {**values, **radii, **reach}
 

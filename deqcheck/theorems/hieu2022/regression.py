@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.records.claim import Claim
+from deqcheck.records.tower import Again, Level
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
-from deqcheck.theorems.hieu2022.derivatives import Derivative, forced
+from deqcheck.theorems.hieu2022.derivatives import Derivative, downhill, forced, moved_predictions
 from deqcheck.theorems.hieu2022.draws import same
 from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.tangents import conditioning, size, solved
@@ -63,13 +67,41 @@ class LinearRegression(MonotoneStatement):
             # |I - step K| <= 1 in both: each step rounds by n + N roundings of |y|.
             noise = errors.rounding(state.n + N, k * size(y), 16.0)
             left, right = Phi @ w - y, -np.linalg.matrix_power(np.eye(N) - step * K, k) @ y
-            yield same(p, first, (left, noise), (right, noise))
+            again, form = _iterated(state, step, k), _closed_form(state, step, k, self.printed)
+            yield same(p, first, Matrix(left, noise, again), Matrix(right, noise, form))
             shrunk = (1 - step * lambdas / (1 if self.printed else N)) ** k * (basis.T @ y)
             yield second(
                 f"k = {k}",
-                norm=errors.frobenius(left, noise),
+                norm=errors.frobenius(left, noise, again),
                 root=errors.frobenius(shrunk, noise),
             )
+
+
+def _iterated(state: State, step: float, k: int) -> Again:
+    """Phi w - y after k steps from w = 0, computed again."""
+
+    def made(level: Level, Z: Any, y: Any) -> Any:
+        share = exact.raw(level, Fraction(step) / state.N)
+        w = exact.zeros(level, Z.nrows(), 1)
+        for _ in range(k):
+            exact.charge(level, 2 * Z.nrows() * Z.ncols(), Z, w)
+            w = w - share * (Z * (Z.transpose() * w - y))
+        return Z.transpose() * w - y
+
+    return Again(made, state.again.Z, state.again.y)
+
+
+def _closed_form(state: State, step: float, k: int, printed: bool) -> Again:
+    """-(I - step K)^k y, computed again."""
+
+    def made(level: Level, Z: Any, y: Any) -> Any:
+        share = exact.raw(level, Fraction(step) / (1 if printed else state.N))
+        for _ in range(k):
+            exact.charge(level, 2 * Z.nrows() * Z.ncols(), Z, y)
+            y = y - share * (Z.transpose() * (Z * y))
+        return -1 * y
+
+    return Again(made, state.again.Z, state.again.y)
 
 
 class UnseenInputs(Derivative):
@@ -87,7 +119,7 @@ class UnseenInputs(Derivative):
     follows = Check("predictions at unseen inputs", "left == right", "after Lemma 2.6.2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.smooth(kink_margin=self.extended(p).equilibrium.kink_margin)
+        yield self.smooth(kink_margin=self.extended(p).kink_margin)
 
     def extended(self, p: Problem) -> State:
         """The model at the same parameters on the samples and on the drawn inputs."""
@@ -100,8 +132,8 @@ class UnseenInputs(Derivative):
 
     def compared(self, p: Problem, state: State) -> Iterable[Claim]:
         more, N = self.extended(p), state.N
-        down = {name: -g for name, g in state.gradient.items()}
-        dZ = solved(more, forced(more, down))
+        down, again = downhill(state)
+        dZ = solved(more, forced(more, down, again))
         tangent = (dZ.value.T @ more.u + more.Z.T @ down["u"])[N:]
         explicit = -more.kernel.K[N:, :N] @ state.r
         # |df(x)| <= |J(x)| |J^T r| for the Jacobians at the drawn inputs and at the samples.
@@ -111,4 +143,27 @@ class UnseenInputs(Derivative):
         noise += size(more.u) * dZ.noise
         unsure = sum(more.kernel.radii.values()) * r + size(more.u) * dZ.unsure
         unsure += drawn * (seen * state.r_radius + state.gradient_radius)
-        yield same(p, self.follows, (tangent, noise), (explicit, noise), 2 * float(unsure))
+        node = last_rows(moved_predictions(more, dZ.exact, again["u"]), N)
+        form = exact.scaled(exact.MINUS_ONE, exact.product(kernel_between(more, N), state.again.r))
+        left, right = Matrix(tangent, noise, node), Matrix(explicit, noise, form)
+        yield same(p, self.follows, left, right, 2 * float(unsure))
+
+
+def last_rows(a: Again, first: int) -> Again:
+    def made(level: Level, x: Any) -> Any:
+        rows = range(first, x.nrows())
+        entries = [x[i, j] for i in rows for j in range(x.ncols())]
+        return exact.matrix(level, len(rows), x.ncols(), entries)
+
+    return Again(made, a)
+
+
+def kernel_between(state: State, N: int) -> Again:
+    """The rows of K from the N-th on and its first N columns, computed again."""
+    turned = exact.transpose(last_rows(state.kernel.exact, N))
+    return exact.transpose(Again(lambda level, x: first_rows(level, x, N), turned))
+
+
+def first_rows(level: Level, x: Any, count: int) -> Any:
+    entries = [x[i, j] for i in range(count) for j in range(x.ncols())]
+    return exact.matrix(level, count, x.ncols(), entries)

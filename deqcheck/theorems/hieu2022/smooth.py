@@ -10,15 +10,19 @@ mu = min kappa_i; from w = 0 descent with the step s/Lsm multiplies c_i by 1 - s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, sqrt
+from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
+from deqcheck.records.tower import Again, Level, NoExactForm
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.gao2022.static import equality
@@ -31,6 +35,8 @@ SHARES = (0.01, 0.5, 1.0)
 # Accuracies that are tried, as shares of the first gradient and of the first gap.
 CRITICAL, ACCURACY = (0.5, 0.01), 1e-6
 TIMES = (1, 10, 100)
+# Powers above this are not computed again.
+LONGEST = 128
 # More steps than this are not counted.
 MOST = 2.0**50
 
@@ -66,7 +72,18 @@ class Quadratic:
         roundings = len(terms) + 4 + np.where(terms > 0, np.abs(exponents), 0.0)
         lost = (terms == 0) & (self.c != 0) & (self.kappa != 0) & np.isfinite(exponents)
         radius = errors.rounding(1, float(terms @ roundings)) + TINY * np.count_nonzero(lost)
-        return Measured(float(terms.sum()), radius)
+        again = Again(partial(self._moment, power, int(t), share)) if t <= LONGEST else None
+        return Measured(float(terms.sum()), radius, again=again)
+
+    def _moment(self, power: int, t: int, share: float, level: Level) -> Any:
+        total, ratio = exact.raw(level, 0), Fraction(share) / Fraction(self.Lsm)
+        for kappa, c in zip(self.kappa.tolist(), self.c.tolist(), strict=True):
+            if kappa == 0 and power < 0:
+                raise NoExactForm
+            level.charge(1 + t * t / 8)
+            left = exact.raw(level, 1 - ratio * Fraction(kappa)) ** (2 * t)
+            total += exact.raw(level, Fraction(kappa) ** power * Fraction(c) ** 2) * left
+        return level.number(total)
 
     def all_at(self, value: float) -> bool:
         """Whether every component belongs to this eigenvalue (or to 0, which no gradient sees)."""
@@ -102,7 +119,7 @@ class Smooth(OnQuadratic):
     curved = Check("smoothness of the linearised loss", "Lsm > 0", "Definition 2.5.2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.curved(Lsm=linearised(p.start).Lsm)
+        yield self.curved(Lsm=given(linearised(p.start).Lsm))
 
 
 class StronglyConvex(OnQuadratic):
@@ -153,15 +170,15 @@ class SmoothFunctions(Smooth):
 
     def about(self, p: Problem, state: State, f: Quadratic) -> Iterable[Claim]:
         d = rng(p.seed, f"{self.id}.pair").standard_normal(len(f.c))
-        along, Lsm = Quadratic(f.kappa, d), f.Lsm
-        apart, product = errors.frobenius(d), along.moment(1)
+        along, Lsm = Quadratic(f.kappa, d), given(f.Lsm)
+        apart, product = instance(d).frobenius(), along.moment(1)
         change = sqrt(along.moment(2))
-        flat = bool((f.kappa == Lsm).all())
+        flat = bool((f.kappa == f.Lsm).all())
         gradient = self.gradient_equal if flat else self.gradient
         yield gradient(change=change, Lsm=Lsm, apart=apart)
         tangent = self.tangent_equal if flat else self.tangent
         yield tangent(off=product / 2, Lsm=Lsm, apart=apart)
-        reached = along.all_at(Lsm)
+        reached = along.all_at(f.Lsm)
         third = self.product_printed if self.printed else self.product
         yield (self.product_equal if reached else third)(product=product, change=change, Lsm=Lsm)
         fourth = self.one_side if self.printed else self.two_sides
@@ -191,7 +208,7 @@ class DescentProperty(Smooth):
 
     def about(self, p: Problem, state: State, f: Quadratic) -> Iterable[Claim]:
         for share in SHARES:
-            step = Measured(share) / f.Lsm
+            step = given(share) / given(f.Lsm)
             equal = share == 1.0 and f.all_at(f.Lsm)
             for t in (0, 10):
                 note = f"step {share}/Lsm, k = {t}"
@@ -203,7 +220,10 @@ class DescentProperty(Smooth):
         """sum c^2 (1 - (1 - x)^2)/2 with x = share kappa/Lsm, as x (2 - x)/2."""
         x = share * (f.kappa / f.Lsm)
         fallen = Quadratic(f.kappa, f.c * np.sqrt(x * (2 - x) / 2))
-        return fallen.moment(0, t, share).widened(8 * EPS * fallen.moment(0, t, share).value)
+        found = fallen.moment(0, t, share)
+        # The components of `fallen` are rounded.
+        again = ((f.moment(0, t, share) - f.moment(0, t + 1, share)) / 2).again
+        return replace(found.widened(8 * EPS * found.value), again=again)
 
 
 class CriticalPoint(Smooth):
@@ -229,10 +249,10 @@ class CriticalPoint(Smooth):
             return
         lost = Quadratic(f.kappa, np.where(f.kappa > 0, 0.0, f.c))
         for share in CRITICAL:
-            eps = share * first
+            eps = given(share) * first
             values = {"L": f.moment(0) / 2, "Lopt": lost.moment(0) / 2, "eps": eps}
             note = f"eps = {share} of the first gradient"
-            yield self.steps(note, steps=steps_until(f, eps), Lsm=f.Lsm, **values)
+            yield self.steps(note, steps=steps_until(f, eps), Lsm=given(f.Lsm), **values)
 
 
 def steps_until(f: Quadratic, eps: Measured) -> Measured:
@@ -274,8 +294,8 @@ class DistanceFromOptimum(StronglyConvex):
     def about(self, p: Problem, state: State, f: Quadratic) -> Iterable[Claim]:
         gap, equal = f.moment(0) / 2, f.all_at(f.mu)
         above, below = (self.above_equal, self.below_equal) if equal else (self.above, self.below)
-        yield above(gradient=sqrt(f.moment(1)), mu=f.mu, gap=gap)
-        yield below(gap=gap, mu=f.mu, distance=sqrt(f.moment(-1)))
+        yield above(gradient=sqrt(f.moment(1)), mu=given(f.mu), gap=gap)
+        yield below(gap=gap, mu=given(f.mu), distance=sqrt(f.moment(-1)))
 
 
 class StronglyConvexRate(StronglyConvex):
@@ -301,8 +321,9 @@ class StronglyConvexRate(StronglyConvex):
             yield self.at_once(gap=f.moment(0, 1) / 2)
         for t in () if f.mu == f.Lsm else TIMES:
             gap = f.moment(0, t) / 2
-            yield self.rate(f"t = {t}", gap=gap, Lsm=f.Lsm, mu=f.mu, t=t, gap_0=gap_0)
+            ends = {"Lsm": given(f.Lsm), "mu": given(f.mu)}
+            yield self.rate(f"t = {t}", gap=gap, **ends, t=t, gap_0=gap_0)
         last = float(np.ceil(f.Lsm / f.mu * -np.log(ACCURACY)))
         if np.isfinite(last):
             gap = f.moment(0, last) / 2
-            yield self.enough(f"t = {last:.0f}", gap=gap, eps=ACCURACY * gap_0)
+            yield self.enough(f"t = {last:.0f}", gap=gap, eps=given(ACCURACY) * gap_0)

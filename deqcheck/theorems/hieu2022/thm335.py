@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
-from deqcheck.theorems.hieu2022.common import Training, cite, consecutive, with_resolution
+from deqcheck.theorems.hieu2022.common import Training, cite, consecutive
 from deqcheck.theorems.hieu2022.radii import RADII, Within, WithRadii, row
 from deqcheck.theorems.hieu2022.setting import Problem
 
@@ -63,7 +63,7 @@ class Condition2(RoomForParameters):
         return {"kappa": self.kappa}
 
     def values(self, p: Problem) -> dict[str, Any]:
-        return {**super().values(p), **self.extras()}
+        return {**super().values(p), "kappa": given(self.kappa)}
 
     def rows(self) -> Sequence[Check]:
         last = (self.room_for_features_printed, self.room_for_rest_printed)
@@ -73,7 +73,7 @@ class Condition2(RoomForParameters):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if not self.printed:
-            yield self.proven(kappa=self.kappa)
+            yield self.proven(kappa=given(self.kappa))
 
 
 class DescentCondition(Condition2):
@@ -106,10 +106,10 @@ class DescentCondition(Condition2):
         return (self.step_check,)
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield with_resolution(self.step_check(**self.values(p)))
+        yield self.step_check(**self.values(p))
 
     def admissible_step(self, p: Problem) -> Measured:
-        return self.step_check.formula.sides({**self.values(p), "step": 0.0})[1]
+        return self.step_check.formula.sides({**self.values(p), "step": given(0)})[1]
 
 
 class Theorem335(DescentCondition, Within, Training):
@@ -155,7 +155,7 @@ class Theorem335(DescentCondition, Within, Training):
         return {
             **super().quantities(p),
             "largest_step": self.admissible_step(p),
-            "factor": 1 - p.step * p.start.sigma_min_Z**2 / 4,
+            "factor": 1 - given(p.step) * p.start.sigma_min_Z**2 / 4,
         }
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:

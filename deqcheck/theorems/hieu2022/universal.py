@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.claim import Claim
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
@@ -64,10 +65,10 @@ class WeightTied(MonotoneStatement):
         tied = np.zeros((3 * n, state.N))
         for _ in ACTIVATIONS:
             tied = _tied_step(V, V_x, state, tied)
-        yield same(p, self.output, (tied[2 * n :], noise), (z, noise))
+        yield same(p, self.output, Matrix(tied[2 * n :], noise), Matrix(z, noise))
         again = _tied_step(V, V_x, state, tied)
         slack = errors.rounding(n + len(X), (size(V) + size(V_x)) * (size(tied) + size(X)))
-        yield same(p, self.rest, (again, noise + slack), (tied, noise + slack))
+        yield same(p, self.rest, Matrix(again, noise + slack), Matrix(tied, noise + slack))
 
 
 def _tied_step(V: np.ndarray, V_x: np.ndarray, state: State, tied: np.ndarray) -> np.ndarray:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import scipy
 
-from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import Matrix, identity
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq.state import weight
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, maximum, measured
+from deqcheck.records.measured import EPS, Measured, given, maximum, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
@@ -41,11 +41,10 @@ class MonotoneWeights(MonotoneStatement):
     converse = Check("A and B from any monotone W", "left == right", "Proposition 1, converse")
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        F = state.F
-        radius = state.W_radius + EPS * float(np.linalg.norm(F))
-        lowest = errors.symmetric_eigenvalues((F + F.T) / 2, radius)[0]
-        sigma = errors.singular_values(state.A)[-1]
-        yield self.modulus(modulus=lowest, m=state.m, sigma_min_A=sigma)
+        F = state.matrix("F")
+        lowest = ((F + F.T) / 2).eigenvalue(0)
+        sigma = state.matrix("A").nth_singular_value(state.n)
+        yield self.modulus(modulus=lowest, m=given(state.m), sigma_min_A=sigma)
         drawn = rng(p.seed, f"{self.id}.W").standard_normal((state.n, state.n))
         low = float(np.linalg.eigvalsh((drawn + drawn.T) / 2)[0])
         # On the boundary; for a single unit inside, since there the boundary is W = 1 - m alone.
@@ -55,7 +54,7 @@ class MonotoneWeights(MonotoneStatement):
         # Eigenvalues that rounding makes negative are cut off: at most n eps |I - W|.
         size = float(np.linalg.norm(W)) + state.m + 1
         noise = 16 * EPS * state.n * size
-        yield same(p, self.converse, (weight(state.m, A, B), noise), (W, noise))
+        yield same(p, self.converse, Matrix(weight(state.m, A, B), noise), Matrix(W, noise))
 
 
 def monotone_parts(m: float, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,8 +105,9 @@ class Splitting(MonotoneStatement):
         limit = state.forward_backward_limit
         for share in SHARES:
             alpha, note = share * limit.value, f"alpha = {share} of 2 m/Lip^2"
-            norm = forward_norm(state, alpha)
-            claim = self.forward(note, norm=norm, alpha=alpha, m=state.m, Lip=state.lipschitz)
+            norm = forward_norm(state, given(alpha))
+            known = {"alpha": given(alpha), "m": given(state.m), "Lip": state.lipschitz}
+            claim = self.forward(note, norm=norm, **known)
             # I - W = m I - S with S skew: |T v|^2 = (1 - 2 alpha m) |v|^2 + alpha^2 |(I - W) v|^2.
             yield claim if state.A.any() else claim.known_equal("A = 0", size=1.0)
             yield self.contracts(note, norm=norm)
@@ -119,23 +119,21 @@ class Splitting(MonotoneStatement):
         fast."""
         s = p.start
         alpha = 1 / s.lipschitz.value
-        yield self.reflected(ratio=_reflected(p, s, alpha), alpha=alpha, m=s.m, Lip=s.lipschitz)
+        known = {"alpha": given(alpha), "m": given(s.m), "Lip": s.lipschitz}
+        yield self.reflected(ratio=_reflected(p, s, alpha), **known)
 
 
-def forward_norm(state: State, alpha: float, slip: float = 0.0) -> Measured:
-    """|I - alpha F| for any alpha within `slip` of the given one."""
-    size = errors.length(state.F)
-    radius = alpha * state.W_radius + 4 * EPS * (1 + alpha * size) + slip * size
-    return errors.norm2(np.eye(state.n) - alpha * state.F, float(radius))
+def forward_norm(state: State, alpha: Measured) -> Measured:
+    """|I - alpha F|."""
+    return (identity(state.n) - state.matrix("F") * alpha).norm2()
 
 
 def _closed_norm(state: State) -> Measured:
     """At alpha = 2 m/Lip^2. For A = 0 it is 1: I - W = m I - S with S skew, so that
     |T v|^2 = (1 - 2 alpha m) |v|^2 + alpha^2 |(I - W) v|^2 for every v."""
     if not state.A.any():
-        return Measured(1.0)
-    limit = state.forward_backward_limit
-    return forward_norm(state, float(limit.value), float(limit.error))
+        return given(1)
+    return forward_norm(state, state.forward_backward_limit)
 
 
 def _reflected(p: Problem, state: State, alpha: float) -> Measured:

@@ -11,7 +11,7 @@ from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
@@ -66,14 +66,14 @@ class Lemma9(Pointwise):
         if sam is None:
             return
         L_z = smoothness(sam)
-        yield self.step(gamma=sam.gamma, L_z=L_z)
-        yield self.damping(lambda_1=sam.lambda_, L_z=L_z)
+        yield self.step(gamma=given(sam.gamma), L_z=L_z)
+        yield self.damping(lambda_1=given(sam.lambda_), L_z=L_z)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if (sam := p.start.sam) is not None:
             smallest, largest = stretches(p, sam)
             yield self.quarter(smallest=smallest)
-            yield self.upper(largest=largest, gamma=sam.gamma, lambda_1=sam.lambda_)
+            yield self.upper(largest=largest, gamma=given(sam.gamma), lambda_1=given(sam.lambda_))
 
     def remarks(self, p: Problem, run: object) -> Iterable[Claim]:
         if (sam := p.start.sam) is not None:

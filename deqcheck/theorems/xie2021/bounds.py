@@ -11,9 +11,11 @@ from functools import cached_property
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.opteq.network import Network
-from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.records.measured import Measured, given, maximum, minimum, sqrt
+from deqcheck.theorems.xie2021.common import matrix_norm
 from deqcheck.theorems.xie2021.setting import Problem
 
 
@@ -22,7 +24,7 @@ class Bounds:
     """On a ball of radius rho around theta_0."""
 
     p: Problem
-    rho: Measured = Measured(0.0)
+    rho: Measured = given(0)
 
     @cached_property
     def _network(self) -> Network:
@@ -39,37 +41,41 @@ class Bounds:
 
     @property
     def alpha(self) -> Measured:
-        return measured(self.p.model.alpha)
+        return given(self.p.model.alpha)
 
     @cached_property
     def B_Ub(self) -> Measured:
         norms = [
-            errors.norm2(each) for layer in self._network.layers for each in (layer.U, layer.b)
+            instance(each).norm2() for layer in self._network.layers for each in (layer.U, layer.b)
         ]
         return maximum(*norms) + self.rho
 
     @cached_property
     def B_L(self) -> Measured:
-        return errors.norm2(self.p.start.Wo) + self.rho
+        return matrix_norm(self.p.start.Wo) + self.rho
+
+    @cached_property
+    def _X(self) -> Matrix:
+        return Matrix(self._network.X, self._network.X_error, self.p.start.again.X)
 
     @cached_property
     def X_fro(self) -> Measured:
-        return errors.frobenius(self._network.X, self._network.X_error)
+        return self._X.frobenius()
 
     @cached_property
     def at_zero(self) -> Measured:
         """sqrt(n N) |s(0)|, the activation of nothing."""
         width = max(len(layer.W) for layer in self._network.layers)
-        return sqrt(float(width * self.p.model.N)) * abs(self._network.s.at_zero)
+        return sqrt(width * self.p.model.N) * abs(self._network.s.origin)
 
     @cached_property
     def driven(self) -> Measured:
-        return self.B_Ub * (self.X_fro + sqrt(float(self.p.model.N)))
+        return self.B_Ub * (self.X_fro + sqrt(self.p.model.N))
 
     @cached_property
     def B_z(self) -> Measured:
         """|Z^0|_F + a K L (sqrt(n N) |s(0)| + B_Ub (|X|_F + sqrt N)) >= |Z^(k,l)|_F."""
-        start = errors.frobenius(self.p.model.Z0)
+        start = instance(self.p.model.Z0).frobenius()
         return start + self.alpha * self.K * self.depth * (self.at_zero + self.driven)
 
     @cached_property
@@ -80,18 +86,17 @@ class Bounds:
     @cached_property
     def c_A(self) -> Measured:
         """>= the norm of the derivative of a pre-activation by (W, U, b)."""
-        x = errors.norm2(self._network.X, self._network.X_error)
-        return sqrt(self.B_z**2 + x**2 + float(self.p.model.N))
+        return sqrt(self.B_z**2 + self._X.norm2() ** 2 + self.p.model.N)
 
     @cached_property
     def B_J(self) -> Measured:
         """>= ||dZ^K/d(W, U, b)||_2."""
-        return self.alpha * self.K * sqrt(float(self.depth)) * (self.C + self.c_A)
+        return self.alpha * self.K * sqrt(self.depth) * (self.C + self.c_A)
 
     @cached_property
     def C_J(self) -> Measured:
         """>= the Lipschitz constant of that Jacobian."""
-        bent = self._network.s.curvature * (self.B_J + self.c_A) ** 2
+        bent = self._network.s.most_bent * (self.B_J + self.c_A) ** 2
         return self.alpha * self.K * self.depth * (bent + 4 * self.B_J + 2 * self.c_A)
 
     def Q1(self, residual: Measured) -> Measured:
@@ -102,10 +107,14 @@ class Bounds:
 
 def smallest_weight(network: Network) -> Measured:
     """min_l sigma_min(W_l), the min(n_l, m)-th singular value."""
-    values = [errors.singular_values(layer.W)[-1] for layer in network.layers]
-    return min(values, key=lambda value: value.low)
+    return minimum(*(matrix_smallest(layer.W) for layer in network.layers))
+
+
+def matrix_smallest(W: np.ndarray) -> Measured:
+    """The min(n, m)-th singular value of a matrix of the instance."""
+    return errors.nth_singular_value(W, min(W.shape), exact=exact.array(W))
 
 
 def sigma_output(Wo: np.ndarray) -> Measured:
     """sigma_min(W_o) = inf |W_o^T q|/|q|: exactly 0 when d_y > m."""
-    return errors.nth_singular_value(Wo, len(Wo))
+    return errors.nth_singular_value(Wo, len(Wo), exact=exact.array(Wo))

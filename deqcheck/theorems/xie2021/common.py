@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import IDENTITY_RESOLUTION
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given, maximum
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check, Cite
 from deqcheck.theorems.xie2021.setting import Problem, Statement
@@ -50,17 +52,17 @@ class Pointwise(Statement):
 
 
 def matrix_norm(W: np.ndarray) -> Measured:
-    """||W||_2, exact for a single number."""
-    return Measured(float(abs(W[0, 0]))) if W.size == 1 else errors.norm2(W)
+    """||W||_2 of a matrix of the instance."""
+    return errors.norm2(W, exact=exact.array(W))
 
 
 def largest_norm(network: Network) -> Measured:
-    return max((matrix_norm(layer.W) for layer in network.layers), key=lambda norm: norm.high)
+    return maximum(*(matrix_norm(layer.W) for layer in network.layers))
 
 
 def nonexpansive(p: Problem) -> Claim:
     network = p.start.network
-    return NONEXPANSIVE(norm_W=largest_norm(network), slope=network.s.slopes[1])
+    return NONEXPANSIVE(norm_W=largest_norm(network), slope=given(network.s.slopes[1]))
 
 
 def plain(p: Problem) -> Claim:
@@ -90,7 +92,14 @@ def existence(p: Problem) -> Claim | None:
         return None
     if layer.s.lift == -np.inf:
         return None
-    return EXISTS(c=Measured(float(layer.drive.max())), lift=layer.s.lift)
+    size = errors.length(layer.U) * errors.length(layer.X) + errors.length(layer.b)
+    error = layer.X_error * errors.length(layer.U) + errors.rounding(len(layer.X) + 1, size)
+    driven = Measured(float(layer.drive.max()), error, again=largest_entry(p.start.again.C[0]))
+    return EXISTS(c=driven, lift=given(layer.s.lift))
+
+
+def largest_entry(a: Again) -> Again:
+    return Again(lambda level, x: reduce(level.larger, map(level.number, x.entries())), a)
 
 
 def rest_of(network: Network, start: np.ndarray) -> OpteqEquilibrium:

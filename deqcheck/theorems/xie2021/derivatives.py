@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.opteq import oracle
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given, maximum
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import cite, too_large
@@ -58,7 +59,7 @@ class Equation20(StateBound):
         layers, iterations = products(p)
         yield self.factors(norm_A=layers, growth=self.growth(p))
         yield self.products(norm_product=iterations, growth=self.growth(p))
-        common = {"alpha": p.model.alpha, "growth": self.growth(p)}
+        common = {"alpha": given(p.model.alpha), "growth": self.growth(p)}
         yield self.weights(
             norm_W=Measured(largest["W"], noise), C=bounds.C, B_z=bounds.B_z, **common
         )
@@ -93,9 +94,9 @@ class Jacobian(StateBound):
         layers = derivative[:, p.start.layer_columns]
         bounds = Bounds(p)
         yield self.bound(
-            norm_dZ=errors.norm2(layers, radius),
+            norm_dZ=errors.norm2(layers, radius, p.start.again.by_layers),
             growth=self.growth(p),
-            alpha=p.model.alpha,
+            alpha=given(p.model.alpha),
             K=p.model.iterations,
             L=p.model.depth,
             C=bounds.C,
@@ -120,8 +121,11 @@ def products(p: Problem) -> tuple[Measured, Measured]:
         after = after @ factor
         later += float(radii[-1]) + bent + errors.rounding(4 * p.model.m, float(np.sqrt(p.model.m)))
         iterations.append(_largest_norm(after, later))
-    top = max(layers, key=lambda norm: norm.high)
-    return top, max(iterations, key=lambda norm: norm.high)
+    again = start.again.largest_factors()
+    return (
+        replace(maximum(*layers), again=again[0]),
+        replace(maximum(*iterations), again=again[1]),
+    )
 
 
 def _largest_norm(blocks: np.ndarray, radius: float) -> Measured:

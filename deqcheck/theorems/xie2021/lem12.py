@@ -6,13 +6,15 @@ What is granted to ||W_l|| <= 1 is granted to the bounds: `growth` is (1 + 1e-12
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.models.opteq.exact_states import Seen
 from deqcheck.models.opteq.network import Pass
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, maximum
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import (
@@ -38,16 +40,20 @@ class StateBound(Pointwise):
         yield self.unrolled(implicit=p.model.implicit)
         sam = p.start.sam
         if sam is not None:
-            yield self.centred(offset=sam.R.offset)
-            yield self.gentle(gamma=sam.gamma, L_z=sam.R.smoothness, lambda_1=sam.lambda_)
+            yield self.centred(offset=given(sam.R.offset))
+            given_ = {"gamma": given(sam.gamma), "lambda_1": given(sam.lambda_)}
+            yield self.gentle(**given_, L_z=sam.R.L_z)
 
-    def passes(self, p: Problem) -> Iterable[Pass]:
-        return (seen for step in p.start.steps for seen in step.passes)
+    def passes(self, p: Problem) -> Iterable[tuple[Pass, Seen]]:
+        """What the layers saw, and the same computed again."""
+        for k, step in enumerate(p.start.steps):
+            for i, seen in enumerate(step.passes):
+                yield seen, p.start.again.seen(k, i)
 
     def growth(self, p: Problem) -> Measured:
         """A layer stretches by at most 1 + TOLERANCE where Assumption 2 is granted, and so does
         every norm of a W_l in a bound on states of K L layers and on products of their factors."""
-        return measured(1 + TOLERANCE) ** (2 * p.model.iterations * p.model.depth + 2)
+        return given(1 + Fraction(repr(TOLERANCE))) ** (2 * p.model.iterations * p.model.depth + 2)
 
 
 class Lemma12(StateBound):
@@ -69,22 +75,27 @@ class Lemma12(StateBound):
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         start, growth = p.start, self.growth(p)
-        sizes = [errors.frobenius(seen.Zin, seen.Zin_error) for seen in self.passes(p)]
-        sizes.append(errors.frobenius(start.Z, start.Z_radius))
-        yield self.bound(Z_norm=_largest(sizes), growth=growth, B_z=Bounds(p).B_z)
+        sizes = [
+            errors.frobenius(seen.Zin, seen.Zin_error, again.Zin) for seen, again in self.passes(p)
+        ]
+        sizes.append(start.measure("Z_fro"))
+        yield self.bound(Z_norm=maximum(*sizes), growth=growth, B_z=Bounds(p).B_z)
         star = self._star(p)
         # One layer has no states within a sweep, and of states that are 0 nothing is claimed.
         if p.model.depth > 1 and star.low > 0:
-            yield self.inner(Z_norm=_largest(sizes), growth=growth, B_star=star)
+            yield self.inner(Z_norm=maximum(*sizes), growth=growth, B_star=star)
 
     def _star(self, p: Problem) -> Measured:
         """The largest |z^k| and |f_l o ... o f_1 (0)|, l < L: z^(k,L) is the next state, or goes
         into it."""
         start = p.start
-        passes, _, _ = start.network.visit(np.zeros_like(start.Z), 0.0)
-        seen = [step.passes[0] for step in start.steps] + passes[1:]
-        states = [errors.frobenius(one.Zin, one.Zin_error) for one in seen]
-        return _largest([*states, errors.frobenius(start.Z, start.Z_radius)])
+        zero = np.zeros_like(start.Z)
+        passes, _, _ = start.network.visit(zero, 0.0)
+        again = start.again.visited(exact.array(zero))
+        seen = [(step.passes[0], start.again.seen(k, 0)) for k, step in enumerate(start.steps)]
+        seen += list(zip(passes[1:], again[1:], strict=True))
+        states = [errors.frobenius(one.Zin, one.Zin_error, node.Zin) for one, node in seen]
+        return maximum(*states, start.measure("Z_fro"))
 
 
 class Lemma14(StateBound):
@@ -120,10 +131,12 @@ class Lemma14(StateBound):
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         bounds = Bounds(p)
         values = {
-            "G_norm": _largest(errors.frobenius(seen.G, seen.A_error) for seen in self.passes(p)),
+            "G_norm": maximum(
+                *(errors.frobenius(seen.G, seen.A_error, node.G) for seen, node in self.passes(p))
+            ),
             "growth": self.growth(p),
             "n": max(len(layer.W) for layer in p.start.network.layers),
-            "s_0": p.start.network.s.at_zero,
+            "s_0": p.start.network.s.origin,
             "N": p.model.N,
             "B_z": bounds.B_z,
             "B_Ub": bounds.B_Ub,
@@ -168,7 +181,7 @@ class Lemma18(StateBound):
         sam = p.start.sam
         yield self.output(given=sam is not None and sam.uses_output)
         if sam is not None:
-            yield self.small(gamma=sam.gamma, B_L=Bounds(p).B_L)
+            yield self.small(gamma=given(sam.gamma), B_L=Bounds(p).B_L)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         return too_large(p.model.m * p.model.N * p.start.count)
@@ -182,16 +195,13 @@ class Lemma18(StateBound):
         total = sum(w.beta for w in sam.weights)
         common = {"growth": self.growth(p), "B_z": bounds.B_z}
         pulled = {
-            "gamma": sam.gamma,
+            "gamma": given(sam.gamma),
             "B_L": bounds.B_L,
             "sum_beta": Measured(total, errors.rounding(len(sam.weights), total)),
         }
-        norm = errors.norm2(derivative[:, -p.start.Wo.size :], radius)
+        again = p.start.again.columns()["Wo"]
+        norm = errors.norm2(derivative[:, -p.start.Wo.size :], radius, again)
         yield self.bound(norm_dZ=norm, **common, **pulled)
         seen = {"slope": p.start.gradient_norms["Wo"], "residual": p.start.residual}
         yield self.sharper(**seen, **common, **pulled)
         yield self.gradient(**seen, **common, K=p.model.iterations)
-
-
-def _largest(values: Iterable[Measured]) -> Measured:
-    return max(values, key=lambda value: value.high)

@@ -11,7 +11,8 @@ from deqcheck.linalg import errors
 from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.state import Block, OpteqState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, maximum, sqrt
+from deqcheck.records.measured import Measured, given, maximum, sqrt
+from deqcheck.records.tower import Again
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import UNROLLED, Pointwise, cite, tolerance, too_large
@@ -59,34 +60,39 @@ class Lemma15(StateBound):
 
     def _constants(self, p: Problem) -> dict[str, Measured]:
         """C and the bound on the input that the edition has."""
-        b, N = Bounds(p), float(p.model.N)
+        b, N = Bounds(p), p.model.N
         if not self.printed:
             return {"C": b.C + b.B_z, "B_x": b.X_fro}
         B_x = maximum(b.X_fro, sqrt(N))
         width = max(len(layer.W) for layer in p.start.network.layers)
-        zero = sqrt(float(p.model.m * width)) * p.start.network.s.at_zero
+        zero = sqrt(p.model.m * width) * p.start.network.s.origin
         return {"C": zero + 2 * b.B_z + 2 * b.B_Ub * B_x, "B_x": B_x}
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if p.model.implicit or list(self.unchecked(p)):
             return
         start, depth = p.start, p.model.depth
-        constants, common = self._constants(p), {"growth": self.growth(p), "alpha": p.model.alpha}
-        largest = {x: _largest(_parts(start.dZ_by_name, x, depth)) for x in "WUb"}
+        constants = self._constants(p)
+        common = {"growth": self.growth(p), "alpha": given(p.model.alpha)}
+        whole = _norms(start.dZ_by_name, start.again.columns())
+        largest = {x: maximum(*_parts(whole, x, depth)) for x in "WUb"}
         K, C, B_x = p.model.iterations, constants["C"], constants["B_x"]
         by_W, by_U = {**common, "C": C}, {**common, "B_x": B_x}
         by_b = {**common, "N": p.model.N}
         yield self.weights(norm_W=largest["W"], K=K, **by_W)
         yield self.inputs(norm_U=largest["U"], K=K, **by_U)
         yield self.biases(norm_b=largest["b"], K=K, **by_b)
-        inner = {place: start.dZ_within(*place) for place in _places(p)}
+        inner = {
+            place: _norms(start.dZ_within(*place), start.again.columns(place))
+            for place in _places(p)
+        }
         W, U, b = (self._inner(p, inner, x) for x in "WUb")
         yield self.inner_weights(W.where, norm_W=W.norm, count=W.times, **by_W)
         yield self.inner_inputs(U.where, norm_U=U.norm, count=U.times, **by_U)
         yield self.inner_biases(b.where, norm_b=b.norm, count=b.times, **by_b)
         seen = {"K": K, "B_L": Bounds(p).B_L, "residual": start.residual}
         slopes = {
-            x: _largest(start.gradient_norms[f"{x}{i + 1}"] for i in range(depth)) for x in "WUb"
+            x: maximum(*(start.gradient_norms[f"{x}{i + 1}"] for i in range(depth))) for x in "WUb"
         }
         yield self.slope_weights(slope=slopes["W"], **by_W, **seen)
         yield self.slope_inputs(slope=slopes["U"], **by_U, **seen)
@@ -98,8 +104,8 @@ class Lemma15(StateBound):
         return max(
             (
                 Inner(f"k = {k}, l' = {depth}, l = {i}", norm, (depth >= i) + k - missing)
-                for (k, depth), blocks in inner.items()
-                for i, norm in enumerate(_parts(blocks, letter, p.model.depth), start=1)
+                for (k, depth), norms in inner.items()
+                for i, norm in enumerate(_parts(norms, letter, p.model.depth), start=1)
                 # Later layers have no part in the first sweep: nothing is claimed of nothing.
                 if depth >= i or k > 1
             ),
@@ -107,7 +113,7 @@ class Lemma15(StateBound):
         )
 
 
-Within: TypeAlias = Mapping[tuple[int, int], Mapping[str, Block]]
+Within: TypeAlias = Mapping[tuple[int, int], Mapping[str, Measured]]
 
 
 class Inner(NamedTuple):
@@ -123,13 +129,13 @@ def _places(p: Problem) -> Iterator[tuple[int, int]]:
             yield k, depth
 
 
-def _parts(blocks: Mapping[str, Block], letter: str, depth: int) -> list[Measured]:
+def _norms(blocks: Mapping[str, Block], again: Mapping[str, Again]) -> dict[str, Measured]:
+    return {name: errors.norm2(*block, again[name]) for name, block in blocks.items()}
+
+
+def _parts(norms: Mapping[str, Measured], letter: str, depth: int) -> list[Measured]:
     """||d/dW_l|| for l = 1..L, or of U_l, b_l."""
-    return [errors.norm2(*blocks[f"{letter}{i}"]) for i in range(1, depth + 1)]
-
-
-def _largest(values: Iterable[Measured]) -> Measured:
-    return max(values, key=lambda value: value.high)
+    return [norms[f"{letter}{i}"] for i in range(1, depth + 1)]
 
 
 class Equation19(Pointwise):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, maximum, measured
+from deqcheck.records.measured import Measured, given, maximum
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.averaged import smoothness
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
@@ -67,13 +67,13 @@ class Lemma16(Pointwise):
         if not self.printed:
             return
         network = p.start.network
-        yield self.slopes(kappa=network.s.slopes[0])
+        yield self.slopes(kappa=given(network.s.slopes[0]))
         yield self.weights(sigma_m=smallest_weight(network))
-        yield self.short(alpha=p.model.alpha, K=p.model.iterations, L=p.model.depth)
+        yield self.short(alpha=given(p.model.alpha), K=p.model.iterations, L=p.model.depth)
         yield nonexpansive(p)
         yield self.unrolled(implicit=p.model.implicit)
         if p.start.sam is not None:
-            yield self.gentle(gamma=p.start.sam.gamma, L_z=smoothness(p.start.sam))
+            yield self.gentle(gamma=given(p.start.sam.gamma), L_z=smoothness(p.start.sam))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         start, model = p.start, p.model
@@ -86,8 +86,8 @@ class Lemma16(Pointwise):
                 gradient_b=by_biases,
                 K=model.iterations,
                 L=model.depth,
-                alpha=model.alpha,
-                kappa=start.network.s.slopes[0],
+                alpha=given(model.alpha),
+                kappa=given(start.network.s.slopes[0]),
                 sigma_m=smallest_weight(start.network),
                 N=model.N,
                 sigma_o=sigma_o,
@@ -116,8 +116,8 @@ class Lemma16(Pointwise):
 
 def bias_factors(p: Problem) -> list[Measured]:
     """c_l, l = 1..L: telescoping the products of factors of norm at most 1 that are near I."""
-    start, a, L = p.start, measured(p.model.alpha), p.model.depth
-    kappa, out = p.start.network.s.slopes[0], []
+    start, a, L = p.start, given(p.model.alpha), p.model.depth
+    kappa, out = given(p.start.network.s.slopes[0]), []
     weights = [step.weights for step in start.steps]
     sam = start.sam
     pulled = [0.0 if sam is None else sam.gamma * (sam.R.smoothness + w.lambda_) for w in weights]

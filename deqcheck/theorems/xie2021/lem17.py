@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given, maximum
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import cite, too_large
@@ -45,7 +45,7 @@ class Lemma17(StateBound):
         start, bounds = p.start, Bounds(p)
         common = {
             "growth": self.growth(p),
-            "alpha": p.model.alpha,
+            "alpha": given(p.model.alpha),
             "K": p.model.iterations,
             "L": p.model.depth,
             "B_Ub": bounds.B_Ub,
@@ -64,4 +64,4 @@ class Lemma17(StateBound):
 
 def _largest_block(blocks: np.ndarray, radius: float) -> Measured:
     """Samples do not mix: the norm of the whole is that of its largest block."""
-    return max((errors.norm2(block, radius) for block in blocks), key=lambda norm: norm.high)
+    return maximum(*(errors.norm2(block, radius) for block in blocks))

@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.models.problem import pack, unpack
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import maximum, measured
+from deqcheck.records.measured import given, maximum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
@@ -83,7 +83,7 @@ class Lemma19(Pointwise):
         return {**self.fixed, "rho": self.rho(p)}
 
     def _constants(self, p: Problem) -> PrintedConstants:
-        rho, plain = measured(self.rho(p)), PrintedConstants(p, {})
+        rho, plain = given(self.rho(p)), PrintedConstants(p, {})
         least = {"B_Ub": plain.input_norm + rho, "B_x": plain.x_norm}
         return PrintedConstants(p, {**least, "B_L": plain.output_norm + rho, **self._star})
 
@@ -94,7 +94,7 @@ class Lemma19(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.plain(other=p.model.implicit or p.model.fields.sam is not None)
         yield self.smooth(kinks=len(p.model.s.kinks))
-        yield self.inside(norm_W=largest_norm(p.start.network), rho=self.rho(p))
+        yield self.inside(norm_W=largest_norm(p.start.network), rho=given(self.rho(p)))
         if not self.printed:
             return
         constants = self._constants(p)
@@ -118,7 +118,7 @@ class Lemma19(Pointwise):
         c, pairs = self._constants(p), list(self._pairs(p))
         if c.unbounded:
             return
-        a, L = p.model.alpha, p.model.depth
+        a, L = given(p.model.alpha), p.model.depth
         common = {"alpha": a, "L": L, "C_z": c.C_z}
         yield self._worst(
             self.printed_state(**common, K=p.model.iterations, change=change, distance=pair.whole)
@@ -144,7 +144,7 @@ class Lemma19(Pointwise):
         )
 
     def _corrected(self, p: Problem) -> Iterable[Claim]:
-        bounds, pairs = Bounds(p, measured(self.rho(p))), list(self._pairs(p))
+        bounds, pairs = Bounds(p, given(self.rho(p))), list(self._pairs(p))
         yield self._worst(
             (self.state_bound(change=pair.state, B_J=bounds.B_J, distance=pair.layers))
             for pair in pairs

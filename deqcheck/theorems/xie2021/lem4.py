@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.factors import factor, factor_noise, rank_of
@@ -45,7 +47,7 @@ class Lemma4(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]
         yield self.wide(k=A.shape[1], m=A.shape[0], n=W.shape[1])
-        yield self.full_rows(rank_A=_rank(A), m=len(A))
+        yield self.full_rows(rank_A=replace(_rank(A), again=exact.rank(exact.array(A))), m=len(A))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]
@@ -66,4 +68,4 @@ class Lemma4(Pointwise):
 
 
 def _rank(a: np.ndarray) -> Measured:
-    return Factored(a).measured_rank if a.any() else Measured(0.0)
+    return Factored(a).measured_rank if a.any() else given(0)

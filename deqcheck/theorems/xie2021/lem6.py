@@ -17,7 +17,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.models.opteq.convex import Proximal
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import (
@@ -171,7 +171,7 @@ class Lemma6(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield nonexpansive(p)
-        c = measured(self.constants_used(p)["c"])
+        c = given(self.constants_used(p)["c"])
         yield self.invertible(c=c)
         yield self.lipschitz(c=c)
 

@@ -10,7 +10,7 @@ import numpy as np
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, stack
+from deqcheck.records.measured import Measured, given, maximum, stack
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.common import (
     Pointwise,
@@ -34,17 +34,17 @@ STATES, DEEPEST = 8, 8
 
 def slopes(network: Network) -> list[Measured]:
     """w_l = ||W_l||^2 sup s', at least the Lipschitz constants of prox_{phi_l}."""
-    return [matrix_norm(layer.W) ** 2 * layer.s.slopes[1] for layer in network.layers]
+    return [matrix_norm(layer.W) ** 2 * given(layer.s.slopes[1]) for layer in network.layers]
 
 
 def contraction(network: Network, alpha: float) -> Measured:
     """k = 1 - (1 - q)/(L alpha), q = prod_l (alpha w_l + 1 - alpha): the sum over sets of layers in
     the proof is (q - (1 - alpha)^L)/(L alpha). At alpha = 0 it is the mean of the w_l."""
     # 1 - q by telescoping: the difference of two numbers near 1 would have no digits left.
-    lost, q = Measured(0.0), Measured(1.0)
+    lost, q, share = given(0), given(1), given(alpha)
     for each in slopes(network):
         lost = lost + q * (1 - each)
-        q = q * (alpha * each + (1 - alpha))
+        q = q * (share * each + (1 - share))
     return 1 - lost / len(network.layers)
 
 
@@ -85,7 +85,7 @@ class Lemma7(Pointwise):
     def _k(self, p: Problem) -> Measured:
         network = p.start.network
         factors = [contraction(network, alpha) for alpha in (0.0, *_alphas())]
-        return max(factors, key=lambda factor: factor.high)
+        return maximum(*factors)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         star = Wide(p.start.network, p.model.Z0).solved
@@ -166,7 +166,7 @@ class Equation15(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield nonexpansive(p)
-        yield self.proper(alpha=p.model.alpha)
+        yield self.proper(alpha=given(p.model.alpha))
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         if self.printed and p.model.depth > DEEPEST:

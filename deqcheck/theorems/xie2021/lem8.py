@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.setting import Problem
@@ -54,13 +54,13 @@ class Lemma8(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         c = self.constants_used(p)
-        yield self.r1_low(r1=c["r1"])
-        yield self.r1_high(r1=c["r1"])
-        yield self.t1_low(t1=c["t1"])
-        yield self.t1_high(t1=c["t1"])
-        yield self.t2_low(t2=c["t2"])
-        yield self.r2_low(r2=c["r2"])
-        yield self.a1_low(a1=c["a1"])
+        yield self.r1_low(r1=given(c["r1"]))
+        yield self.r1_high(r1=given(c["r1"]))
+        yield self.t1_low(t1=given(c["t1"]))
+        yield self.t1_high(t1=given(c["t1"]))
+        yield self.t2_low(t2=given(c["t2"]))
+        yield self.r2_low(r2=given(c["r2"]))
+        yield self.a1_low(a1=given(c["a1"]))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         c = self.constants_used(p)
@@ -69,7 +69,7 @@ class Lemma8(Pointwise):
         a = recursion(c["a1"], weights, c["r2"] / k ** c["t2"])
         top = float(np.abs(a).max())
         room = tolerance(8 * EPS * STEPS * top, top)
-        yield self.bounded(largest=Measured(top), a1=c["a1"], r2=c["r2"], noise=room)
+        yield self.bounded(largest=Measured(top), a1=given(c["a1"]), r2=given(c["r2"]), noise=room)
         for first, last in zip(SPLITS, (*SPLITS[1:], STEPS), strict=True):
             total = float(weights[first - 1 : last - 1].sum())
             # Every step rounds once; the weights in between are at most 1.
@@ -79,9 +79,9 @@ class Lemma8(Pointwise):
                 a_n=Measured(float(a[last - 1]), noise),
                 a_0=Measured(float(a[first - 1]), noise),
                 weight=Measured(total, 8 * EPS * last * total),
-                r2=measured(c["r2"]),
-                k_0=float(first),
-                t2=measured(c["t2"]),
+                r2=given(c["r2"]),
+                k_0=first,
+                t2=given(c["t2"]),
             )
 
 

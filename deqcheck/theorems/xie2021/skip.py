@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.blocks import inner_prox
 from deqcheck.theorems.xie2021.common import Pointwise, cite, nonexpansive, points, tolerance
@@ -41,7 +41,7 @@ class Skip(Pointwise):
     )
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.proper(alpha=p.model.alpha)
+        yield self.proper(alpha=given(p.model.alpha))
         yield nonexpansive(p)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:

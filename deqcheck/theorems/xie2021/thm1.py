@@ -11,7 +11,7 @@ from deqcheck.linalg import errors
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
@@ -79,9 +79,9 @@ class Theorem1(Pointwise):
         return float(self.fixed.get("mu", 1.0))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        mu = measured(self._mu())
+        mu = given(self._mu())
         for layer in p.start.network.layers:
-            yield self.scale(mu=mu, slope=layer.s.slopes[1], norm_W=matrix_norm(layer.W))
+            yield self.scale(mu=mu, slope=given(layer.s.slopes[1]), norm_W=matrix_norm(layer.W))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         drawn = points(p, "xie2021/thm1.points", 2 * DRAWS)

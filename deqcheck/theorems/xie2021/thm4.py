@@ -12,7 +12,7 @@ from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured, sqrt
+from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.averaged import GIVEN, smoothness
 from deqcheck.theorems.xie2021.common import (
@@ -94,13 +94,15 @@ class Theorem4(Pointwise):
         if sam is None or fields is None:
             return
         L_z = smoothness(sam)
-        yield self.step(gamma=sam.gamma, L_z=L_z)
-        yield self.beta(beta_1=fields.beta, L_z=L_z)
-        yield self.damping(lambda_1=fields.lambda_, L_z=L_z)
-        yield self.positive(beta_1=fields.beta, lambda_1=fields.lambda_)
-        yield self.rho(rho=fields.rho)
-        yield self.c(c=fields.c)
-        yield self.slow(rho=fields.rho, c=fields.c)
+        beta, lambda_ = given(fields.beta), given(fields.lambda_)
+        rho, c = given(fields.rho), given(fields.c)
+        yield self.step(gamma=given(sam.gamma), L_z=L_z)
+        yield self.beta(beta_1=beta, L_z=L_z)
+        yield self.damping(lambda_1=lambda_, L_z=L_z)
+        yield self.positive(beta_1=beta, lambda_1=lambda_)
+        yield self.rho(rho=rho)
+        yield self.c(c=c)
+        yield self.slow(rho=rho, c=c)
         yield self._bounded(p, sam)
         zbar = selected(p, sam)
         yield self.unique(spread=UNKNOWN if zbar is None else zbar.spread)
@@ -108,11 +110,11 @@ class Theorem4(Pointwise):
     def _bounded(self, p: Problem, sam: Sam) -> Claim:
         bound = state_bound(p, sam)
         if np.isfinite(bound.value):
-            return self.bounded(f"by {bound.value:.4g}", unbounded=0.0)
+            return self.bounded(f"by {bound.value:.4g}", unbounded=0)
         resting = RestingSet.of(p)
         # Bounds are sufficient conditions: without one, only an unbounded Fix T decides.
         known = resting is not None and resting.recedes
-        return self.bounded(unbounded=1.0 if known else UNKNOWN)
+        return self.bounded(unbounded=1 if known else UNKNOWN)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         if p.model.iterations < 2**DOUBLINGS:

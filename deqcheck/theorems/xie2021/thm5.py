@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import instance
 from deqcheck.models.opteq.activations import Mix
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.records.measured import Measured, given, maximum, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
-from deqcheck.theorems.xie2021.common import INFINITY, UNROLLED, cite, largest_norm
+from deqcheck.theorems.xie2021.common import INFINITY, UNROLLED, cite, largest_norm, matrix_norm
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate, apart_from_end
 
@@ -37,32 +38,35 @@ class PrintedConstants:
     fixed: Mapping[str, Any]
 
     def _given(self, name: str, default: Measured) -> Measured:
-        return measured(self.fixed[name]) if name in self.fixed else default
+        if name not in self.fixed:
+            return default
+        value = self.fixed[name]
+        return value if isinstance(value, Measured) else given(float(value))
 
     @cached_property
     def input_norm(self) -> Measured:
         layers = self.p.start.network.layers
-        return maximum(*(errors.norm2(each) for layer in layers for each in (layer.U, layer.b)))
+        return maximum(*(instance(each).norm2() for layer in layers for each in (layer.U, layer.b)))
 
     @cached_property
     def x_norm(self) -> Measured:
-        return maximum(self.data_norm, sqrt(float(self.p.model.N)))
+        return maximum(self.data_norm, sqrt(self.p.model.N))
 
     @cached_property
     def data_norm(self) -> Measured:
         network = self.p.start.network
-        return errors.frobenius(network.X, network.X_error)
+        return errors.frobenius(network.X, network.X_error, self.p.start.again.X)
 
     @cached_property
     def L_g(self) -> Measured:
         """A Lipschitz constant of the extractor, at least 1: the bounds multiply by it what does
         not pass the extractor, too."""
         extractor = self.p.start.network.extractor
-        return measured(1.0) if extractor is None else maximum(1.0, extractor.lipschitz)
+        return given(1) if extractor is None else maximum(given(1), extractor.lipschitz)
 
     @cached_property
     def output_norm(self) -> Measured:
-        return errors.norm2(self.p.start.Wo)
+        return matrix_norm(self.p.start.Wo)
 
     @cached_property
     def B_Ub(self) -> Measured:
@@ -80,14 +84,14 @@ class PrintedConstants:
     def least_B_star(self) -> Measured:
         """For s = k t + (1-k) tanh t: |z| <= k |C|/(1-k) + sqrt(n N), |C|_F <= B_Ub (B_x + sqrt N);
         for |s| <= B: sqrt(n N) B. The states keep these bounds as well."""
-        s, N = self.p.start.network.s, float(self.p.model.N)
+        s, N = self.p.start.network.s, self.p.model.N
         width = max(len(layer.W) for layer in self.p.start.network.layers)
-        start = errors.frobenius(self.p.model.Z0)
+        start = instance(self.p.model.Z0).frobenius()
         if np.isfinite(s.bound):
-            return maximum(sqrt(width * N) * s.bound, start)
+            return maximum(sqrt(width * N) * given(s.bound), start)
         if not isinstance(s, Mix) or s.k == 1:
             return INFINITY
-        k = measured(s.k)
+        k = given(s.k)
         fixed = k / (1 - k) * self.B_Ub * (self.B_x + sqrt(N)) + sqrt(width * N)
         return maximum(fixed, start)
 
@@ -103,28 +107,28 @@ class PrintedConstants:
 
     @cached_property
     def sigma_m(self) -> Measured:
-        return self._given("sigma_m", smallest_weight(self.p.start.network) - 0.25)
+        return self._given("sigma_m", smallest_weight(self.p.start.network) - given(0.25))
 
     @cached_property
     def kappa(self) -> Measured:
-        return measured(self.p.start.network.s.slopes[0])
+        return given(self.p.start.network.s.slopes[0])
 
     @cached_property
     def L_sigma(self) -> Measured:
-        return measured(self.p.start.network.s.curvature)
+        return self.p.start.network.s.most_bent
 
     @property
     def _aK(self) -> Measured:
-        return measured(self.p.model.alpha) * self.p.model.iterations
+        return given(self.p.model.alpha) * self.p.model.iterations
 
     @property
     def _root_L(self) -> Measured:
-        return sqrt(float(self.p.model.depth))
+        return sqrt(self.p.model.depth)
 
     @cached_property
     def C_z(self) -> Measured:
         width = max(len(layer.W) for layer in self.p.start.network.layers)
-        zero = sqrt(float(self.p.model.m * width)) * self.p.start.network.s.at_zero
+        zero = sqrt(self.p.model.m * width) * self.p.start.network.s.origin
         return zero + 6 * self.B_star + 3 * self.B_Ub * self.B_x
 
     @cached_property
@@ -133,17 +137,17 @@ class PrintedConstants:
 
     @cached_property
     def C_J(self) -> Measured:
-        a = measured(self.p.model.alpha)
+        a = given(self.p.model.alpha)
         first = 9 * a * self._root_L * self.B_star * self.L_sigma * self.C_z * self.L_g
         C_D = maximum(3 * self.B_star, self.B_x)
-        second = 2 * sqrt(3.0) * self._root_L * self._aK * self.B_star * self.L_sigma * C_D
+        second = 2 * sqrt(3) * self._root_L * self._aK * self.B_star * self.L_sigma * C_D
         return first + second
 
     @cached_property
     def Q0(self) -> Measured:
         a, K, L = self.p.model.alpha, self.p.model.iterations, self.p.model.depth
         smallest = sigma_output(self.p.start.Wo)
-        scale = measured(a) ** 2 * float(K**2 * L * self.p.model.N)
+        scale = given(a) ** 2 * (K**2 * L * self.p.model.N)
         return scale * self.kappa**2 * self.sigma_m**2 * smallest**2 / 4
 
     @cached_property
@@ -265,12 +269,12 @@ class Theorem5(RepairedRate):
             return
         if "B_star" in self.fixed:
             yield self.bounded(bound=c.least_B_star, B_star=c.B_star)
-        size = {"alpha": p.model.alpha, "K": p.model.iterations}
+        size = {"alpha": given(p.model.alpha), "K": p.model.iterations}
         yield self.short(**size, L=p.model.depth)
         near = {**size, "Q0": c.Q0, "residual": start.residual}
         yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
         yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.biases_stay(**near, root_N=sqrt(float(p.model.N)), B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.biases_stay(**near, root_N=sqrt(p.model.N), B_L=c.B_L, B_Ub=c.B_Ub)
         yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x, L_g=c.L_g)
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
@@ -291,8 +295,8 @@ class Theorem5(RepairedRate):
         c = self._constants(p)
         if c.unbounded or not p.model.s.smooth:
             return
-        yield self.step_rate(step=p.step, Q0=c.Q0)
-        yield self.step_smooth(step=p.step, Q1=c.Q1)
+        yield self.step_rate(step=given(p.step), Q0=c.Q0)
+        yield self.step_smooth(step=given(p.step), Q1=c.Q1)
 
     def admissible_step(self, p: Problem) -> Measured | None:
         if not self.printed:

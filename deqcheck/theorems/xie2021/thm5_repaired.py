@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured, stack
+from deqcheck.records.measured import EPS, Measured, given, stack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.xie2021.bounds import Bounds
@@ -82,7 +82,7 @@ class RepairedRate(Statement):
         yield self.nonexpansive(norm_W=largest_norm(p.start.network), rho=self._radius(p))
 
     def step_hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.short_step(step=p.step, Q1=self._bounds(p).Q1(p.start.residual))
+        yield self.short_step(step=given(p.step), Q1=self._bounds(p).Q1(p.start.residual))
 
     def admissible_step(self, p: Problem) -> Measured | None:
         return 1 / self._bounds(p).Q1(p.start.residual)

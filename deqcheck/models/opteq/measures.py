@@ -1,0 +1,92 @@
+"""What an OptEq state measures, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deqcheck.linalg import errors, exact
+from deqcheck.records.measured import Measured, measured
+from deqcheck.records.tower import Again
+
+if TYPE_CHECKING:
+    from deqcheck.models.opteq.state import OpteqState
+
+# Above this many entries the full Jacobian is not formed.
+DENSE_LIMIT = 2_000_000
+
+
+def measures(state: OpteqState) -> dict[str, Callable[[], Measured]]:
+    table: dict[str, Callable[[], Measured]] = {
+        "loss": lambda: state.loss,
+        "residual": lambda: state.residual,
+        "gradient": lambda: errors.together(state.gradient_norms.values()),
+        "equilibrium.residual": partial(at_rest, state),
+    }
+    if state.model.implicit or state.network.lipschitz < 1:
+        table["equilibrium.error"] = partial(rest_error, state)
+    table["Z_fro"] = lambda: errors.frobenius(state.Z, state.Z_radius, state.again.Z)
+    table["sigma_min_Z"] = lambda: state.sigma_min_Z
+    table["jacobian_norm"] = partial(jacobian_norm, state)
+    if state.outputs * state.count <= DENSE_LIMIT:
+        table["lambda_min_JJt"] = lambda: state.lambda_min_JJt
+        table["norm2_J"] = lambda: errors.norm2(*state.J, state.again.J)
+    if state.model.implicit and state.model.depth == 1 and state.map.prox is None:
+        table["phi"] = partial(phi, state)
+    for name, a in state.theta.items():
+        table[f"gradient.{name}"] = partial(_gradient_norm, state, name)
+        table[f"norm2.{name}"] = partial(errors.norm2, a, exact=exact.array(a))
+    return table
+
+
+def _gradient_norm(state: OpteqState, name: str) -> Measured:
+    return state.gradient_norms[name]
+
+
+def jacobian_norm(state: OpteqState) -> Measured:
+    """max_j ||dT/dz_j||_2 at the state."""
+    network = state.network
+    norms = np.linalg.svd(network.jacobians(state.Z), compute_uv=False)[:, 0]
+    known = network.piece_known(state.Z, state.Z_radius)
+    moved = network.bend * state.Z_radius if known else np.inf
+    again = exact.norm2(state.again.jacobian_of(0))
+    for j in range(1, len(norms)):
+        again = Again("larger", again, exact.norm2(state.again.jacobian_of(j)))
+    return Measured(float(norms.max()), moved + network.jacobian_rounding, again=again)
+
+
+def at_rest(state: OpteqState) -> Measured:
+    """|Z - map(Z)|_F; of an equilibrium, at the computed one."""
+    gap = state.Z - state.map(state.Z)
+    noise = state.map.noise(state.Z)
+    if state.model.implicit:
+        return errors.frobenius(gap, noise)
+    noise += (1 + state.map.lipschitz) * state.Z_radius
+    return errors.frobenius(gap, noise, state.again.at_rest)
+
+
+def rest_error(state: OpteqState) -> Measured:
+    """How far the state is from the equilibrium."""
+    if state.model.implicit:
+        return measured(state.solved.error)
+    return at_rest(state).forgetting() / (1 - measured(state.network.lipschitz))
+
+
+def phi(state: OpteqState) -> Measured:
+    """phi(z) = |z|^2/2 - 1^T S(W z + c) at the equilibrium, for each sample (Theorem 1)."""
+    layer, Z = state.network.layers[0], state.Z
+    A = layer.W @ Z + layer.drive
+    S = layer.s.primitive(A)
+    values = (Z**2).sum(axis=0) / 2 - S.sum(axis=0)
+    sizes = (
+        (Z**2).sum(axis=0)
+        + np.abs(S).sum(axis=0)
+        + (np.abs(A) * np.abs(layer.s.value(A))).sum(axis=0)
+    )
+    slope = np.linalg.norm(Z, axis=0) + layer.norm * np.linalg.norm(layer.s.value(A), axis=0)
+    return Measured(
+        values, slope * state.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes
+    )
