@@ -196,6 +196,15 @@ class Kinks:
                     return kink, SLIDES
         return None
 
+    def through(self, theta: np.ndarray, mode: Mode, kink: int) -> Mode:
+        """Beyond a kink that is met more slowly than the velocity is known: an integration from
+        there follows the computed velocity, and one that leads back slides."""
+        other = mode.put(kink, OFF if mode.above[kink] else ON, self.alike)
+        motion = self.motion(theta, other)
+        rate = float(pack(motion.held.row(kink)) @ motion.velocity)
+        back = rate < 0 if other.above[kink] else rate > 0
+        return mode.put(kink, SLIDES, self.alike) if back else other
+
     def _rate(self, motion: Motion, kink: int) -> float:
         """dh/dt of a kink that does not slide, zero where rounding may have made it."""
         row = pack(motion.held.row(kink))
