@@ -184,6 +184,8 @@ class Pair:
 
     def recorded(self, times: np.ndarray) -> Iterator[int]:
         """Indices of the recorded times, as far as both integrations get."""
+        for each in (self.loose, self.tight):
+            each.advance(0.0)
         yield 0
         cuts = np.unique(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
         for first, last in pairwise(cuts):

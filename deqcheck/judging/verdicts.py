@@ -160,6 +160,8 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         # What a statement says of one step after the other is not told by states apart.
         if len(run.k) > 1 and not left_out:
             path, run, notes = _followed(s, p, run)
+            # What comes after that does not matter.
+            complete = complete or bool(notes)
             hypotheses += path
             conclusions += _along(run, judged(s.conclusions(p, run), "conclusions"))
             several = _several(run)
