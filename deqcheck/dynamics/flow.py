@@ -187,6 +187,8 @@ class Pair:
 
     def recorded(self, times: np.ndarray) -> Iterator[int]:
         """Indices of the recorded times, as far as both integrations get."""
+        for each in (self.loose, self.tight):
+            each.advance(0.0)
         yield 0
         cuts = np.unique(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
         for first, last in pairwise(cuts):
@@ -262,11 +264,26 @@ class Pair:
         # Parts of steps in which nothing is recorded; samples that nearly coincide have no slope.
         apart = NEAR * np.diff(ends) < times[np.minimum(after, len(times) - 1)][1:] - ends[1:]
         fresh = ends[1:][(np.diff(after) == 0) & apart & (ends[1:] < last)]
+        fresh = np.setdiff1d(fresh, self._look_at_jumps(times, last))
         for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
             # At the end of a step the two integrations are compared, but not where one of them may
             # be on the other side of a kink.
             piece = self.tight.piece(t)
             self.look(int(np.searchsorted(times, t)), t, piece.end == t and not piece.meets)
+
+    def _look_at_jumps(self, times: np.ndarray, last: float) -> np.ndarray:
+        """On either side of each kink that is met: there what is made of derivatives jumps. The
+        times of the two sides."""
+        off: dict[float, float] = {}
+        for event in self.events(last):
+            t = float(event.t.value)
+            off[t] = max(off.get(t, 0.0), float(event.t.error))
+        self.recorder.jumps = np.array([(t, off[t]) for t in sorted(off)]).reshape(-1, 2)
+        sides = np.array([side for t in off for side in (t, np.nextafter(t, np.inf))])
+        sides = sides[(sides > 0) & (sides < last)]
+        for t in np.setdiff1d(sides, times).tolist():
+            self.look(int(np.searchsorted(times, t)), t, False)
+        return sides
 
     def refine(self, times: np.ndarray, name: str) -> None:
         """Halve the interval in which the quantity may be lowest, until it cannot matter."""

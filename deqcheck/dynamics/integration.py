@@ -158,15 +158,18 @@ class Integration:
         }
 
     def advance(self, until: float) -> None:
-        """Step until that time is reached, as far as it gets; starving and events are counted from
-        there on."""
+        """Step until that time is reached, as far as it gets, from where the kinks at the start are
+        decided; starving and events are counted from there on."""
         self._budget, self._left = STARVED, None
         if self.kinked is not None:
             self.kinked.begin()
-        while self.reach < until and self.status is Status.COMPLETED:
+        while (self.reach < until or self._solver is None) and self.status is Status.COMPLETED:
             try:
                 with np.errstate(all="ignore"):
-                    self._step()
+                    if self._solver is None:
+                        self._begin()
+                    else:
+                        self._step()
             except Starving:
                 self._stiffer()
             except Undecided as stop:
@@ -174,12 +177,12 @@ class Integration:
             except NoEquilibrium as stop:
                 self.lost(stop, self.reach)
 
+    def _begin(self) -> None:
+        if self.kinked is not None:
+            self.kinked.start()
+        self._solver = self._started(0.0, np.zeros_like(self.theta0), self._first)
+
     def _step(self) -> None:
-        if self._solver is None:
-            start = np.zeros_like(self.theta0)
-            if self.kinked is not None:
-                self.kinked.start()
-            self._solver = self._started(0.0, start, self._first)
         solver = self._solver
         message = solver.step()
         if solver.status == "failed" or not np.isfinite(solver.y).all():
@@ -291,8 +294,9 @@ class Integration:
 
     def slopes(self, t: float) -> np.ndarray | None:
         """Those of the flow at kinks on which it stands; None where it stands on none."""
-        mode = self.piece(t).mode if t > 0 or self.pieces else None
-        if self.kinked is None or mode is None:
+        if self.kinked is None or self._solver is None:
             return None
+        mode = self.piece(t).mode if t > 0 or self.pieces else self.kinked.mode
+        assert mode is not None
         found = self.kinked.kinks.slopes(self.theta0 + self.displacement(t), mode)
         return None if np.isnan(found).all() else found

@@ -138,7 +138,7 @@ class Kinked:
                 # It touches its kink: what it does next shows just after.
                 new = kinks.decide(later, mode, standing, blur)
             if new.key() == mode.key():
-                new = mode.put(kink, OFF if mode.above[kink] else ON, kinks.alike)
+                new = kinks.through(theta, mode, kink)
         self._turn(t, theta, new, standing)
 
     def _turn(self, t: float, theta: np.ndarray, mode: Mode, standing: list[int]) -> None:

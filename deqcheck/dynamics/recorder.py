@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -126,6 +126,8 @@ class Recorder:
     states: KeptStates = field(default_factory=lambda: KeptStates())
     _expensive: list[Sample] = field(default_factory=list)
     _moved: list[Sample] = field(default_factory=list)
+    # As of a Series.
+    jumps: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
     def record_inexpensive(self, step: Step) -> None:
         self.steps.append(step)
@@ -242,13 +244,19 @@ class Recorder:
             apart = _running(np.array([r[3][name][1] for r in rows]))
             # Early on both runs can be alike to the last digit: then what the quantity does while
             # the flow moves by its tolerance. That does not shrink again either.
-            alike = (
-                np.maximum.accumulate(blur * np.abs(np.gradient(values.value, t)))
-                if blur.any() and len(t) > 1
-                else 0.0
-            )
-            out[name] = Series(k, t, values.widened(self.safety * (apart + alike)))
+            series = Series(k, t, values, self.jumps)
+            alike = np.maximum.accumulate(blur * _steepness(series)) if blur.any() else 0.0
+            out[name] = replace(series, value=values.widened(self.safety * (apart + alike)))
         return out
+
+
+def _steepness(series: Series) -> np.ndarray:
+    """|df/dt| at each sample, but not across a jump."""
+    found, f = np.zeros(len(series.t)), series.value.value
+    for part in series.stretches():
+        if part.stop - part.start > 1:
+            found[part] = np.abs(np.gradient(f[part], series.t[part]))
+    return found
 
 
 def _running(distance: np.ndarray) -> np.ndarray:

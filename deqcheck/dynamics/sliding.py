@@ -74,8 +74,9 @@ class Motion(NamedTuple):
     pulls: np.ndarray
     noise: np.ndarray
     held: Held
-    # The part of the residual that is not known.
+    # The part of the residual that is not known, and how far the velocity may be off.
     off: float
+    drift: float
 
     @property
     def slopes(self) -> np.ndarray:
@@ -110,10 +111,12 @@ class Kinks:
         held = state.held(mode.above)
         gradient = pack(held.gradient)
         size, r = norm(gradient), held.residual
-        # dr = J dtheta with |J| about |J^T r|/|r|.
-        off = (held.rounding + size / r * blur) / r if r > 0 else np.inf
+        # dr = J dtheta with |J| at least |J^T r|/|r|, and what that does to J^T r.
+        speed = max(held.speed, size / r if r > 0 else 0.0)
+        lost = held.rounding + speed * blur
+        off, drift = lost / r if r > 0 else np.inf, speed * lost
         if not mode.sliding:
-            return Motion(-gradient, held.heights, NOTHING, NOTHING, NOTHING, held, off)
+            return Motion(-gradient, held.heights, NOTHING, NOTHING, NOTHING, held, off, drift)
         rows = np.array([pack(held.row(k)) for k in mode.sliding])
         sizes = np.linalg.norm(rows, axis=1)
         sizes[sizes == 0] = 1.0
@@ -124,9 +127,9 @@ class Kinks:
             scaled = (rows / sizes[:, None]).T
             forces = np.linalg.lstsq(scaled, -gradient, rcond=len(gradient) * EPS)[0] / sizes
         pulls = held.pulls(mode.sliding) + held.couplings(mode.sliding).T @ forces
-        noise = SLACK * off * (size / sizes + np.abs(pulls))
+        noise = SLACK * (drift / sizes + held.gain * lost + off * np.abs(pulls))
         velocity = -(gradient + rows.T @ forces)
-        return Motion(velocity, held.heights, forces, pulls, noise, held, off)
+        return Motion(velocity, held.heights, forces, pulls, noise, held, off, drift)
 
     def beyond(self, motion: Motion, mode: Mode) -> bool:
         """Whether something has changed, and not by rounding or the tolerance alone."""
@@ -193,12 +196,20 @@ class Kinks:
                     return kink, SLIDES
         return None
 
+    def through(self, theta: np.ndarray, mode: Mode, kink: int) -> Mode:
+        """Beyond a kink that is met more slowly than the velocity is known: an integration from
+        there follows the computed velocity, and one that leads back slides."""
+        other = mode.put(kink, OFF if mode.above[kink] else ON, self.alike)
+        motion = self.motion(theta, other)
+        rate = float(pack(motion.held.row(kink)) @ motion.velocity)
+        back = rate < 0 if other.above[kink] else rate > 0
+        return mode.put(kink, SLIDES, self.alike) if back else other
+
     def _rate(self, motion: Motion, kink: int) -> float:
         """dh/dt of a kink that does not slide, zero where rounding may have made it."""
         row = pack(motion.held.row(kink))
         rate = float(row @ motion.velocity)
-        size = float(np.linalg.norm(row) * np.linalg.norm(motion.velocity))
-        noise = SLACK * (motion.off + EPS) * size
+        noise = SLACK * float(np.linalg.norm(row)) * (motion.drift + EPS * norm(motion.velocity))
         return rate if abs(rate) > noise else 0.0
 
     def fork(self, theta: np.ndarray, mode: Mode, standing: list[int], blur: float) -> int | None:
@@ -222,11 +233,13 @@ class Kinks:
         return replace(mode, levels=levels)
 
     def slopes(self, theta: np.ndarray, mode: Mode) -> np.ndarray:
-        """For each kink the slope where it slides, or where rounding leaves its side open."""
+        """For each kink the slope where it slides, or where its height does not tell its side: by
+        rounding, or by what the integration left of a slide."""
         motion = self.motion(theta, mode)
         found = np.full(len(self.alike), np.nan)
         h = motion.heights
         open_ = np.abs(h) <= TOGETHER * float(np.abs(h).max(initial=0.0))
+        open_ |= np.abs(h) <= np.abs(mode.levels)
         found[open_] = mode.above[open_]
         for kink, s in zip(mode.sliding, motion.slopes, strict=True):
             found[self.alike == kink] = s

@@ -166,8 +166,12 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
         # What a statement says of one step after the other is not told by states apart.
         if len(run.k) > 1 and not left_out:
             path, run, notes = _followed(s, p, run)
+            # What comes after that does not matter.
+            complete = complete or bool(notes)
             hypotheses += path
             conclusions += _along(run, judged(s.conclusions(p, run), "conclusions"))
+            several = _several(run)
+            complete, notes = complete and not several, (*notes, *several)
     unchecked = limits or _nothing_to_judge(s, conclusions, run)
     if s.is_condition:
         outcome = condition_outcome([*hypotheses, *conclusions], bool(unchecked))
@@ -226,6 +230,17 @@ def _followed(
     note = f"judged until {at}, the last point at which {first} is known to hold"
     path = _along(until, judged(s.path_hypotheses(p, until), "path_hypotheses"))
     return path, until, (note,)
+
+
+def _several(run: Trajectory) -> tuple[str, ...]:
+    """A theorem on the flow from a start speaks of each, where there are several: one of them may
+    refute it, but what holds of one is open."""
+    if run.forked is None:
+        return ()
+    return (
+        f"there are several flows from t = {run.forked:.6g} on, where a kink repels: one of them "
+        "is followed, and what holds of it is open for the others",
+    )
 
 
 def _along(run: Trajectory, found: Sequence[Judged]) -> list[Judged]:

@@ -26,6 +26,9 @@ from deqcheck.records.measured import EPS, Measured
 POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
+# It is tried with so many Newton steps, each on the pattern of the one before; and after so many
+# sweeps, and twice, four times as many, whether the mask rests or not.
+NEWTON, SLOW = 8, 16
 SWEEPS = 20_000
 
 
@@ -315,14 +318,41 @@ def _settle(
         rested = rested + 1 if np.array_equal(active, mask) else 0
         mask = active
         settled = moved <= 4 * EPS * length(state)
-        if (rested >= REST or settled) and not (tried is not None and np.array_equal(tried, mask)):
+        # A mask that flickers on a kink, or moves ever more slowly, never rests.
+        slow = count >= SLOW and count & (count - 1) == 0
+        known = tried is not None and np.array_equal(tried, mask)
+        if (rested >= REST or settled or slow) and not known:
             tried = mask
-            polished = on_pattern(W, C, certificate, mask)
+            polished = _newton(W, C, certificate, mask)
             if polished is not None:
                 return replace(polished, sweeps=count)
         if settled or not np.isfinite(moved):
             break
     return Equilibrium(W, C, relu(state), certificate, count)
+
+
+def _newton(
+    W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
+) -> Equilibrium | None:
+    """Newton's method on max(W Z + C, 0) = Z: what rests within rounding will do, as where a unit
+    lies on its kink and no pattern is consistent."""
+    for _ in range(NEWTON):
+        patterns = Patterns(W, mask)
+        if patterns.cost() > POLISH_BUDGET:
+            return None
+        found = patterns.solve(C)
+        if not np.isfinite(found).all():
+            return None
+        H = W @ found + C
+        if (found >= 0).all() and np.array_equal(H > 0, mask):
+            return Equilibrium(W, C, found, certificate, factored=patterns)
+        Z = relu(found)
+        if length(relu(W @ Z + C) - Z) <= 4 * EPS * length(Z):
+            return Equilibrium(W, C, Z, certificate)
+        if np.array_equal(H > 0, mask):
+            return None
+        mask = H > 0
+    return None
 
 
 def polish(patterns: Patterns, C: np.ndarray) -> np.ndarray | None:

@@ -60,6 +60,10 @@ class Held(ABC):
     # |r|, and its rounding.
     residual: float
     rounding: float
+    # About how fast the outputs move with the parameters, and with the outputs of the units: at
+    # least with those of the read-out. Where the gradient rests, it does not tell them.
+    speed: float
+    gain: float
 
     @abstractmethod
     def row(self, kink: int) -> Params:

@@ -37,6 +37,7 @@ class HeldRelu(Held):
             self.heights = H.ravel()
             self.gradient = state.assembled(self.Z, self.E, r)
             self.residual = norm(r)
+            self.speed, self.gain = norm(self.Z), norm(self.a)
             self.rounding = 4 * EPS * len(r) * (norm(self.a) * norm(self.Z) + norm(state.y))
 
     def _moves(self, kink: int) -> tuple[int, np.ndarray]:

@@ -96,7 +96,13 @@ class Trajectory:
             series=cut(self.series),
             distance=cut(self.distance),
             path=None if self.path is None else self.path[upto],
+            events=tuple(event for event in self.events if event.t.value <= t),
         )
+
+    @property
+    def forked(self) -> float | None:
+        """The first time after which there are other flows from the same start."""
+        return next((float(e.t.value) for e in self.events if e.kind == FORK), None)
 
     @property
     def complete(self) -> bool:

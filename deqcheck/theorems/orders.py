@@ -97,6 +97,13 @@ class Order(Frequency[M, S]):
     def trial(self, p: Problem[M, S], seed: int) -> Any:
         return float(self.value(p, self._size(p, seed), seed))
 
+    def _excluded(self, low: float, high: float) -> str:
+        """What these draws would have noticed."""
+        if self.two_sided:
+            return f"excluded are orders below {low:.4g} and above {high:.4g}"
+        side = f"below {low:.4g}" if self.upper else f"above {high:.4g}"
+        return f"excluded are orders {side}, and no others"
+
     def tallied(self, p: Problem[M, S], results: Sequence[Any]) -> Claim:
         sizes = [self._size(p, seed) for seed in range(len(results))]
         known = [(m, v) for m, v in zip(sizes, results, strict=True) if v is not None and v > 0]
@@ -110,7 +117,7 @@ class Order(Frequency[M, S]):
         note = (
             f"{len(known)} draws at sizes {', '.join(map(str, tried))}: exponent "
             f"{fit.exponent:.4g}, {1 - MISSED:.1%} interval [{low:.4g}, {high:.4g}], its drift "
-            "over the sizes included"
+            f"over the sizes included; {self._excluded(low, high)}"
         )
         beyond = fit.exponent - self.exponent(p)
         excess = abs(beyond) if self.two_sided else beyond if self.upper else -beyond

@@ -15,12 +15,15 @@ from collections.abc import Callable
 import numpy as np
 
 from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.integration import Integration
 from deqcheck.models.implicit_relu.model import ImplicitReluModel
+from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
-from deqcheck.models.problem import Problem, norm, pack
+from deqcheck.models.problem import Problem, gradient_norm, norm, pack
 from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.records.verdict import Status
 
-INSTANCES, COMPARED, SHORT = 40, 4, 0.1
+INSTANCES, COMPARED, SHORT, LONGEST = 40, 4, 0.1, 64.0
 STEPS = (1e-3, 1e-4)
 
 
@@ -80,15 +83,30 @@ def apart(p: Problem) -> list[float]:
     return [norm(each - end) for each in (*ends, extrapolated)]
 
 
+def horizon(p: Problem) -> float:
+    """When the loss has fallen, or rests: as one rough integration sees it."""
+    rough = Integration(p, "DOP853", LONGEST, (1e-6, 1e-8), Memory())
+    first = p.start.objective
+    t = 0.25
+    while t < LONGEST:
+        rough.advance(t)
+        if rough.status is not Status.COMPLETED:
+            return t
+        here = p.model.at(rough.theta(t))
+        slopes = rough.slopes(t)
+        found = (here if slopes is None else here.with_slopes(slopes)).objective
+        rests = gradient_norm(found.gradient) <= 1e-6 * gradient_norm(first.gradient)
+        if found.gap <= 1e-6 * first.gap or rests:
+            return t
+        t *= 2**0.5
+    return LONGEST
+
+
 def fall(p: Problem) -> tuple[str, float, Counter[str], float]:
     """The flow until the loss has fallen or rests: how it ends, and how far it fell."""
     begin = time.process_time()
-    for horizon in (1.0, 4.0, 16.0, 64.0):
-        run = GradientFlow(horizon=horizon, rtol=1e-6).run(p)
-        share = float(run.gap.value[-1] / run.gap.value[0])
-        rests = run.gradient[-1] <= 1e-6 * run.gradient[0]
-        if not run.complete or share <= 1e-6 or rests:
-            break
+    run = GradientFlow(horizon=horizon(p), rtol=1e-6).run(p)
+    share = float(run.gap.value[-1] / run.gap.value[0])
     kinds = Counter(event.kind for event in run.events)
     return run.status.word, share, kinds, time.process_time() - begin
 

@@ -15,8 +15,11 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params, Problem, norm, pack
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.models.relu_deq.state import ReluDeqState
+from deqcheck.records.comparison import Decision
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.ling2022.pl import AlongRuns
 from tests.dynamics.corner import Corner, corner
 from tests.opteq_instances import arrays, problem
 
@@ -113,6 +116,35 @@ def test_at_the_start_the_velocities_of_both_sides_decide(
     assert np.sign(np.round(run.final["x"][0], 12)) == side
     assert all(e.t.value == 0 for e in run.events)
     assert any("not unique" in note for note in run.notes) == (kinds == ["fork"])
+
+
+def forking(height: float, label: float = 2.0) -> Problem:
+    """One unit without feedback and two samples, the first of which lies on the kink at height 0:
+    off, the second drives it down by 1; on, its own label drives it up by label - 1."""
+    X, y = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([label, 0.0])
+    theta = {"W": np.zeros((1, 1)), "U": np.array([[height, 1.0]]), "a": np.ones(1)}
+    return Problem(ReluDeqModel(X, y), theta, record_points=8)
+
+
+class Slower(AlongRuns):
+    """Broken: it asks for more than there is."""
+
+    id = "broken/pl-run"
+    by_gram = Check("twice the gradient", "gradient^2 >= 2*loss + 0*sigma_min_Z", "broken")
+
+
+def test_after_a_fork_nothing_is_confirmed_but_much_is_refuted() -> None:
+    flow = GradientFlow(horizon=0.1)
+    forked, plain, pulled = forking(0.0), forking(0.1), forking(0.0, label=0.5)
+    runs = [flow.run(p, AlongRuns.tracks) for p in (forked, plain, pulled)]
+    assert [run.forked for run in runs] == [0.0, None, None]
+    found = [
+        dq.judge(AlongRuns, p, run) for p, run in zip((forked, plain, pulled), runs, strict=True)
+    ]
+    assert [v.outcome for v in found] == ["undecided", "confirmed", "confirmed"]
+    assert all(c.decision is Decision.HOLDS for c in found[0].conclusions)
+    assert any("several flows from t = 0 on" in note for note in found[0].notes)
+    assert dq.judge(Slower, forked, runs[0]).outcome == "refuted"
 
 
 def relu_problem(seed: int) -> Problem:

@@ -131,6 +131,7 @@ class HeldOpteq(Held):
             parts["Wo"] = parts["Wo"] + r @ self.Z.T
         self.gradient = parts
         self.residual = norm(r)
+        self.speed, self.gain = norm(self.Z), norm(state.Wo)
         self.rounding = 4 * EPS * r.size * (norm(state.Wo) * norm(self.Z) + norm(model.Y))
         self.alike = alike(state)
 

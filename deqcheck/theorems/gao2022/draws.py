@@ -185,7 +185,8 @@ class NeededFeatures(FromDraws):
     """For the start (27) with C1 = C2 = C3 = 1 and gamma0 = 1/2 the conditions (17)-(19) ask, by
     alpha0 >= alpha1/(1 + gamma0), for an alpha1^2 = sigma_N(Phi)^2 of order N sqrt m at most, (28).
     Judged in m, on the samples and labels of the case, with yhat(0) by its mean square over b;
-    gao2022/sec5.2-width has the order in N.
+    gao2022/sec5.2-width has the order in N. Widths that can be drawn are far from the limit: an
+    order of m would be noticed, one of m^(3/4) would not.
     """
 
     id = "gao2022/eq28"

@@ -20,7 +20,8 @@ class GramRate(Statement):
     """If |A(t)| <= M with gamma M < 1 and lambda_min(H(t)) >= lambda0 > 0 along the gradient flow,
     then L(t) <= exp(-lambda0 t) L(0). Judged with the largest such lambda0 at each time, the
     infimum of lambda_min(H) until then, as long as it is positive; and d yhat/dt = -H r, (10), at
-    the end of the run as Lemma 4.1 is at its start.
+    the end of the run as Lemma 4.1 is at its start, where that is off kinks. Along kinks H is that
+    of the flow's slopes, with which d yhat/dt = -H r remains true.
 
     Remark: L(t) <= exp(-2 lambda0 t) L(0), since dL/dt = -r^T H r <= -2 lambda0 L.
     """

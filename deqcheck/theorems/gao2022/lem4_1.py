@@ -74,6 +74,16 @@ def along_r(state: State) -> Measured:
     return Measured(float(state.r @ moved), error, "tangent", node)
 
 
+def kinks(state: State) -> Measured:
+    """How many keep the predictions of some sample from being differentiable."""
+    every = np.ones(state.N, dtype=bool)
+    return state.kinks_in_the_way(every, every)
+
+
+def differentiable(state: State) -> bool:
+    return bool(kinks(state).high == 0)
+
+
 class Lemma41(OffKinks):
     """Along the gradient flow d yhat/dt = -H r with H = Z Z^T + M M^T + Pi Pi^T, which is positive
     semi-definite; so dL/dt <= -lambda_min(H) L, which is the remark after the lemma. Judged at the
@@ -102,15 +112,11 @@ class Lemma41(OffKinks):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield self.contracts(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
-        yield self.smooth(kinks=self._kinks(p))
-
-    def _kinks(self, p: Problem) -> Measured:
-        every = np.ones(p.start.N, dtype=bool)
-        return p.start.kinks_in_the_way(every, every)
+        yield self.smooth(kinks=kinks(p.start))
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         H, radius = state.H_with_radius
-        if not self._kinks(p).low > 0:
+        if not kinks(p.start).low > 0:
             yield from worst(moving(self.moves, p.seed, state))
         if oracle.affordable(state):
             distance = float(np.linalg.norm(oracle.dense(state).H - H))

@@ -17,7 +17,7 @@ from deqcheck.theorems.gao2022.induction import (
     room,
     slope,
 )
-from deqcheck.theorems.gao2022.lem4_1 import along_r
+from deqcheck.theorems.gao2022.lem4_1 import along_r, differentiable
 from deqcheck.theorems.gao2022.setting import Problem
 from deqcheck.theorems.gao2022.thm4_2 import FlowConditions
 
@@ -30,7 +30,9 @@ class FlowInduction(Induction, FlowConditions):
     are bounded as in (34)-(37), W, A, b and Z are no further from their start than the integrals
     of these bounds, and H >= alpha0^2/4. Under (14) and (15) the integrals are at most C1, C2, C3
     and alpha0/2, which closes the induction. Judged as long as (i)-(iii) hold; drifts are measured
-    in the Frobenius norm, which the integrals bound, too.
+    in the Frobenius norm, which the integrals bound, too. Along kinks the flow is read with a slope
+    from [0, 1], for each of which the bounds hold; dL/dt at the start needs a derivative, and is
+    looked at off kinks alone.
 
     Printed: dL/dt = -(yhat - y)^T d yhat/dt, and |X|, the operator norm, in the bound on Z(t) -
     Z(0). Corrected: dL/dt = (yhat - y)^T d yhat/dt, and |X|_F.
@@ -91,8 +93,9 @@ class FlowInduction(Induction, FlowConditions):
         yield self.on(self.gram, run, {"lambda_min_H": "lambda_min_H"}, known)
         names = {"gradient": "gradient", "residual": "residual"}
         yield self.on(self.falls, run, names, known)
-        sign = self.sign_printed if self.printed else self.sign
-        yield sign(gradient=p.start.measure("gradient"), r_dyhat=along_r(p.start))
+        if differentiable(p.start):
+            sign = self.sign_printed if self.printed else self.sign
+            yield sign(gradient=p.start.measure("gradient"), r_dyhat=along_r(p.start))
         yield from self.rooms(known, (self.b_room, self.w_room, self.a_room, self.z_room))
 
     def _slopes(self, when: str) -> Mapping[str, Check]:

@@ -18,7 +18,8 @@ class KernelRate(MonotoneStatement):
     """Along the flow dL/dt = -r^T K r <= -2 lambda_min(K(t)) L, so that
     L(t) <= exp(-2 t inf lambda_min(K(s))) L(0) with the infimum over s in [0, t], and
     lambda_min(K(t)) >= lambda_min(Z^T Z), which is sigma_min(Z(t))^2 for n >= N. As printed the
-    kernel is that of the time t alone.
+    kernel is that of the time t alone. Along kinks K is that of the flow's slopes, with which
+    dL/dt = -r^T K r remains true.
     """
 
     id = "hieu2022/eq3.14"

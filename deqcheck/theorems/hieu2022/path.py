@@ -23,7 +23,8 @@ class PathCondition(Training):
     """With R = 2 r0/lambda0 and the norms at the start, the flow cannot leave the ball of radius R
     in which sigma_min(Z) >= lambda0/2: the loss falls at least like exp(-lambda0^2 t/2), and the
     path is shorter than R. From the path length under a PL inequality (Sections 2.5, 2.6) and
-    |Z - Z'| <= |X| (|U - U'|/m + |W - W'| |U'|/m^2).
+    |Z - Z'| <= |X| (|U - U'|/m + |W - W'| |U'|/m^2). It rests on the gradient in u alone, which is
+    Z r at kinks, too.
     """
 
     id = "hieu2022/path"

@@ -24,7 +24,8 @@ STEPS = 2000
 class PolyakLojasiewicz(MonotoneStatement):
     """|grad L|^2 = r^T K r >= 2 lambda_min(K) L (Theorem 2.6.4), so L is mu-PL* with
     mu = 2 lambda_min(K), in the thesis' sense |grad L|^2 >= mu L. Along a flow on which this holds
-    with mu > 0 the loss falls at least like exp(-mu t) and the path is at most 2 sqrt(L(0)/mu).
+    with mu > 0 the loss falls at least like exp(-mu t) and the path is at most 2 sqrt(L(0)/mu);
+    along kinks with the kernel of the flow's slopes.
 
     For gradient descent the constants are known for the loss linearised at the start: smoothness
     lambda_max(K), and after k steps r(k) = (I - step K)^k r(0). There, step 1/Lsm contracts by

@@ -104,9 +104,10 @@ class PolyakLojasiewicz(Statement):
 class AlongRuns(Statement):
     """(4) and (5) at every step of the training: |grad Phi|^2 >= 2 lambda_min(H) Phi >= 2
     lambda_tau Phi, as long as the equilibrium is the only one. (5) needs the part of the gradient
-    in a alone, so it holds at kinks, too, and along the gradient flow. With one sample (4) is an
-    equality, and is not looked at; (5) is one where a = 0 as well, and the first step says nothing
-    of it.
+    in a alone, so it holds at kinks, too, and along the gradient flow. (4) is looked at along
+    descent: along a flow the residual turns to an eigenvector of lambda_min(H), and (4) to an
+    equality. With one sample (4) is one, too; (5) is one where a = 0 as well, and the first step
+    says nothing of it.
     """
 
     id = "ling2022/pl-run"

@@ -220,7 +220,9 @@ class Theorem1Plus(DescentUnderCondition1):
 
 class Theorem1Flow(UnderCondition1):
     """The gradient flow needs (7) and (8) alone: r' = -H r with H >= G, so lambda_min(G) stays
-    above lambda_0/2 and the loss falls like exp(-lambda_0 t).
+    above lambda_0/2 and the loss falls like exp(-lambda_0 t). G = Z^T Z is the part of the read-out
+    a, which has one value at kinks, and the bounds on the other gradients hold for every slope of
+    the ReLU in [0, 1]: so it holds of flows that slide along kinks.
     """
 
     id = "ling2022/thm1-flow"

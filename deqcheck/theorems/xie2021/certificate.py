@@ -17,7 +17,8 @@ from deqcheck.theorems.xie2021.setting import Problem, Statement
 class DescentCertificate(Statement):
     """With mu_k = lambda_min(J_k J_k^T), |gradient|^2 >= 2 mu_k loss. Where every step of gradient
     descent lowers the loss by step/2 |gradient|^2, the loss is below the product of 1 - step mu_k
-    over the sampled steps; along the flow it is below exp(-2 times the integral of mu).
+    over the sampled steps; along the flow it is below exp(-2 times the integral of mu), where at
+    kinks J is that of the flow's slopes: the outputs still move by -J J^T r.
     """
 
     id = "xie2021/certificate"
