@@ -86,6 +86,10 @@ class OpteqState(State):
     def Z_radius(self) -> float:
         return self._forward[2]
 
+    @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        return {"Y": self.Wo @ self.Z}
+
     @cached_property
     def r(self) -> np.ndarray:
         found: np.ndarray = self.Wo @ self.Z - self.model.Y
