@@ -14,7 +14,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deqcheck.api import bounds, check, judge, load, problem, read, run, run_all, statements
+    from deqcheck.api import (
+        bounds,
+        check,
+        falsify,
+        judge,
+        load,
+        problem,
+        read,
+        run,
+        run_all,
+        statements,
+    )
     from deqcheck.case.errors import CaseError
     from deqcheck.case.read import Case
     from deqcheck.judging.errors import UsageError
@@ -28,7 +39,8 @@ __version__ = "0.2.0"
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {
     "deqcheck.api": (
-        *("bounds", "check", "judge", "load", "problem", "read", "run", "run_all", "statements"),
+        *("bounds", "check", "falsify", "judge", "load", "problem", "read"),
+        *("run", "run_all", "statements"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -52,6 +64,7 @@ __all__ = [
     "Verdict",
     "bounds",
     "check",
+    "falsify",
     "judge",
     "load",
     "problem",

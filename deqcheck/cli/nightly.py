@@ -3,10 +3,7 @@ that was corrected may."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,84 +11,89 @@ from rich.text import Text
 
 from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.progress import ProgressLine
-from deqcheck.environment import environment
-from deqcheck.explore.falsify import Limits, asked, falsify
+from deqcheck.explore.falsify import Asking, asked, falsify
+from deqcheck.explore.falsify.kept import Kept
+from deqcheck.explore.falsify.worker import each_in_processes
 from deqcheck.judging import catalogue
 from deqcheck.judging.errors import UsageError
-from deqcheck.records.words import CORRECTED, PRINTED
+from deqcheck.records.words import PRINTED
 from deqcheck.report.json import dumps
 from deqcheck.report.parts.console import columns, heading, render_text
-from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
 
+SCHEMA = "deqcheck-falsify-all/1"
 GREEN, RED = 0, 1
+Results = dict[tuple[str, str], dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Task:
-    statement: type[AnyStatement]
-    edition: str
-
-    @property
-    def must_fall(self) -> bool | None:
-        """None where either answer is fine: what is vacuous or unproven need not fall."""
-        if self.edition == CORRECTED:
-            return False
-        return {"false": True, "sound": False, "typo": None}.get(self.statement.soundness)
-
-    def green(self, found: dict[str, Any]) -> bool:
-        return self.must_fall is None or bool(found["found"]) == self.must_fall
+def must_fall(s: AnyStatement) -> bool | None:
+    """None where either answer is fine: what is vacuous or unproven need not fall, nor need what is
+    printed with a slip."""
+    if not s.printed:
+        return False
+    return {"false": True, "sound": False}.get(s.soundness)
 
 
-def tasks() -> Iterator[Task]:
+def _green(s: AnyStatement, found: dict[str, Any]) -> bool:
+    wanted = must_fall(s)
+    return wanted is None or bool(found["found"]) == wanted
+
+
+def tasks() -> Iterator[AnyStatement]:
     for cls in catalogue().values():
         for edition in cls.editions:
             try:
-                asked(cls, edition)
+                yield asked(cls, edition)
             except UsageError:
                 continue
-            yield Task(cls, edition)
 
 
-def nightly(limits: Limits, seed: int, folder: Path | None, form: str) -> int:
+def nightly(asking: Asking, kept: Kept, jobs: int, form: str) -> int:
     """A table, resumable; green if nothing is as it must not be."""
-    store = None if folder is None else Store(folder)
-    done: list[tuple[Task, dict[str, Any]]] = []
+    every = list(tasks())
+    results: Results = {}
+    for s in every:
+        known = kept.get(s, asking, 1, "all")
+        if known is not None:
+            results[s.id, s.edition] = known
+    left = [s for s in every if (s.id, s.edition) not in results]
     with ProgressLine() as line:
-        for task in tasks():
-            line.say(f"{task.statement.id} ({task.edition})")
-            done.append((task, _searched(task, limits, seed, store)))
-    bad = [task for task, found in done if not task.green(found)]
+
+        def done(s: AnyStatement, found: dict[str, Any]) -> None:
+            results[s.id, s.edition] = found
+            kept.put(s, asking, 1, "all", found)
+            line.say(f"{len(results)}/{len(every)} {s.id} ({s.edition})")
+
+        if jobs > 1:
+            each_in_processes(left, asking, jobs, done)
+        else:
+            for s in left:
+                done(s, falsify(type(s), s.edition, asking).to_dict())
+    return _told(every, results, form)
+
+
+def _told(every: list[AnyStatement], results: Results, form: str) -> int:
+    bad = [s for s in every if not _green(s, results[s.id, s.edition])]
     if form == "json":
-        to_stdout(dumps({"schema": "deqcheck-falsify-all/1", "results": [f for _, f in done]}))
+        found = [results[s.id, s.edition] for s in every]
+        wrong = [f"{s.id} ({s.edition})" for s in bad]
+        to_stdout(dumps({"schema": SCHEMA, "results": found, "not_as_they_must_be": wrong}))
     else:
-        rows = [_row(task, found) for task, found in done]
-        titles = heading(("id", "edition", "status", "instances", "feasible", "answer"))
+        rows = [_row(s, results[s.id, s.edition]) for s in every]
+        titles = heading(("id", "edition", "status", "tried", "feasible", "answer"))
         to_stdout(render_text([columns([titles, *rows], indent=0)], options_of_stdout()))
-        click.echo(f"{len(done)} searched, {len(bad)} not as they must be", err=True)
+    click.echo(f"{len(every)} searched, {len(bad)} not as they must be", err=True)
     return RED if bad else GREEN
 
 
-def _searched(task: Task, limits: Limits, seed: int, store: Store | None) -> dict[str, Any]:
-    asks = {"id": task.statement.id, "edition": task.edition, "seed": seed}
-    key = json.dumps({**asks, **asdict(limits), "environment": environment()}, sort_keys=True)
-    found = None if store is None else store.get(key)
-    if found is None:
-        made = falsify(task.statement, edition=task.edition, limits=limits, seed=seed)
-        found = made.to_dict()
-        if store is not None:
-            store.put(key, found)
-    return found
-
-
-def _row(task: Task, found: dict[str, Any]) -> tuple[Text, ...]:
+def _row(s: AnyStatement, found: dict[str, Any]) -> tuple[Text, ...]:
     answer = f"counterexample: {found['claim']}" if found["found"] else "not refuted"
-    style = "" if task.green(found) else "bold red"
+    good = _green(s, found)
     return (
-        Text(task.statement.id, no_wrap=True),
-        Text(task.edition),
-        Text(task.statement.soundness if task.edition == PRINTED else ""),
+        Text(s.id, no_wrap=True),
+        Text(s.edition),
+        Text(s.soundness if s.edition == PRINTED else ""),
         Text(str(found["evaluations"])),
         Text(str(found["feasible"])),
-        Text(answer, style),
+        Text(answer if good else f"NOT AS IT MUST BE: {answer}", "" if good else "bold red"),
     )

@@ -38,11 +38,12 @@ store: atomic __init__
 trials: store theorems models environment threads plugins __init__
 judging: theorems dynamics models store trials environment +
 case: judging plugins theorems dynamics models losses data targets inits +
-api: judging plugins case theorems dynamics models store report +
+explore: judging case theorems dynamics models environment store plugins threads +
+api: explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
 ci: plugins store case judging environment report models threads +
-cli: ci atomic store case judging dynamics gradcheck search report theorems models docs threads
+cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs threads
  plugins +
 pytest_plugin: ci cli case __init__
 __main__: cli

@@ -158,6 +158,7 @@ class Instance:
             found["loss"] = self.loss
         if self.train is not None:
             found["train"] = dict(self.train)
+            found["record"] = {"points": POINTS}
         found["theorems"] = [id_]
         if self.constants:
             found["constants"] = {id_: dict(self.constants)}

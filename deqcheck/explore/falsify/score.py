@@ -25,6 +25,7 @@ from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import STATIC, AnyStatement, Check
+from deqcheck.theorems.frequency import Frequency
 from deqcheck.theorems.searched import values_seen
 
 # Of what could not even be set up, or has no equilibrium: worse than any hypothesis that fails.
@@ -166,9 +167,7 @@ class Scorer:
         except NoEquilibrium:
             return Score(NO_EQUILIBRIUM)
 
-    def _score(
-        self, s: AnyStatement, p: AnyProblem, instance: Instance, thorough: bool
-    ) -> Score:
+    def _score(self, s: AnyStatement, p: AnyProblem, instance: Instance, thorough: bool) -> Score:
         failed = self._failed(self._hypotheses(s, p), thorough)
         if failed is not None:
             return failed
@@ -177,8 +176,13 @@ class Scorer:
             return Score(1 + TIE, failing=(NO_KINKS,))
         if any(True for _ in s.unchecked(p)):
             return Score(UNUSABLE)
+        claims = (c.judge() for c in s.claims(p, p.start))
+        if s.is_condition or counted(s):
+            # Whether it is met is all that there is to ask.
+            failed = self._failed(claims, thorough)
+            return failed or Score(FLAT, True, instance=instance)
         if STATIC in s.dynamics:
-            return _concluded([c.judge() for c in s.claims(p, p.start)], instance)
+            return _concluded(list(claims), instance)
         return self._trained(s, p, instance)
 
     def _trained(self, s: AnyStatement, p: AnyProblem, instance: Instance) -> Score:
@@ -227,6 +231,11 @@ class Scorer:
         return Score(1 + penalty, failing=tuple(names)) if penalty else None
 
 
+def counted(s: AnyStatement) -> bool:
+    """Whether it is judged over draws: no single instance refutes it."""
+    return isinstance(s, Frequency) and s.counted
+
+
 _Drawing = Drawing()
 
 
@@ -256,10 +265,7 @@ def _concluded(conclusions: Sequence[Judged], instance: Instance) -> Score:
     """The smallest margin decides; below 0 only for a claim that is violated with its bars."""
     if not conclusions:
         return Score(UNUSABLE)
-    shown = tuple(
-        Shown(c.name, margin(c), c.decision is Decision.VIOLATED)
-        for c in conclusions
-    )
+    shown = tuple(Shown(c.name, margin(c), c.decision is Decision.VIOLATED) for c in conclusions)
     violated = [each.margin for each in shown if each.violated]
     if violated:
         return Score(min(*violated, -LEAST), True, shown, instance=instance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.explore.falsify.climb import Climbing, Strategy
@@ -16,8 +16,8 @@ from deqcheck.theorems.base import AnyStatement
 # After the first counterexample the search goes on for a worse one: so many instances, or this
 # share of those that it took.
 LONGER, SHARE = 50, 0.25
-# Simplifications that are tried at most.
-MOST_SIMPLER = 4000
+# Simplifications that are tried at most, and seconds for them when the time is already over.
+MOST_SIMPLER, EXTRA = 3000, 5.0
 
 Ranked = tuple[float, Instance]
 
@@ -150,15 +150,19 @@ class Hunt:
     def shrink(self, instance: Instance, enough: float) -> Instance:
         """The simplest instance near this one whose violation is at least so large."""
         left = MOST_SIMPLER
+        if self.limits.seconds is not None:
+            later = max(self.limits.seconds, self.seconds + EXTRA)
+            self.limits = replace(self.limits, seconds=later)
 
         def stands(candidate: Instance) -> bool:
             nonlocal left
             left -= 1
-            if left < 0:
+            if left < 0 or self.late:
                 return False
-            score = self._score(candidate, thorough=False)
+            try:
+                score = self._score(candidate, thorough=False)
+            except TooLate:
+                return False
             return score.refuted and score.value <= enough
 
-        # What was found must be made simpler whatever the time is: a run is watched no longer.
-        self._score.watch = lambda step: None
         return shrunk(instance, stands)

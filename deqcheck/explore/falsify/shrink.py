@@ -18,30 +18,46 @@ def shrunk(instance: Instance, stands: Callable[[Instance], bool]) -> Instance:
     """The simplest instance that single simplifications lead to and that still stands."""
     while True:
         price = cost(instance)
-        cheaper = (each for each in simpler(instance) if cost(each) < price)
+        for simplifications in (_smaller, _simpler_settings, _plain, _rounded, _copies, _entries):
+            instance = _by(simplifications, instance, stands)
+        if cost(instance) == price:
+            return instance
+
+
+def _by(
+    simplifications: Callable[[Instance], Iterator[Instance]],
+    instance: Instance,
+    stands: Callable[[Instance], bool],
+) -> Instance:
+    """Simplified by one rule as far as that goes."""
+    while True:
+        price = cost(instance)
+        cheaper = (each for each in simplifications(instance) if cost(each) < price)
         better = next(filter(stands, cheaper), None)
         if better is None:
             return instance
         instance = better
 
 
-def simpler(instance: Instance) -> Iterator[Instance]:
-    """Every instance that is one simplification away, the largest gains first."""
+def _smaller(instance: Instance) -> Iterator[Instance]:
+    """Less a sample, unit or input."""
     for letter, size in instance.sizes.items():
         if size > 1:
             yield from (instance.without(letter, i) for i in range(size))
-    yield from _simpler_settings(instance)
+
+
+def _plain(instance: Instance) -> Iterator[Instance]:
     for name, a in instance.arrays.items():
         for plain in (np.zeros_like(a), np.ones_like(a), _eye(a)):
             yield instance.with_array(name, plain)
+
+
+def _rounded(instance: Instance) -> Iterator[Instance]:
     for decimals in DECIMALS:
         for name, a in instance.arrays.items():
             yield instance.with_array(name, np.round(a, decimals))
             if decimals == 0:
                 yield instance.with_array(name, np.round(2 * a) / 2)
-    yield from _copies(instance)
-    for name, a in instance.arrays.items():
-        yield from _simpler_entries(instance, name, a)
 
 
 def _eye(a: np.ndarray) -> np.ndarray:
@@ -57,13 +73,13 @@ def _copies(instance: Instance) -> Iterator[Instance]:
             yield instance.taken(letter, order)
 
 
-def _simpler_entries(instance: Instance, name: str, a: np.ndarray) -> Iterator[Instance]:
-    for at in np.ndindex(*a.shape):
-        here = float(a[at])
-        for value in _simpler_numbers(here):
-            moved = np.array(a)
-            moved[at] = value
-            yield instance.with_array(name, moved)
+def _entries(instance: Instance) -> Iterator[Instance]:
+    for name, a in instance.arrays.items():
+        for at in np.ndindex(*a.shape):
+            for value in _simpler_numbers(float(a[at])):
+                moved = np.array(a)
+                moved[at] = value
+                yield instance.with_array(name, moved)
 
 
 def _simpler_numbers(x: float) -> Iterator[float]:
