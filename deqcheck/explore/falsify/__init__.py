@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from deqcheck.explore.falsify.climb import Strategy
 from deqcheck.explore.falsify.confirm import case_of, confirmed
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.explore.falsify.result import Counterexample, Falsified, Tight
 from deqcheck.explore.falsify.score import counted
-from deqcheck.explore.falsify.search import Found, Hunt, Limits, Strategy
+from deqcheck.explore.falsify.search import Found, Hunt, Limits
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError
 from deqcheck.theorems.base import AnyStatement

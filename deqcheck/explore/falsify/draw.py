@@ -191,7 +191,7 @@ class Drawing:
 
     def _sizes(self, r: Random, blank: Instance, stage: int) -> dict[str, int]:
         low, high = self.sizes or STAGES[min(stage, len(STAGES) - 1)]
-        found = {}
+        found: dict[str, int] = {}
         for letter in sorted({x for axes in blank.shapes.values() for x in axes}):
             least, most = self.statement.space.sizes.get(letter, (low, high))
             if self.sizes is None:
@@ -199,7 +199,8 @@ class Drawing:
             else:
                 low_here, high_here = low, high
             found[letter] = int(r.integers(low_here, high_here + 1))
-        return found | blank.spoken.sizes()
+        found |= blank.spoken.sizes()
+        return found
 
     def _constants(self, r: Random) -> dict[str, float] | None:
         """Of which all are meant: now and then another than the statement takes by itself."""
@@ -273,7 +274,8 @@ def _repaired(r: Random, blank: Instance, declared: Mapping[str, Spec]) -> Insta
     Refusal."""
     for _ in range(REPAIRS):
         try:
-            return blank if blank.spoken else blank
+            blank.spoken  # noqa: B018 (it is read, or refused)
+            return blank
         except Refusal as refusal:
             key = refusal.problems[0][0].partition(".")[0]
             model = dict(blank.model)

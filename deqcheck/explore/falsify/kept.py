@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from deqcheck.environment import environment, source
 from deqcheck.explore.falsify import Asking, Falsified, asked, falsify
-from deqcheck.explore.falsify.search import Found, Hunt, Strategy
+from deqcheck.explore.falsify.climb import Strategy
+from deqcheck.explore.falsify.search import Found, Hunt
 from deqcheck.explore.falsify.worker import plain, searched_in_processes, unplain
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError
@@ -21,10 +22,10 @@ from deqcheck.theorems.base import AnyStatement
 class Kept:
     """With or without a folder."""
 
-    def __init__(self, folder: str | Path | None = None):
+    def __init__(self, folder: str | os.PathLike[str] | None = None):
         """Raises UsageError."""
         try:
-            self._store = None if folder is None else Store(folder)
+            self._store = None if folder is None else Store(os.fspath(folder))
         except OSError as error:
             raise UsageError(f"cannot keep results in {folder}: {error.strerror}") from None
 
