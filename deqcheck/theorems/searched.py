@@ -37,7 +37,8 @@ class Constant(str):
 @dataclass(frozen=True)
 class Space:
     """Where counterexamples may lie, if not everywhere: sizes from and to, by the letters of the
-    model's axes, and the values of those fields of the model that the statement speaks of."""
+    model's axes, and fields of the model that the statement speaks of: the values that matter, None
+    for one that is to be left out, and no values at all for one that is to be set to whatever."""
 
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     fields: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)

@@ -183,7 +183,10 @@ class Drawing:
         loss = one_of(r, [x for x in losses if issubclass(kinds(Loss)[x], cls.loss)])
         spoken_of = self.statement.space.fields
         model = {"kind": kind, **_fields(r, cls)}
-        model |= {n: one_of(r, options) for n, options in spoken_of.items() if n in specs(cls)}
+        for name, options in spoken_of.items():
+            if name in specs(cls):
+                model[name] = one_of(r, options) if options else value_of(r, specs(cls)[name])
+        model = {name: value for name, value in model.items() if value is not None}
         blank = Instance(model, {}, {}, None, "" if loss == cls.default_loss else loss)
         found = _repaired(r, blank, specs(cls))
         self._models.append(found)
@@ -205,9 +208,10 @@ class Drawing:
     def _constants(self, r: Random) -> dict[str, float] | None:
         """Of which all are meant: now and then another than the statement takes by itself."""
         free = for_all(self.statement)
-        if not free or r.random() < 0.4:
+        if not free or r.random() < 0.2:
             return None
-        return {name: number(r, c.domain) for name, c in free.items() if r.random() < 0.7} or None
+        share = 1.0 if r.random() < 0.8 else 0.5
+        return {name: number(r, c.domain) for name, c in free.items() if r.random() < share} or None
 
     def _pace(self, r: Random) -> Pace | None:
         dynamics = self.statement.dynamics

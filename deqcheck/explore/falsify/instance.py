@@ -121,8 +121,16 @@ class Instance:
             return replace(self, data={**self.data, name: array})
         return replace(self, init={**self.init, name: array})
 
-    def with_field(self, name: str, value: Any) -> Instance:
+    def with_field(self, path: str, value: Any) -> Instance:
+        """With a field of the model, or of a part of it: `activation.k`."""
+        name, _, inner = path.partition(".")
+        if inner:
+            value = {**self.model[name], inner: value}
         return replace(self, model={**self.model, name: value})
+
+    def field(self, path: str) -> float:
+        name, _, inner = path.partition(".")
+        return float(self.model[name][inner] if inner else self.model[name])
 
     def without(self, letter: str, index: int) -> Instance:
         """Less a sample, a unit, an input: whatever the letter counts."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from deqcheck.explore.falsify.draw import array, for_all, number, of_length, one_of, sample_axis
 from deqcheck.explore.falsify.instance import Instance
-from deqcheck.fields import Refusal, specs
+from deqcheck.fields import Part, Refusal, Section, specs
 from deqcheck.fields.spec import Number
 from deqcheck.kinds import Model
 from deqcheck.models.problem import NoEquilibrium, State
@@ -49,7 +48,7 @@ def _nudged(r: Random, instance: Instance, name: str, a: np.ndarray, reach: floa
     at = tuple(int(r.integers(n)) for n in a.shape)
     if kind < 0.3:
         a[at] = float(one_of(r, SIMPLE))
-    elif kind < 0.4 and name == next(iter(instance.spoken.data_arrays)):
+    elif kind < 0.45 and name == next(iter(instance.spoken.data_arrays)):
         axis = sample_axis(instance)
         return a if axis is None else of_length(r, a, axis)
     elif kind < 0.75:
@@ -60,9 +59,18 @@ def _nudged(r: Random, instance: Instance, name: str, a: np.ndarray, reach: floa
 
 
 def numbers(instance: Instance) -> dict[str, Number]:
-    """The fields of the model that are numbers and are set."""
-    declared: Mapping[str, Any] = specs(kinds(Model)[instance.model["kind"]])
-    return {n: declared[n] for n in instance.model if isinstance(declared.get(n), Number)}
+    """The fields of the model and its parts that are numbers and are set, by their paths."""
+    found: dict[str, Number] = {}
+    declared = specs(kinds(Model)[instance.model["kind"]])
+    for name, value in instance.model.items():
+        spec = declared.get(name)
+        if isinstance(spec, Number):
+            found[name] = spec
+        elif isinstance(spec, Part | Section) and isinstance(value, Mapping):
+            record = kinds(spec.family)[value["kind"]] if isinstance(spec, Part) else spec.record
+            inner = {n: s for n, s in specs(record).items() if n in value}
+            found |= {f"{name}.{n}": s for n, s in inner.items() if isinstance(s, Number)}
+    return found
 
 
 def _number_changed(r: Random, s: AnyStatement, instance: Instance, reach: float) -> Instance:
@@ -73,8 +81,8 @@ def _number_changed(r: Random, s: AnyStatement, instance: Instance, reach: float
         return instance
     name = one_of(r, names)
     spec = fields[name] if name in fields else free[name].domain
-    held = instance.model if name in fields else instance.constants or {}
-    moved = float(held.get(name, 1.0)) * float(2.0 ** (2 * reach * r.standard_normal()))
+    held = instance.field(name) if name in fields else (instance.constants or {}).get(name, 1.0)
+    moved = held * float(2.0 ** (2 * reach * r.standard_normal()))
     if r.random() < 0.4 or not spec.within(moved):
         moved = number(r, spec)
     if name in fields:

@@ -36,6 +36,8 @@ TIE = 2.0
 LEAST = 1e-12
 # What an instance without counterexamples has to show: identities hold or fail.
 FLAT = 1.0
+# So many hypotheses come before those that cost something.
+FIRST = 2
 NO_KINKS = "away from kinks and hidden ranks"
 
 
@@ -142,9 +144,9 @@ class Scorer:
     _asked: int = 1
 
     def __call__(self, instance: Instance, thorough: bool = True) -> Score:
-        """Hypotheses in the order of the statement, which is cheap first. Unless thorough, those
-        after the first that fails count as failed, and are not looked at; where one fails, no
-        conclusion is."""
+        """Hypotheses in the order of the statement, which is cheap first. Those after one of the
+        first that fails, and unless thorough after any, count as failed and are not looked at;
+        where one fails, no conclusion is."""
         s = self.statement
         if instance.constants:
             s = type(s)(s.edition, instance.constants)
@@ -224,7 +226,7 @@ class Scorer:
             if here:
                 penalty += here
                 names.append(each.name)
-                if not thorough:
+                if not thorough or asked <= FIRST:
                     penalty += max(self._asked - asked, 0)
                     break
         self._asked = max(self._asked, asked)

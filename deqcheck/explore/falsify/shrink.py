@@ -100,7 +100,7 @@ def _simpler_settings(instance: Instance) -> Iterator[Instance]:
             for simple in _simpler_numbers(value):
                 yield replace(instance, constants={**instance.constants, name: simple})
     for name, spec in numbers(instance).items():
-        for simple in _simpler_numbers(float(instance.model[name])):
+        for simple in _simpler_numbers(instance.field(name)):
             if spec.within(simple):
                 yield instance.with_field(name, simple)
     train = dict(instance.train or {})
@@ -123,7 +123,7 @@ def complexity(x: float) -> int:
 def cost(instance: Instance) -> Cost:
     """Numbers to print, and how long they are; equal samples cost less than different ones."""
     values = [x for a in instance.arrays.values() for x in a.ravel().tolist()]
-    values += [float(instance.model[name]) for name in numbers(instance)]
+    values += [instance.field(name) for name in numbers(instance)]
     values += (instance.constants or {}).values()
     values += [float(x) for x in (instance.train or {}).values() if not isinstance(x, str)]
     return instance.entries, sum(map(complexity, values)) + len(set(values))
