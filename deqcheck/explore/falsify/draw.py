@@ -19,6 +19,8 @@ from deqcheck.theorems.base import ANY, DESCENT, FLOW, STATIC, AnyStatement, Con
 STAGES = ((1, 1), (1, 2), (1, 3), (1, 4))
 # Of fields that a case may leave out: how often they are set all the same.
 SELDOM = 0.3
+# How often the free constants are left to the statement.
+OWN = 0.05
 # Integer fields, such as layers and iterations, and how many variants of a model are drawn at all.
 MOST, VARIANTS = 4, 40
 # A field that does not go with the others is left out or put in, so often.
@@ -206,12 +208,12 @@ class Drawing:
         return found
 
     def _constants(self, r: Random) -> dict[str, float] | None:
-        """Of which all are meant: now and then another than the statement takes by itself."""
+        """Of which all are meant: seldom those that the statement takes by itself, since it may
+        have to search for them."""
         free = for_all(self.statement)
-        if not free or r.random() < 0.2:
+        if not free or r.random() < OWN:
             return None
-        share = 1.0 if r.random() < 0.8 else 0.5
-        return {name: number(r, c.domain) for name, c in free.items() if r.random() < share} or None
+        return {name: number(r, c.domain) for name, c in free.items()}
 
     def _pace(self, r: Random) -> Pace | None:
         dynamics = self.statement.dynamics

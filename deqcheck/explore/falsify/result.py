@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from deqcheck.records.claim import Judged
+from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Verdict
 
 SCHEMA = "deqcheck-falsify/1"
@@ -38,19 +40,26 @@ class Counterexample:
         return f"<Counterexample of {self.entries} numbers to {self.verdict.id}: {self.claim!r}>"
 
     def to_dict(self) -> dict[str, Any]:
-        left, right = self.claim.left, self.claim.right
         return {
             "claim": self.claim.name,
             "formula": self.claim.formula,
-            "left": {"value": left.value, "error": left.error},
+            "left": _side(self.claim.left),
             "relation": self.claim.relation,
-            "right": {"value": right.value, "error": right.error},
+            "right": _side(self.claim.right),
             "slack": self.margin,
             "numbers": self.entries,
             "confirmed_by": self.confirmed_by,
             "others": dict(self.others),
             "case": dict(self.case),
         }
+
+
+def _side(side: Measured) -> dict[str, float | None]:
+    value, error = float(side.value), float(side.error)
+    return {
+        "value": value if math.isfinite(value) else None,
+        "error": error if math.isfinite(error) else None,
+    }
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ class Lemma1(Pointwise):
         "same, constant, output."
     )
 
-    space = Space(dict.fromkeys(("m", "n1", "n2", "n3"), (1, 2)), {"depth": (1, 2, 3, 3)})
+    space = Space(dict.fromkeys(("m", "n1", "n2", "n3"), (2, 2)), {"depth": (1, 2, 3, 3)})
 
     obstruction = Check(
         "a weight between invertible hidden units is invertible",
