@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         bounds,
         check,
         entry,
+        falsify,
         judge,
         load,
         problem,
@@ -39,18 +40,8 @@ __version__ = "0.2.0"
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {
     "deqcheck.api": (
-        *(
-            "bounds",
-            "check",
-            "entry",
-            "judge",
-            "load",
-            "problem",
-            "read",
-            "run",
-            "run_all",
-            "statements",
-        ),
+        *("bounds", "check", "entry", "falsify", "judge", "load", "problem", "read"),
+        *("run", "run_all", "statements"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -75,6 +66,7 @@ __all__ = [
     "bounds",
     "check",
     "entry",
+    "falsify",
     "judge",
     "load",
     "problem",

@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from deqcheck.records.words import BOTH, EDITIONS, editions
 from deqcheck.report.table import explain
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
+
+if TYPE_CHECKING:
+    from deqcheck.explore.falsify import Falsified
 
 Word: TypeAlias = "str | os.PathLike[str]"
 CaseOrProblem: TypeAlias = "Word | Mapping[str, Any] | Case | AnyProblem"
@@ -314,6 +317,42 @@ def check(
     if found.outcome not in SUPPORTED:
         raise AssertionError(explain(found))
     return found
+
+
+def falsify(
+    statement: Named,
+    *,
+    edition: str | None = None,
+    seconds: float | None = None,
+    evaluations: int | None = None,
+    seed: int = 1,
+    jobs: int = 1,
+    sizes: tuple[int, int] | None = None,
+    also: str = "",
+    feasible: bool = False,
+    degenerate: bool = False,
+    keep_per_claim: bool = False,
+    store: Word | None = None,
+    strategy: Callable[[Any], Any] | None = None,
+    progress: Callable[[Any], None] = lambda found: None,
+) -> Falsified:
+    """Search for an instance on which the hypotheses of a statement (an id, or a class of one's
+    own) hold and a conclusion fails, and make it simple: `deqcheck docs falsify`.
+
+    Without `evaluations` it stops after a minute, or after `seconds`. `strategy` makes, of the
+    statement, an object that proposes the instances, with `ask()` and `tell(instance, score)`.
+    Raises UsageError.
+    """
+    from deqcheck.explore.falsify import Asking, Limits
+    from deqcheck.explore.falsify.kept import Kept
+
+    _installed()
+    limits = Limits(evaluations, 60.0 if seconds is None and evaluations is None else seconds)
+    asking = Asking(limits, seed, sizes, also, feasible, degenerate, keep_per_claim)
+    if strategy is not None and (jobs != 1 or store is not None):
+        raise UsageError("a strategy of your own searches in this process, and nothing is kept")
+    with _mistakes():
+        return Kept(store).falsify(statement, edition, asking, jobs, progress, strategy)
 
 
 def _one(case: CaseOrProblem, set: Sequence[str], seed: int | None) -> Case | AnyProblem:

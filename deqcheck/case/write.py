@@ -24,7 +24,12 @@ def case_yaml(case: Case, changes: Mapping[str, float]) -> str:
     tree.pop("expect", None)
     tree |= {key: _rooted(tree[key], case.source.folder) for key in ("data", "init") if key in tree}
     override(tree, {}, [f"{key}={value!r}" for key, value in changes.items()])
-    return yaml.safe_dump(tree, sort_keys=False, default_flow_style=None, width=100)
+    return case_text(tree)
+
+
+def case_text(tree: Mapping[str, Any]) -> str:
+    """YAML of a case in the order of its keys."""
+    return yaml.safe_dump(dict(tree), sort_keys=False, default_flow_style=None, width=100)
 
 
 def _rooted(value: Any, folder: Path) -> Any:

@@ -1,2 +1,1 @@
-"""What asks the judge about many problems: from which point of a run a theorem applies, and what
-would make it apply."""
+"""Questions that take many instances: each of them is judged like any other."""

@@ -86,7 +86,7 @@ def fitting(s: type[AnyStatement], p: AnyProblem) -> type[AnyStatement]:
 def sound(statements: Iterable[AnyStatement]) -> list[AnyStatement]:
     """The statements themselves. Raises UsageError where their constants make no sense."""
     found = list(statements)
-    faults = dict.fromkeys(fault for statement in found for fault in statement.faults())
+    faults = dict.fromkeys(fault for s in found for fault in (*s.outside(), *s.faults()))
     if faults:
         raise UsageError("; ".join(faults))
     return found

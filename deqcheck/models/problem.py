@@ -125,6 +125,11 @@ class State(ABC):
         return {}
 
     @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        """What the model predicts here, in place of the data arrays that it is to fit."""
+        return {}
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a report should say of these parameters."""
         return ()

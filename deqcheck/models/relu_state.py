@@ -140,6 +140,10 @@ class ReluState(State):
         found: np.ndarray = self.Z.T @ self.a - self.y
         return found
 
+    @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        return {"y": self.Z.T @ self.a}
+
     @cached_property
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out, if it is not 0."""

@@ -17,6 +17,7 @@ from deqcheck.records.formula import Formula, FormulaError
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.words import CORRECTED, DESCENT, FLOW, PRINTED, STATIC
+from deqcheck.theorems.searched import Constant, Space, note_values
 
 __all__ = [
     "ANY",
@@ -28,7 +29,9 @@ __all__ = [
     "AnyStatement",
     "Check",
     "Cite",
+    "Constant",
     "Search",
+    "Space",
     "Statement",
 ]
 
@@ -78,6 +81,7 @@ class Check:
             raise FormulaError(f"check {self.name!r}: {self.formula.text!r} {error}") from None
 
     def __call__(self, note: str = "", /, **values: Any) -> Claim:
+        note_values(values)
         with self._blamed():
             left, right = self.formula.sides(values)
             if np.ndim(left.value) or np.ndim(right.value):
@@ -180,8 +184,10 @@ class Statement(Generic[M, S]):
     erratum: ClassVar[str] = ""
     # The ids of the statements that its proof rests on.
     uses: ClassVar[tuple[str, ...]] = ()
-    # Free constants of the statement and what they mean.
+    # Free constants of the statement and what they mean; a `Constant` tells its domain, too.
     constants: ClassVar[Mapping[str, str]] = {}
+    # Where `falsify` looks for counterexamples.
+    space: ClassVar[Space] = Space()
     # Spectral quantities that the dynamics must record, and those of them whose infimum is needed.
     tracks: ClassVar[tuple[str, ...]] = ()
     infima: ClassVar[tuple[str, ...]] = ()
@@ -266,6 +272,15 @@ class Statement(Generic[M, S]):
     def faults(self) -> Iterable[str]:
         """Sentences about constants of the case that make no sense."""
         return ()
+
+    def outside(self) -> Iterable[str]:
+        """The faults of constants that are outside of what the statement means."""
+        for name, value in self.fixed.items():
+            meant = self.constants.get(name)
+            if isinstance(meant, Constant) and not meant.domain.within(value):
+                found = "not positive" if meant.domain.bounds == "> 0" else "out of range"
+                expected = meant.domain.expected
+                yield f"{self.id}: {name} = {value:g} is {found}; expected {expected}"
 
     def not_positive(self) -> Iterable[str]:
         """The fault of constants that must be positive and are not."""

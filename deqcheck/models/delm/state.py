@@ -52,6 +52,10 @@ class DelmState(State):
         return found
 
     @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        return {"Y": self.Z @ self.model.outer.Phi}
+
+    @property
     def Z_radius(self) -> float:
         return float(self.model.z_error * errors.length(self.Z))
 

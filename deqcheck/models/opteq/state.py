@@ -92,6 +92,10 @@ class OpteqState(State):
     def Z_radius(self) -> float:
         return self._forward[2]
 
+    @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        return {"Y": self.Wo @ self.Z}
+
     @cached_property
     def again(self) -> ExactOpteq:
         """The state, to be computed again. Of a contraction the equilibrium is the only one, of

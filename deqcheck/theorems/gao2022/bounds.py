@@ -65,9 +65,6 @@ class TrainedNetwork(Statement):
     well_posed = Check("well-posed while |A| <= lambda2", "gamma0 < 1", "setting")
     certifiable = Check("alpha0 can be certified", "alpha0 > 0", "setting")
 
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
-
     def constants_used(self, p: Problem) -> dict[str, float]:
         return dict(self.choice(p).C)
 

@@ -16,15 +16,16 @@ import numpy as np
 
 from deqcheck.linalg.minimax import minimise_largest
 from deqcheck.records.measured import given
-from deqcheck.theorems.base import Check
+from deqcheck.theorems.base import Check, Constant
 from deqcheck.theorems.gao2022.setting import Problem
 
 NAMES = ("C1", "C2", "C3")
-MEANING = {
-    "C1": "how far |W| may move; default: the optimum of a geometric program",
-    "C2": "how far |A| may move; default: the optimum of a geometric program",
-    "C3": "how far |b| may move; default: the optimum of a geometric program",
+MOVES = {
+    name: f"how far |{moved}| may move; default: the optimum of a geometric program"
+    for name, moved in zip(NAMES, "WAb", strict=True)
 }
+# What follows from the conditions does so for all constants that meet them.
+MEANING = {name: Constant(doc, for_all=True, above=0) for name, doc in MOVES.items()}
 # The logarithms are searched in this box, and nothing is taken for smaller than SMALLEST.
 BOX = (-46.0, 46.0)
 SMALLEST = 1e-300

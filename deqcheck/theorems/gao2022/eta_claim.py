@@ -10,9 +10,9 @@ import numpy as np
 from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Constant
 from deqcheck.theorems.gao2022.bounds import C, cite
-from deqcheck.theorems.gao2022.constants import Chosen, Program
+from deqcheck.theorems.gao2022.constants import MOVES, Chosen, Program
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP, DescentConditions
 
@@ -35,6 +35,8 @@ class StepClaim(DescentConditions):
     searches = ()
     soundness = "false"
     editions = (PRINTED, CORRECTED)
+    # Claimed is that some constants will do.
+    constants = {name: Constant(doc, above=0) for name, doc in MOVES.items()}
     erratum = (
         "(17) and (19) force eta2 <= (1 - gamma0)/(256 sqrt(c) N^2.5 |X|_F r0): for N = 1000 unit "
         "samples, labels +-1 and b = 0, every admissible step is below 1.3e-13, not 1e-3."

@@ -9,7 +9,7 @@ import numpy as np
 from deqcheck.models.implicit_relu import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
-from deqcheck.theorems.base import STATIC, Check
+from deqcheck.theorems.base import STATIC, Check, Constant
 from deqcheck.theorems.gao2022.bounds import MODEL
 from deqcheck.theorems.gao2022.setting import Problem, State, Statement
 
@@ -22,7 +22,7 @@ class Pointwise(Statement):
 class BoundedA(Pointwise):
     """The setting of Section 3: |A| <= M for some M > 0, and gamma M < 1."""
 
-    constants = {"M": "bound on |A|; default: |A| itself"}
+    constants = {"M": Constant("bound on |A|; default: |A| itself", for_all=True)}
 
     bounded = Check("|A| is bounded by M", "norm_A <= M", "Section 3")
     contracts = Check("gamma M is below 1", "gamma*M < 1", "Section 3")

@@ -12,7 +12,7 @@ from deqcheck.records.claim import Curve
 from deqcheck.records.comparison import compare
 from deqcheck.records.measured import Measured, stack
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import CORRECTED, Check
+from deqcheck.theorems.base import CORRECTED, Check, Constant
 from deqcheck.theorems.hieu2022.common import PARAMETERS, WORDS, MonotoneStatement
 from deqcheck.theorems.hieu2022.induction import Point, largest_so_far, replay
 from deqcheck.theorems.hieu2022.setting import Problem
@@ -24,7 +24,11 @@ class Balls(MonotoneStatement):
 
     ahead: ClassVar[int]
     constants: ClassVar[Mapping[str, str]] = {
-        f"R_{name}": f"radius of the ball around {name}(0); default: the smallest that will do"
+        f"R_{name}": Constant(
+            f"radius of the ball around {name}(0); default: the smallest that will do",
+            for_all=True,
+            above=0,
+        )
         for name in PARAMETERS
     }
 
@@ -36,9 +40,6 @@ class Balls(MonotoneStatement):
     def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
         super().__init__(edition, fixed)
         self._seen: tuple[Trajectory, list[Point]] | None = None
-
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
 
     def reach(self, p: Problem, run: Trajectory) -> int:
         """The last step of which something is claimed."""

@@ -17,7 +17,7 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import CORRECTED, Check, Search
+from deqcheck.theorems.base import CORRECTED, Check, Constant, Search
 from deqcheck.theorems.hieu2022.common import (
     PARAMETERS,
     WORDS,
@@ -28,7 +28,10 @@ from deqcheck.theorems.hieu2022.common import (
 )
 from deqcheck.theorems.hieu2022.setting import Problem
 
-RADII = {f"R_{name}": f"how far {name} may move; default: the best" for name in PARAMETERS}
+RADII = {
+    f"R_{name}": Constant(f"how far {name} may move; default: the best", for_all=True, above=0)
+    for name in PARAMETERS
+}
 # The search looks so far around a start of the right size, in logarithms; R_B may be larger.
 BOX, LARGEST_LOG = (-35.0, 35.0), 600.0
 # No row counts as failing for every radii by less than what the search may miss.
@@ -60,9 +63,6 @@ class WithRadii(Independent):
     def __init__(self, edition: str = CORRECTED, fixed: Mapping[str, float] | None = None):
         super().__init__(edition, fixed)
         self._solved: tuple[Problem, dict[str, float]] | None = None
-
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
 
     def rows(self) -> Sequence[Check]:
         """Every row but that of R_B."""

@@ -8,7 +8,7 @@ from typing import Any
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check, Constant
 from deqcheck.theorems.hieu2022.common import Training, cite, consecutive
 from deqcheck.theorems.hieu2022.radii import RADII, Within, WithRadii, row
 from deqcheck.theorems.hieu2022.setting import Problem
@@ -33,8 +33,11 @@ class Condition2(RoomForParameters):
 
     constants = {
         **RADII,
-        "kappa": "margin of (3.18): 10 (default) is repair B, 20 or more is repair A with its "
-        "smaller step",
+        "kappa": Constant(
+            "margin of (3.18): 10 (default) is repair B, 20 or more is repair A with its smaller "
+            "step",
+            above=0,
+        ),
     }
 
     room_for_features_printed = row(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
-from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, FLOW, PRINTED, Check, Constant
 from deqcheck.theorems.kawaguchi2021.bounds import ExponentialBounds, cite
 from deqcheck.theorems.kawaguchi2021.constant import best
 from deqcheck.theorems.kawaguchi2021.setting import Problem
@@ -34,12 +34,15 @@ class Theorem1(ExponentialBounds):
         "||B_t||_1 < (1 - gamma) R implies and which often holds for a far smaller R."
     )
     uses = ("kawaguchi2021/def1", "kawaguchi2021/infima", "kawaguchi2021/norms", "kawaguchi2021/D")
-    constants = {"kappa": "PL constant of the outer loss; default: the best one that is proven"}
+    constants = {
+        "kappa": Constant(
+            "PL constant of the outer loss; default: the best one that is proven",
+            for_all=True,
+            above=0,
+        )
+    }
 
     polyak = Check("PL inequality of the outer loss", "kappa <= kappa_best", "Definition 1")
-
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
 
     def kappa(self, p: Problem) -> Measured:
         return measured(self.fixed["kappa"]) if "kappa" in self.fixed else super().kappa(p)

@@ -10,7 +10,7 @@ from deqcheck.linalg import exact
 from deqcheck.linalg.arccos import Q
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Space
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, norms
 from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.definition import definition
@@ -45,6 +45,8 @@ class Lemma3(Statement):
         "sigma_w^2 = 0.08: K_12^(2) = 0.356602637; the printed denominator gives 0.357290193, the "
         "printed (13) gives 0.343774677."
     )
+
+    space = Space(fields={"sigma_w2": (0.08, 0.01, 0.12)})
 
     diagonal = Check(
         "diagonal of the kernel", "K_definition == (1 - sigma_w2^l)/(1 - sigma_w2)", "rho^(l)"

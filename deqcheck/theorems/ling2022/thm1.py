@@ -9,7 +9,7 @@ from deqcheck.linalg import well_posed
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
+from deqcheck.theorems.base import DESCENT, FLOW, Check, Constant, Search
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
 from deqcheck.theorems.ling2022.condition import EQ7, EQ8, EQ9, EQ10, RELAXED, condition
 from deqcheck.theorems.ling2022.setting import Problem, Statement
@@ -26,7 +26,11 @@ class UnderCondition1(Statement):
     """Conclusions that follow from Condition 1 for some delta."""
 
     models = MODELS
-    constants = {"delta": "radius of Condition 1; default: the one with the best worst ratio"}
+    constants = {
+        "delta": Constant(
+            "radius of Condition 1; default: the one with the best worst ratio", for_all=True
+        )
+    }
     searches = (
         Search("scale of the labels (repair R1)", ("y",), smaller_is_easier=True),
         Search("scale of U (repair R2)", ("U",), smaller_is_easier=False),

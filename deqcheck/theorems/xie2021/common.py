@@ -44,6 +44,12 @@ def cite(number: str, equations: str = "") -> Cite:
     return Cite(PAPER, number, equations)
 
 
+# Smooth activations of which Assumption 4 may hold: fixed points are bounded.
+BOUNDED = ("tanh", {"kind": "mix", "k": 0.5}, {"kind": "mix", "k": 0.99})
+# Z^K of plain iterations, the input as it is given.
+GIVEN_INPUT = {"solver": ("unrolled",), "sam": (None,), "extractor": (None,), "prox": (None,)}
+
+
 class Pointwise(Statement):
     """A statement about an OptEq network at any parameters."""
 

@@ -14,7 +14,7 @@ from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.factors import chain_factors, factor_noise, rank_of
 from deqcheck.theorems.xie2021.setting import Problem
@@ -68,6 +68,8 @@ class Lemma1(Pointwise):
         "enough. Weights 1, 0, 1 have no factors of width 1 either, but other weights give the "
         "same, constant, output."
     )
+
+    space = Space(dict.fromkeys(("m", "n1", "n2", "n3"), (2, 2)), {"depth": (1, 2, 3, 3)})
 
     obstruction = Check(
         "a weight between invertible hidden units is invertible",

@@ -10,9 +10,16 @@ from deqcheck.models.problem import pack, unpack
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import given, maximum
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Constant, Space
 from deqcheck.theorems.xie2021.bounds import Bounds
-from deqcheck.theorems.xie2021.common import Pointwise, cite, largest_norm, too_large
+from deqcheck.theorems.xie2021.common import (
+    BOUNDED,
+    GIVEN_INPUT,
+    Pointwise,
+    cite,
+    largest_norm,
+    too_large,
+)
 from deqcheck.theorems.xie2021.pairs import Pair
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
@@ -45,9 +52,19 @@ class Lemma19(Pointwise):
         "The corrected C_J is a K L (L_sigma (B_J + c_A)^2 + 4 B_J + 2 c_A)."
     )
     constants = {
-        "rho": "radius of the ball; default: 0.05, less where ||W_l|| needs it",
-        "B_star": "the B* of Lemma 12 (printed); default: a bound that holds for all parameters",
+        "rho": Constant(
+            "radius of the ball; default: 0.05, less where ||W_l|| needs it",
+            for_all=True,
+            above=0,
+        ),
+        "B_star": Constant(
+            "the B* of Lemma 12 (printed); default: a bound that holds for all parameters",
+            for_all=True,
+            above=0,
+        ),
     }
+
+    space = Space(fields={"activation": BOUNDED, **GIVEN_INPUT})
 
     plain = Check("the state is Z^K of plain iterations", "other == 0", "setting")
     smooth = Check("smooth activation", "kinks == 0", "Lemma 19")
@@ -71,9 +88,6 @@ class Lemma19(Pointwise):
         f"derivative, {PAIRS} random pairs", "change <= C_J*distance", "Lemma 19"
     )
     gradient_bound = Check(f"gradient, {PAIRS} random pairs", "change <= Q1*distance", "Lemma 19")
-
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
 
     def rho(self, p: Problem) -> float:
         room = (1 - largest_norm(p.start.network).high) / 2

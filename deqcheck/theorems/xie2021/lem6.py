@@ -19,7 +19,7 @@ from deqcheck.models.opteq.convex import Proximal
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
 from deqcheck.seeds import rng
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Constant
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     TOLERANCE,
@@ -143,7 +143,7 @@ class Lemma6(Pointwise):
         "A = I/2 the identity has f o A^-1 = 2 I, while (i) allows slopes up to 1/2. f o A^-1 has "
         "to be nonexpansive; for an isometry, as in Theorem 2, that is the same."
     )
-    constants = {"c": "A = c P; default: 1"}
+    constants = {"c": Constant("A = c P; default: 1", for_all=True)}
 
     invertible = Check("A is invertible", "c > 0", "Lemma 6")
     lipschitz = Check("A is 1-Lipschitz", "c <= 1", "Lemma 6")

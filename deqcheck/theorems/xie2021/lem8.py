@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, given
-from deqcheck.theorems.base import Check
+from deqcheck.theorems.base import Check, Constant
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
 from deqcheck.theorems.xie2021.setting import Problem
 
@@ -32,11 +32,11 @@ class Lemma8(Pointwise):
     soundness = "typo"
     erratum = "The proof prints exp(+sum b_k) where exp(-sum b_k) is meant; the lemma holds."
     constants = {
-        "r1": "weight of the recursion; default: 0.5",
-        "t1": "exponent of the weights; default: 0.5",
-        "r2": "size of the disturbance; default: 1",
-        "t2": "exponent of the disturbance; default: 0.5",
-        "a1": "first term; default: 1",
+        "r1": Constant("weight of the recursion; default: 0.5", for_all=True),
+        "t1": Constant("exponent of the weights; default: 0.5", for_all=True),
+        "r2": Constant("size of the disturbance; default: 1", for_all=True),
+        "t2": Constant("exponent of the disturbance; default: 0.5", for_all=True),
+        "a1": Constant("first term; default: 1", for_all=True),
     }
 
     r1_low = Check("r1 is positive", "r1 > 0", "Lemma 8")

@@ -11,7 +11,7 @@ from deqcheck.models.opteq.convex import Proximal, Quadratic
 from deqcheck.models.opteq.equilibrium import FixedPoint
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.blocks import block_gradient
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
@@ -28,6 +28,9 @@ from deqcheck.theorems.xie2021.common import (
 from deqcheck.theorems.xie2021.hidden import Hidden, minimised
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm2 import inclusion_residuals
+
+# Those with a proximal map at hand that moves with nothing else.
+PROXIMAL = ("distance", "l1", "box", "euclidean")
 
 
 class Section41(Pointwise):
@@ -50,6 +53,8 @@ class Section41(Pointwise):
         "(phi = u^2/2 - u) and R = u^2/2 the fixed point of prox_R o f is 1/3, while the minimiser "
         "of phi + R is 1/2."
     )
+
+    space = Space(fields={"solver": ("implicit",), "prox": PROXIMAL})
 
     regular = Check("a regulariser is given (model.prox)", "given == 1", "setting")
     printed_block = Check("last block with R added", "residual <= noise", "section 4.1")

@@ -9,7 +9,7 @@ import numpy as np
 from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.blocks import block_gradient, block_value
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
@@ -48,6 +48,8 @@ class Explicit(Pointwise):
         "u^2/2 - u), R = u^2/2 and g = 1/2 the fixed point is 1/3, and the minimiser of phi + g R "
         "is f(1/3) = 2/3. For several layers it enters the equation of the first block."
     )
+
+    space = Space(fields={"solver": ("implicit",), "prox": ("distance",), "explicit_step": ()})
 
     step = Check("a last layer I - g grad R is given", "given == 1", "setting")
     printed_block = Check("last block with g R added", "residual <= noise", "section 4.1")

@@ -12,7 +12,7 @@ from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
-from deqcheck.theorems.base import Check
+from deqcheck.theorems.base import Check, Constant
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     Pointwise,
@@ -46,7 +46,7 @@ class Theorem1(Pointwise):
     title = "A layer is the proximal operator of a hidden convex function"
     cite = cite("Theorem 1")
     uses = ("xie2021/lem5",)
-    constants = {"mu": "scale of the layer; default: 1"}
+    constants = {"mu": Constant("scale of the layer; default: 1", for_all=True, above=0)}
 
     scale = Check("mu covers the slope", "mu + 1e-12 >= slope*norm_W^2", "Theorem 1")
     convex = Check("Jacobian positive semidefinite", "smallest >= -noise", "Lemma 5")
@@ -71,9 +71,6 @@ class Theorem1(Pointwise):
         f"fixed point minimises phi (BFGS, {DRAWS} draws)", "excess <= noise", "Theorem 1"
     )
     explicit = Check("fixed point minimises phi (NNLS)", "distance <= noise", "Theorem 1")
-
-    def faults(self) -> Iterable[str]:
-        return self.not_positive()
 
     def _mu(self) -> float:
         return float(self.fixed.get("mu", 1.0))

@@ -15,9 +15,17 @@ from deqcheck.models.opteq.activations import Mix
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given, maximum, sqrt
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
-from deqcheck.theorems.xie2021.common import INFINITY, UNROLLED, cite, largest_norm, matrix_norm
+from deqcheck.theorems.xie2021.common import (
+    BOUNDED,
+    GIVEN_INPUT,
+    INFINITY,
+    UNROLLED,
+    cite,
+    largest_norm,
+    matrix_norm,
+)
 from deqcheck.theorems.xie2021.setting import Problem
 from deqcheck.theorems.xie2021.thm5_repaired import RepairedRate, apart_from_end
 
@@ -196,6 +204,7 @@ class Theorem5(RepairedRate):
         "the path keeps its length and Q2 falls as 1/c. What holds is xie2021/thm5-repaired."
     )
     constants = CONSTANTS
+    space = Space(fields={"activation": BOUNDED, **GIVEN_INPUT})
 
     iterated = UNROLLED
     narrow = Check("||W_l|| at most 3/4", "norm_W <= 0.75 + 1e-12", "Assumption 5")

@@ -1,0 +1,158 @@
+"""Counterexamples: instances on which every hypothesis of a statement holds and a conclusion fails.
+
+Structured instances are drawn and those that come nearest are changed until one refutes the
+statement, with its error bars; then it is made as simple as it goes and judged once more as a case.
+What was not refuted is not confirmed: it was tried so often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from deqcheck.explore.falsify.climb import Strategy
+from deqcheck.explore.falsify.confirm import case_of, confirmed
+from deqcheck.explore.falsify.instance import Instance
+from deqcheck.explore.falsify.result import Counterexample, Falsified, Tight
+from deqcheck.explore.falsify.score import counted
+from deqcheck.explore.falsify.search import Found, Hunt, Limits
+from deqcheck.judging.catalogue import Named, find
+from deqcheck.judging.errors import UsageError
+from deqcheck.theorems.base import AnyStatement
+
+__all__ = ["Asking", "Counterexample", "Falsified", "Limits", "Tight", "asked", "falsify"]
+
+# Of the worst violation, what the simplest instance keeps at least.
+HALF = 0.5
+# Instances of smaller sizes that are tried once there is a counterexample.
+SMALLER = 200
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a search is to be made."""
+
+    limits: Limits = Limits()
+    seed: int = 1
+    sizes: tuple[int, int] | None = None
+    # A further hypothesis.
+    also: str = ""
+    # Only whether all hypotheses can hold.
+    feasible: bool = False
+    # Also starts on a kink, or of a rank that singular values do not show.
+    degenerate: bool = False
+    keep_per_claim: bool = False
+
+
+ASKING = Asking()
+
+
+def falsify(
+    statement: Named,
+    edition: str | None = None,
+    asking: Asking = ASKING,
+    *,
+    strategy: Callable[[AnyStatement], Strategy] | None = None,
+    search: Callable[[Hunt], None] | None = None,
+    progress: Callable[[Found], None] = lambda found: None,
+) -> Falsified:
+    """Search for a counterexample to one statement in one edition. Raises UsageError.
+
+    `strategy` proposes instances in place of the built-in one; `search` fills the hunt in place of
+    this process, such as by several."""
+    s = asked(find(statement), edition, asking.feasible)
+    hunt = _hunt(s, asking, strategy and strategy(s))
+    if search is None:
+        hunt.search(progress)
+    else:
+        search(hunt)
+    return _told(hunt, asking)
+
+
+def _hunt(s: AnyStatement, asking: Asking, strategy: Strategy | None = None) -> Hunt:
+    return Hunt(
+        s,
+        asking.seed,
+        asking.limits,
+        asking.sizes,
+        also=asking.also,
+        feasible=asking.feasible,
+        degenerate=asking.degenerate,
+        strategy=strategy,
+    )
+
+
+def asked(cls: type[AnyStatement], edition: str | None, feasible: bool = False) -> AnyStatement:
+    """The statement in this edition, or its last. Raises UsageError where no search helps."""
+    if edition is not None and edition not in cls.editions:
+        raise UsageError(f"{cls.id} has no {edition} edition; it has {' and '.join(cls.editions)}")
+    s = cls(edition or cls.editions[-1])
+    if counted(s) and not feasible:
+        raise UsageError(
+            f"{s.id} ({s.edition}) is judged over draws: no single instance refutes a claim about "
+            "a probability or an order; run a case of it with more seeds"
+        )
+    if s.is_condition and not feasible:
+        raise UsageError(
+            f"{s.id} ({s.edition}) is a condition, which claims nothing; --feasible asks whether "
+            "it can be met"
+        )
+    return s
+
+
+def _told(hunt: Hunt, asking: Asking) -> Falsified:
+    found, s = hunt.found, hunt.s
+    worst = simplest = None
+    each: list[Counterexample] = []
+    if found.worst is not None and not asking.feasible:
+        worst, simplest = _counterexamples(hunt, asking, *found.worst)
+        if asking.keep_per_claim:
+            pairs = (_counterexamples(hunt, asking, *one)[1] for one in found.violated.values())
+            each = [one for one in pairs if one is not None]
+    never = {name: one for name, one in found.tightest.items() if name not in found.violated}
+    tight = sorted(never.items(), key=lambda one: one[1][0])
+    return Falsified(
+        id=s.id,
+        edition=s.edition,
+        evaluations=found.evaluations,
+        feasible=found.feasible,
+        seconds=hunt.seconds,
+        first=found.first,
+        worst=worst,
+        simplest=simplest,
+        each=tuple(each),
+        tightest=tuple(Tight(name, max(value, 0.0), case_of(s, at)) for name, (value, at) in tight),
+        conflicting=() if found.nearest is None else found.nearest.failing,
+        short=None if found.nearest is None else found.nearest.value - 1,
+        met=None if found.met is None else case_of(s, found.met),
+        only_feasible=asking.feasible,
+        withdrawn=int(found.worst is not None and simplest is None),
+    )
+
+
+def _counterexamples(
+    hunt: Hunt, asking: Asking, value: float, instance: Instance
+) -> tuple[Counterexample | None, Counterexample | None]:
+    """The worst and the simplest; the simplest counts for the worst where it is worse."""
+    enough = HALF * value
+    worst = confirmed(hunt.s, instance)
+    small = _smaller(hunt, asking, hunt.shrink(instance, enough), enough)
+    simplest = confirmed(hunt.s, small) or worst
+    if worst is None or (simplest is not None and simplest.margin < worst.margin):
+        worst = simplest
+    return worst, simplest
+
+
+def _smaller(hunt: Hunt, asking: Asking, instance: Instance, enough: float) -> Instance:
+    """Another one of smaller sizes, if a short search finds one that is as bad."""
+    largest = max(instance.sizes.values())
+    low = 1 if asking.sizes is None else asking.sizes[0]
+    if largest <= low or hunt.late:
+        return instance
+    limits = Limits(SMALLER, None if hunt.limits.seconds is None else 1 + hunt.limits.seconds / 10)
+    other = _hunt(hunt.s, replace(asking, limits=limits, sizes=(low, largest - 1)))
+    other.search()
+    if other.found.worst is None or other.found.worst[0] > enough:
+        return instance
+    found = other.shrink(other.found.worst[1], enough)
+    return found if found.entries < instance.entries else instance

@@ -1,0 +1,109 @@
+"""Which instance to look at next: fresh ones, and those near what came nearest."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from deqcheck.explore.falsify.draw import STAGES, Drawing
+from deqcheck.explore.falsify.instance import Instance
+from deqcheck.explore.falsify.mutate import changed, crossed, fitted
+from deqcheck.explore.falsify.score import FLAT, Score
+from deqcheck.fields import Refusal
+from deqcheck.theorems.base import AnyStatement
+
+# Instances before larger sizes are drawn, too; from then on all sizes so far are.
+GROWS = (0, 60, 300, 900)
+# Changes without success before another start is taken; where no change shows, fewer.
+PATIENCE, PATIENCE_FLAT = 16, 3
+# How often a start is one of the best so far, and how many are kept, with how many of one size.
+AGAIN, ELITE, ALIKE = 0.3, 12, 3
+
+
+class Strategy(Protocol):
+    """Whoever proposes instances and is told their scores: the smaller the better, below 0 the
+    statement is refuted, above 1 a hypothesis fails."""
+
+    def ask(self) -> Instance: ...
+
+    def tell(self, instance: Instance, score: Score) -> None: ...
+
+
+class Climbing:
+    """Climbs from many starts, each as long as it gets nearer. A hypothesis that fails is a
+    penalty that leads in, not a reason to leave."""
+
+    def __init__(self, s: AnyStatement, seed: int, sizes: tuple[int, int] | None = None):
+        self.statement, self.drawing = s, Drawing(s, sizes)
+        self.random = np.random.default_rng(seed)
+        self._told = 0
+        self._here: tuple[Score, Instance] | None = None
+        self._failures = 0
+        self._elite: list[tuple[float, Instance]] = []
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the next instance is drawn anew."""
+        return self._here is None
+
+    def ask(self) -> Instance:
+        if self._here is None:
+            return self._start()
+        return self._offspring(self._here[1])
+
+    def tell(self, instance: Instance, score: Score) -> None:
+        self._told += 1
+        self._keep(score, instance)
+        before = self._here
+        if before is None or score.value <= before[0].value:
+            better = before is None or score.value < before[0].value
+            self._failures = 0 if better else self._failures + 1
+            self._here = (score, instance)
+        else:
+            self._failures += 1
+        assert self._here is not None
+        if self._failures >= self._patience(self._here[0]):
+            self._here, self._failures = None, 0
+
+    @staticmethod
+    def _patience(score: Score) -> int:
+        flat = score.feasible and score.value == FLAT
+        return PATIENCE_FLAT if flat else PATIENCE
+
+    def _start(self) -> Instance:
+        r = self.random
+        if self._elite and r.random() < AGAIN:
+            pick = min(int(r.integers(len(self._elite))) for _ in range(2))
+            return self._offspring(self._elite[pick][1])
+        stage = sum(self._told >= begins for begins in GROWS) - 1
+        for _ in range(20):
+            try:
+                found = self.drawing.draw(r, int(r.integers(min(stage, len(STAGES) - 1) + 1)))
+            except Refusal:
+                continue
+            return fitted(r, found) if r.random() < 0.2 else found
+        raise Refusal("", "no instance can be drawn")
+
+    def _offspring(self, instance: Instance) -> Instance:
+        r = self.random
+        if self._elite and r.random() < 0.1:
+            other = self._elite[int(r.integers(len(self._elite)))][1]
+            instance = crossed(r, instance, other)
+        reach = float(10.0 ** r.uniform(-3, 0.3))
+        for _ in range(1 + int(r.random() < 0.4)):
+            instance = changed(r, self.statement, instance, reach)
+        return instance
+
+    def _keep(self, score: Score, instance: Instance) -> None:
+        if len(self._elite) >= ELITE and score.value >= self._elite[-1][0]:
+            return
+        alike = [i for i, (_, x) in enumerate(self._elite) if x.sizes == instance.sizes]
+        if len(alike) >= ALIKE:
+            # They are sorted: the last of them is the worst.
+            if score.value >= self._elite[alike[-1]][0]:
+                return
+            del self._elite[alike[-1]]
+        self._elite.append((score.value, instance))
+        self._elite.sort(key=lambda each: each[0])
+        del self._elite[ELITE:]

@@ -1,0 +1,279 @@
+"""How near an instance comes to refuting a statement: one number, the smaller the nearer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from deqcheck.dynamics import read_train
+from deqcheck.dynamics.recorder import Progress
+from deqcheck.explore.falsify.instance import Instance, Pace
+from deqcheck.fields import Refusal
+from deqcheck.judging.authored import authored
+from deqcheck.judging.errors import UsageError
+from deqcheck.judging.training import check_start, train
+from deqcheck.judging.verdicts import Drawing, verdict
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, gradient_norm
+from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
+from deqcheck.records.claim import Judged
+from deqcheck.records.comparison import Decision
+from deqcheck.records.verdict import Outcome
+from deqcheck.theorems.base import STATIC, AnyStatement, Check
+from deqcheck.theorems.frequency import Frequency
+from deqcheck.theorems.searched import values_seen
+
+# Of what could not even be set up, or has no equilibrium: worse than any hypothesis that fails.
+UNUSABLE, NO_EQUILIBRIUM = 100.0, 50.0
+# Ties such as 0 > 0 are no continuous violations: they lead nowhere.
+TIE = 2.0
+# Of a violation that is a tie, such as 1 < 1.
+LEAST = 1e-12
+# What an instance without counterexamples has to show: identities hold or fail.
+FLAT = 1.0
+# So many hypotheses come before those that cost something.
+FIRST = 2
+NO_KINKS = "away from kinks and hidden ranks"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A conclusion of a feasible instance: by how much it holds, or fails."""
+
+    claim: str
+    margin: float
+    violated: bool
+
+
+@dataclass(frozen=True)
+class Score:
+    """Below 0 the statement is refuted, by that margin; up to 1 its hypotheses hold, and a
+    conclusion holds by no more than that; above 1 hypotheses fail, by so much together."""
+
+    value: float
+    feasible: bool = False
+    # Of a feasible one: what it says of each conclusion.
+    shown: tuple[Shown, ...] = ()
+    failing: tuple[str, ...] = ()
+    # With the step or horizon that was taken.
+    instance: Instance | None = None
+
+    @property
+    def refuted(self) -> bool:
+        return self.value < 0
+
+
+class TooLate(Exception):
+    """The time is over while a run is made."""
+
+
+def margin(judged: Judged) -> float:
+    """By how much a claim holds (positive) or fails, relative to its sides and with their error
+    bars against the answer: between -1 and 1."""
+    left, right, relation = judged.left, judged.right, judged.relation
+    if judged.curve is None:
+        return _margin(left.value, left.error, relation, right.value, right.error)
+    facts = judged.curve
+    seen = facts.k >= facts.first
+    sides = zip(*(np.asarray(a)[seen].tolist() for a in _sides(facts)), strict=True)
+    return min((_margin(x, dx, relation, y, dy) for x, dx, y, dy in sides), default=0.0)
+
+
+def _sides(facts: Any) -> tuple[Any, ...]:
+    return facts.value.value, facts.value.error, facts.bound.value, facts.bound.error
+
+
+def _margin(x: float, dx: float, relation: str, y: float, dy: float) -> float:
+    size = abs(x) + abs(y)
+    gap = x - y if relation in (">=", ">") else y - x
+    if relation == "==":
+        gap = -abs(gap)
+    # An error bar never makes an answer: it only takes from what the numbers say.
+    shrunk = max(abs(gap) - dx - dy, 0.0)
+    share = math.copysign(shrunk / size, gap) if size > 0 else 0.0
+    return share if math.isfinite(share) else 0.0
+
+
+def _penalty(judged: Judged) -> float:
+    """Of a hypothesis that does not hold."""
+    if judged.decision is Decision.HOLDS:
+        return 0.0
+    found = -margin(judged)
+    return found if found > 0 else TIE
+
+
+class Also:
+    """A further hypothesis: a formula in the names that the statement's own checks use."""
+
+    def __init__(self, text: str):
+        try:
+            self.check = Check("the further hypothesis", text)
+        except ValueError as error:
+            raise UsageError(f"--also: {error}") from None
+
+    def penalty(self, values: Mapping[str, Any]) -> float:
+        """Raises UsageError for a name that no check has."""
+        unknown = sorted(self.check.formula.names - values.keys())
+        if unknown:
+            raise UsageError(
+                f"--also: the statement's checks have no {' and no '.join(unknown)}; they have "
+                f"{', '.join(sorted(values))}"
+            )
+        known = {name: values[name] for name in self.check.formula.names}
+        try:
+            return _penalty(self.check(**known).judge())
+        except ValueError as error:
+            raise UsageError(f"--also: {error}") from None
+
+
+@dataclass
+class Scorer:
+    """Scores the instances of one statement."""
+
+    statement: AnyStatement
+    also: Also | None = None
+    degenerate: bool = False
+    # Raises TooLate to end a run.
+    watch: Callable[[Progress], None] = lambda step: None
+    # How many hypotheses it has, as far as it is known.
+    _asked: int = 1
+
+    def __call__(self, instance: Instance, thorough: bool = True) -> Score:
+        """Hypotheses in the order of the statement, which is cheap first. Those after one of the
+        first that fails, and unless thorough after any, count as failed and are not looked at;
+        where one fails, no conclusion is."""
+        s = self.statement
+        if instance.constants:
+            s = type(s)(s.edition, instance.constants)
+            if [*s.outside(), *s.faults()]:
+                return Score(UNUSABLE)
+        try:
+            p = instance.problem()
+        except (Refusal, ValueError, *FAILURES):
+            return Score(UNUSABLE)
+        try:
+            with in_range(), authored(s, p), values_seen() as values:
+                found = self._score(s, p, instance, thorough)
+                if self.also is None or not found.feasible:
+                    return found
+                penalty = self.also.penalty(values)
+                name = self.also.check.name
+                return Score(1 + penalty, failing=(name,)) if penalty else found
+        except (Refusal, OutOfRange):
+            return Score(UNUSABLE)
+        except NoEquilibrium:
+            return Score(NO_EQUILIBRIUM)
+
+    def _score(self, s: AnyStatement, p: AnyProblem, instance: Instance, thorough: bool) -> Score:
+        failed = self._failed(self._hypotheses(s, p), thorough)
+        if failed is not None:
+            return failed
+        check_start(p)
+        if not self.degenerate and p.start.warnings:
+            return Score(1 + TIE, failing=(NO_KINKS,))
+        if any(True for _ in s.unchecked(p)):
+            return Score(UNUSABLE)
+        claims = (c.judge() for c in s.claims(p, p.start))
+        if s.is_condition or counted(s):
+            # Whether it is met is all that there is to ask.
+            failed = self._failed(claims, thorough)
+            return failed or Score(FLAT, True, instance=instance)
+        if STATIC in s.dynamics:
+            return _concluded(list(claims), instance)
+        return self._trained(s, p, instance)
+
+    def _trained(self, s: AnyStatement, p: AnyProblem, instance: Instance) -> Score:
+        if instance.pace is not None:
+            instance = replace(instance, train=_paced(s, p, instance.pace), pace=None)
+            p = p.trained_by(read_train(dict(instance.train or {})))
+        before = (s.departures(p), s.setting(p), s.step_hypotheses(p) if p.step else ())
+        failed = self._failed((claim.judge() for claim in chain(*before)), thorough=True)
+        if failed is not None:
+            return replace(failed, instance=instance)
+        found = verdict(s, p, train(p, [s], self.watch), _Drawing)
+        failed = self._failed(iter(found.hypotheses), thorough=True)
+        if failed is not None:
+            return replace(failed, instance=instance)
+        scored = _concluded(found.conclusions, instance)
+        if scored.refuted and found.outcome is not Outcome.REFUTED:
+            return replace(scored, value=max(scored.value, 0.0))
+        return scored
+
+    def _hypotheses(self, s: AnyStatement, p: AnyProblem) -> Iterator[Judged]:
+        """Where the start has no equilibrium, what comes before the first need of it; it is only
+        missed where all of that holds."""
+        holding = True
+        try:
+            for claim in s.hypotheses(p):
+                found = claim.judge()
+                holding &= found.decision is Decision.HOLDS
+                yield found
+        except NoEquilibrium:
+            if holding:
+                raise
+
+    def _failed(self, hypotheses: Iterator[Judged], thorough: bool) -> Score | None:
+        """None where all hold."""
+        penalty, names, asked = 0.0, [], 0
+        for each in hypotheses:
+            asked += 1
+            here = _penalty(each)
+            if here:
+                penalty += here
+                names.append(each.name)
+                if not thorough or asked <= FIRST:
+                    penalty += max(self._asked - asked, 0)
+                    break
+        self._asked = max(self._asked, asked)
+        return Score(1 + penalty, failing=tuple(names)) if penalty else None
+
+
+def counted(s: AnyStatement) -> bool:
+    """Whether it is judged over draws: no single instance refutes it."""
+    return isinstance(s, Frequency) and s.counted
+
+
+_Drawing = Drawing()
+
+
+def _paced(s: AnyStatement, p: AnyProblem, pace: Pace) -> dict[str, Any]:
+    """Short numbers: a share of what is admissible need not be an exact one."""
+    objective = p.start.objective
+    slope = gradient_norm(objective.gradient)
+    # The time in which the loss would vanish at the speed it has.
+    natural = objective.gap / slope**2 if slope > 0 and objective.gap > 0 else 1.0
+    if pace.kind == "flow":
+        return {"kind": "flow", "horizon": _short(pace.share * natural)}
+    allowed = None
+    with suppress(NoEquilibrium, *FAILURES):
+        allowed = s.admissible_step(p)
+    largest = natural if allowed is None else float(allowed.low)
+    if not 0 < largest < math.inf:
+        largest = natural
+    return {"kind": "gd", "step": _short(pace.share * largest), "steps": pace.steps}
+
+
+def _short(x: float) -> float:
+    short = float(f"{x:.3g}")
+    return short if 0 < short < math.inf else 1.0
+
+
+def _concluded(conclusions: Sequence[Judged], instance: Instance) -> Score:
+    """The smallest margin decides; below 0 only for a claim that is violated with its bars."""
+    if not conclusions:
+        return Score(UNUSABLE)
+    shown = tuple(Shown(c.name, margin(c), c.decision is Decision.VIOLATED) for c in conclusions)
+    violated = [each.margin for each in shown if each.violated]
+    if violated:
+        return Score(min(*violated, -LEAST), True, shown, instance=instance)
+    # An identity that holds is no nearer to failing for the rounding of its sides.
+    slack = [
+        FLAT if c.relation == "==" else max(each.margin, 0.0)
+        for c, each in zip(conclusions, shown, strict=True)
+    ]
+    return Score(min(slack), True, shown, instance=instance)

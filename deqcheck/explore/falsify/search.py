@@ -1,0 +1,168 @@
+"""One search for counterexamples to one statement, and what it has seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from deqcheck.dynamics.recorder import Progress
+from deqcheck.explore.falsify.climb import Climbing, Strategy
+from deqcheck.explore.falsify.instance import Instance
+from deqcheck.explore.falsify.score import Also, Score, Scorer, TooLate
+from deqcheck.explore.falsify.shrink import shrunk
+from deqcheck.theorems.base import AnyStatement
+
+# After the first counterexample the search goes on for a worse one: so many instances, or this
+# share of those that it took.
+LONGER, SHARE = 50, 0.25
+# Simplifications that are tried at most, and seconds for them when the time is already over.
+MOST_SIMPLER, EXTRA = 3000, 5.0
+
+Ranked = tuple[float, Instance]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Wall time only stops a search; evaluations make it reproducible."""
+
+    evaluations: int | None = None
+    seconds: float | None = 60.0
+
+
+@dataclass
+class Found:
+    """What a search has seen so far."""
+
+    evaluations: int = 0
+    feasible: int = 0
+    # After how many instances, and seconds, the first counterexample was found.
+    first: tuple[int, float] | None = None
+    worst: Ranked | None = None
+    # The worst violation and the tightest slack of each claim, with their instances.
+    violated: dict[str, Ranked] = field(default_factory=dict)
+    tightest: dict[str, Ranked] = field(default_factory=dict)
+    # What the instance lacks that came nearest to meeting the hypotheses.
+    nearest: Score | None = None
+    # An instance that meets them all.
+    met: Instance | None = None
+
+    def add(self, score: Score, seconds: float) -> None:
+        instance = score.instance
+        self.evaluations += 1
+        if not score.feasible or instance is None:
+            if self.nearest is None or score.value < self.nearest.value:
+                self.nearest = score
+            return
+        self.feasible += 1
+        self.met = self.met or instance
+        for each in score.shown:
+            kept = self.violated if each.violated else self.tightest
+            _keep_least(kept, each.claim, each.margin, instance)
+        if score.refuted:
+            self.first = self.first or (self.evaluations, seconds)
+            if self.worst is None or score.value < self.worst[0]:
+                self.worst = (score.value, instance)
+
+    def merge(self, other: Found) -> None:
+        """With what another search has seen."""
+        self.evaluations += other.evaluations
+        self.feasible += other.feasible
+        self.first = min((x for x in (self.first, other.first) if x), default=None)
+        self.met = self.met or other.met
+        for mine, theirs in ((self.violated, other.violated), (self.tightest, other.tightest)):
+            for claim, (margin, instance) in theirs.items():
+                _keep_least(mine, claim, margin, instance)
+        if other.worst and (self.worst is None or other.worst[0] < self.worst[0]):
+            self.worst = other.worst
+        if other.nearest and (self.nearest is None or other.nearest.value < self.nearest.value):
+            self.nearest = other.nearest
+
+
+def _keep_least(kept: dict[str, Ranked], claim: str, margin: float, instance: Instance) -> None:
+    if claim not in kept or margin < kept[claim][0]:
+        kept[claim] = (margin, instance)
+
+
+class Hunt:
+    """A search, and the simplification of what it finds."""
+
+    def __init__(
+        self,
+        s: AnyStatement,
+        seed: int,
+        limits: Limits,
+        sizes: tuple[int, int] | None = None,
+        also: str = "",
+        feasible: bool = False,
+        degenerate: bool = False,
+        strategy: Strategy | None = None,
+    ):
+        """`also` is a further hypothesis, `feasible` ends with the first instance that meets all,
+        `degenerate` admits starts on a kink, or of a rank that singular values do not show."""
+        self.s, self.limits, self._only_feasible = s, limits, feasible
+        self._started = time.monotonic()
+        further = Also(also) if also else None
+        self._score = Scorer(s, further, degenerate, self._watch)
+        self.strategy: Strategy = strategy or Climbing(s, seed, sizes)
+        self.found = Found()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    @property
+    def late(self) -> bool:
+        return self.limits.seconds is not None and self.seconds > self.limits.seconds
+
+    @property
+    def over(self) -> bool:
+        most = self.limits.evaluations
+        return self.late or (most is not None and self.found.evaluations >= most)
+
+    def _watch(self, step: Progress) -> None:
+        if self.late:
+            raise TooLate
+
+    def search(self, told: Callable[[Found], None] = lambda found: None) -> Found:
+        """Until a counterexample is found, and then a little longer for a worse one."""
+        stop: int | None = None
+        while not self.over and (stop is None or self.found.evaluations < stop):
+            try:
+                self._step()
+            except TooLate:
+                break
+            if self._only_feasible and self.found.met is not None:
+                break
+            if stop is None and self.found.worst is not None:
+                stop = self.found.evaluations + max(LONGER, int(SHARE * self.found.evaluations))
+            if self.found.evaluations % 100 == 0:
+                told(self.found)
+        return self.found
+
+    def _step(self) -> None:
+        fresh = getattr(self.strategy, "fresh", False)
+        instance = self.strategy.ask()
+        score = self._score(instance, thorough=not fresh)
+        self.found.add(score, self.seconds)
+        self.strategy.tell(instance, score)
+
+    def shrink(self, instance: Instance, enough: float) -> Instance:
+        """The simplest instance near this one whose violation is at least so large."""
+        left = MOST_SIMPLER
+        if self.limits.seconds is not None:
+            later = max(self.limits.seconds, self.seconds + EXTRA)
+            self.limits = replace(self.limits, seconds=later)
+
+        def stands(candidate: Instance) -> bool:
+            nonlocal left
+            left -= 1
+            if left < 0 or self.late:
+                return False
+            try:
+                score = self._score(candidate, thorough=False)
+            except TooLate:
+                return False
+            return score.refuted and score.value <= enough
+
+        return shrunk(instance, stands)
