@@ -8,12 +8,13 @@ family, or in a file of the user's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from deqcheck.fields import Stored
     from deqcheck.given import Given
     from deqcheck.records.law import Law
     from deqcheck.records.report import Report
@@ -41,6 +42,12 @@ class Model(Kind):
     parameters: ClassVar[Any]
     # Arrays that an initialisation may bring, which are not trained; zero where it does not.
     optional: ClassVar[Shapes] = {}
+    # Arrays that an initialisation may bring, which `absorbed` makes part of the others.
+    biases: ClassVar[Shapes] = {}
+    # The data array that its predictions are compared with, and may be given beside, as `yhat`.
+    predicted: ClassVar[str] = ""
+    # The axes of the largest array that an evaluation makes.
+    states: ClassVar[tuple[str, ...]] = ()
     # What it needs of a loss, and the one that is taken where the case names none.
     loss: ClassVar[type[Loss]]
     default_loss: ClassVar[str]
@@ -50,6 +57,16 @@ class Model(Kind):
     def sizes(self) -> dict[str, int]:
         """The sizes that its fields decide, by letter."""
         return {}
+
+    def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
+        """What the user brings, in the shapes of the theory where it has others. Raises Refusal."""
+        return arrays
+
+    def absorbed(
+        self, data: dict[str, np.ndarray], theta: dict[str, np.ndarray]
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Without the biases, which are now in the other arrays."""
+        return data, theta
 
     @abstractmethod
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
@@ -99,9 +116,18 @@ class Init(Kind):
 
     family, package = "init", "deqcheck.inits"
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         """The parameters that the user brings, with their own sizes. Raises Refusal."""
         return {}
+
+    def of_model(self, model: Model) -> Init:
+        """The same, once the model is known."""
+        return self
+
+    def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:
+        """A field of the model that its file holds, where a case says so or a known layout has it;
+        None where there is none. Raises Refusal."""
+        return None
 
     def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
         """One of the others; whatever is random comes from the stream `init.<name>`."""

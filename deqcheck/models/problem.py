@@ -94,6 +94,11 @@ class State(ABC):
     def measure(self, name: str) -> Measured:
         """One of `names`, with its error bar. Raises KeyError for any other."""
 
+    @property
+    def predictions(self) -> np.ndarray:
+        """In the shape of the targets. Of models that name what they predict."""
+        raise NotImplementedError
+
     def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
         """The gradient of sum_i weights_i l_i, with a weight for each sample, and its Frobenius
         radius: what a batch needs. Of models that tell their number of `samples`."""
@@ -196,6 +201,10 @@ class Problem(Generic[M, S]):
     laws: Mapping[str, Law] = field(default_factory=dict)
     # Another model on the same data, trained for comparison only.
     companion: AnyProblem | None = None
+    # The user's own predictions at the initial parameters.
+    yhat: np.ndarray | None = None
+    # What there is to say about the arrays that the user brought.
+    told: tuple[str, ...] = ()
     # Where it comes from, for reports.
     origin: Origin | None = None
 

@@ -140,6 +140,11 @@ class ReluState(State):
         found: np.ndarray = self.Z.T @ self.a - self.y
         return found
 
+    @property
+    def predictions(self) -> np.ndarray:
+        found: np.ndarray = self.Z.T @ self.a
+        return found
+
     @cached_property
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out, if it is not 0."""

@@ -117,7 +117,7 @@ class _Page:
         yield Text.assemble((report.title, "bold"), f" ({report.name})")
         yield from self._status()
         for note in report.notes:
-            yield Text(f"note: {note}")
+            yield Text(f"note: {note}", BAD if note == report.warning else "")
         if report.trajectory is not None and len(report.trajectory.k):
             yield Text(self._run(report.trajectory))
             if report.companion is not None:

@@ -86,6 +86,8 @@ def command(
                         certify=certify,
                     )
                 reports.append(report)
+                if quiet and report.warning:
+                    click.echo(f"deqcheck: {report.name}: {report.warning}", err=True)
                 if (quiet or output) and report.status is not Status.COMPLETED:
                     click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
                 if report.status is Status.INTERRUPTED:

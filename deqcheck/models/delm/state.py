@@ -51,6 +51,11 @@ class DelmState(State):
         return found
 
     @property
+    def predictions(self) -> np.ndarray:
+        found: np.ndarray = self.Z @ self.model.outer.Phi
+        return found
+
+    @property
     def Z_radius(self) -> float:
         return float(self.model.z_error * errors.length(self.Z))
 

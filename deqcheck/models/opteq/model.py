@@ -63,6 +63,7 @@ class Opteq(Model):
     kind: ClassVar[str] = "opteq"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "Y": ("dy", "N")}
     optional: ClassVar[dict[str, tuple[str, ...]]] = {"Z0": ("m", "N")}
+    predicted: ClassVar[str] = "Y"
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 4, dim: 3, target: {kind: gaussian, outputs: 1}}

@@ -86,6 +86,11 @@ class OpteqState(State):
     def Z_radius(self) -> float:
         return self._forward[2]
 
+    @property
+    def predictions(self) -> np.ndarray:
+        found: np.ndarray = self.Wo @ self.Z
+        return found
+
     @cached_property
     def r(self) -> np.ndarray:
         found: np.ndarray = self.Wo @ self.Z - self.model.Y
