@@ -24,6 +24,20 @@ if TYPE_CHECKING:
 Shapes = Mapping[str, tuple[str, ...]]
 
 
+SQUARES = (
+    "half-square (half the sum of squares) and square (the sum) are here; the mean of PyTorch is "
+    "such a sum over the number of samples"
+)
+ENTROPY = (
+    "logistic, the cross-entropy of two classes, is here for delm; no theorem here covers it for "
+    "the ReLU models, which have half-square (`deqcheck docs models`)"
+)
+ADAPTIVE = (
+    "no theorem here covers it: gd, sgd (with momentum) and flow are here, and {kind: recorded} "
+    "for a run that was made elsewhere (`deqcheck docs models`)"
+)
+
+
 class Kind(ABC):
     """One word of a case, with its fields."""
 
@@ -31,6 +45,8 @@ class Kind(ABC):
     # What sentences call the family, and where those of deqcheck itself are.
     family: ClassVar[str]
     package: ClassVar[str]
+    # Words that people use for what is called otherwise here, or is not here: what to say.
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
 
 class Model(Kind):
@@ -81,6 +97,11 @@ class Loss(Kind):
     """What is minimised. A model says which contract it needs of a loss."""
 
     family, package = "loss", "deqcheck.losses"
+    elsewhere = {
+        **dict.fromkeys(("mse", "mse-loss", "l2", "squared", "least-squares"), SQUARES),
+        **dict.fromkeys(("cross-entropy", "crossentropy", "ce", "softmax", "nll"), ENTROPY),
+        **dict.fromkeys(("bce", "binary-cross-entropy"), ENTROPY),
+    }
 
 
 class OuterLoss(Loss):
@@ -148,6 +169,7 @@ class Dynamics(Kind):
     """How a model is trained."""
 
     family, package = "dynamics", "deqcheck.dynamics"
+    elsewhere = dict.fromkeys(("adam", "adamw", "rmsprop", "adagrad", "lbfgs"), ADAPTIVE)
     # The dynamics whose statements are judged unless a case names others; its own kind without.
     judged_as: ClassVar[str] = ""
 

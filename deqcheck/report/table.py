@@ -25,10 +25,12 @@ from deqcheck.report.parts.sentences import (
     full_title,
     kind,
     numbered,
+    reason,
     run_length,
     tell,
     vector,
 )
+from deqcheck.report.parts.summary import UNEXPLAINED, ordered, summary
 from deqcheck.report.parts.sweeps import sweeps
 
 LOG_K_FROM = 1000
@@ -52,7 +54,7 @@ MARKS = {
 
 def render(reports: Sequence[Report], options: RenderOptions) -> str:
     if options.quiet:
-        lines = (_headline(v, _marked(r)) for r in reports for v in r.verdicts)
+        lines = (_explained(v, _marked(r), options) for r in reports for v in ordered(r))
         return render_text(lines, RenderOptions(ENDLESS, options.color, options.unicode))
     return render_text(_parts(reports, options), options)
 
@@ -104,6 +106,13 @@ def _headline(verdict: Verdict, case: str = "") -> Text:
     return line
 
 
+def _explained(verdict: Verdict, case: str, options: RenderOptions) -> Text:
+    """One line, with the reason behind an outcome that asks for one."""
+    line = _headline(verdict, case)
+    why = reason(verdict, options) if verdict.outcome in UNEXPLAINED else ""
+    return line.append(f": {why}") if why else line
+
+
 class _Page:
     """One case."""
 
@@ -128,9 +137,12 @@ class _Page:
         elif report.quantities:
             yield Text("")
             yield self._quantities(report.quantities)
-        for verdict in report.verdicts:
+        for verdict in ordered(report):
             yield Text("")
             yield from self.statement(verdict)
+        if len(report.verdicts) > 1:
+            yield Text("")
+            yield Text(summary(report), "bold")
         if not report.verdicts and report.status is Status.COMPLETED:
             yield Text("no statement applies to this model and dynamics", OPEN)
         yield Text("")
@@ -206,6 +218,8 @@ class _Page:
             sentence += f" ({judged.note})"
         if judged.basis.certified:
             sentence += f", {judged.basis}"
+        if self.options.formulas and judged.formula:
+            sentence = f"{judged.formula}\n{sentence}"
         return (
             Text(fancy if self.options.unicode else plain, style),
             Text(numbered(judged)),
