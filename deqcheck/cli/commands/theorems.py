@@ -64,22 +64,19 @@ def _list(found: Sequence[type[AnyStatement]], form: str) -> None:
     if form == "json":
         to_stdout(dumps([_entry(s) for s in found]))
         return
+    own = any(_source(s) for s in found)
+    titles = ("id", "model", "status", "editions", "title, source" if own else "title")
+    rows = (heading(titles), *(_row(s) for s in found))
+    to_stdout(render_text([columns(rows, indent=0)], options_of_stdout()))
+
+
+def _row(s: type[AnyStatement]) -> tuple[Text, ...]:
+    editions = s.editions[0] if len(s.editions) == 1 else "both"
+    cells = (s.id, ", ".join(s.models), s.soundness, editions)
+    source = _source(s)
     # An id that is cut cannot be pasted.
-    rows = [
-        (
-            Text(s.id, no_wrap=True),
-            ", ".join(s.models),
-            s.soundness,
-            s.editions[0] if len(s.editions) == 1 else "both",
-            s.title,
-            _source(s),
-        )
-        for s in found
-    ]
-    titles: tuple[str, ...] = ("id", "model", "status", "editions", "title", "source")
-    own = 6 if any(row[-1] for row in rows) else 5
-    rows_shown = [heading(titles[:own]), *(row[:own] for row in rows)]
-    to_stdout(render_text([columns(rows_shown, indent=0)], options_of_stdout()))
+    whole = (Text(cell, no_wrap=True) for cell in cells)
+    return (*whole, Text(f"{s.title} ({source})" if source else s.title))
 
 
 @command.command("show")
