@@ -24,6 +24,11 @@ def memory() -> float:
         return math.inf
 
 
+def most_bytes() -> int:
+    """Of one file, unpacked, here."""
+    return int(min(MOST_BYTES, memory() / 2))
+
+
 def most_entries() -> int:
     """Of one array of doubles, here."""
     return int(min(MOST_ENTRIES, memory() / (8 * SHARE)))

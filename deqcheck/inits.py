@@ -30,7 +30,7 @@ from deqcheck.importing.naming import LISTED
 from deqcheck.importing.presets import preset
 from deqcheck.importing.source import Source
 from deqcheck.importing.specs import Map, Paths, Words
-from deqcheck.kinds import Init, Model, Shapes
+from deqcheck.kinds import Data, Init, Model, Shapes
 from deqcheck.records.law import Law
 from deqcheck.seeds import rng
 
@@ -139,20 +139,21 @@ class FileInit(Init):
     scale: float = number(default=1.0, doc="factor on every parameter")
     # Known once the case is built.
     model: Model | None = None
+    data: Data | None = None
 
     @property
     def source(self) -> Source:
         return Source(self.path, self.map, self.transpose, self.squeeze, self.ignore)
 
-    def of_model(self, model: Model) -> Init:
-        return replace(self, model=model)
+    def within(self, model: Model, data: Data) -> Init:
+        return replace(self, model=model, data=data)
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         source, model = self.source, "" if self.model is None else self.model.kind
         made = source.arrays(wanted, known, model, complete=True)
         called = {name: self.path.get(name) or self.path[""] for name in made}
         told = {name: each.notes for name, each in made.items()}
-        left = source.unused(made, () if self.model is None else self.model.data_arrays)
+        left = source.unused(made, self._elsewhere())
         if left and made:
             last = next(reversed(made))
             listed = ", ".join(left[:LISTED]) + (", ..." if len(left) > LISTED else "")
@@ -161,6 +162,18 @@ class FileInit(Init):
             name: Given(self.scale * each.array, "path", f"{called[name].name}: {name}", told[name])
             for name, each in made.items()
         }
+
+    def _elsewhere(self) -> list[str]:
+        """What else is read from the file: the data, and numbers of the model."""
+        if self.model is None:
+            return []
+        stored = [value for value in vars(self.model).values() if isinstance(value, Stored)]
+        if self.map.preset is not None:
+            stored += preset(self.map.preset, self.model.kind).scalars.values()
+        said = getattr(self.data, "map", None)
+        of_data = () if said is None else said.arrays.values()
+        names = [*self.model.data_arrays, *(s for s in of_data if isinstance(s, str))]
+        return [*names, *(each.name for each in stored)]
 
     def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:
         if stored is None and self.map.preset is not None and self.model is not None:

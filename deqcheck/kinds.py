@@ -62,8 +62,8 @@ class Model(Kind):
     biases: ClassVar[Shapes] = {}
     # The data array that its predictions are compared with, and may be given beside, as `yhat`.
     predicted: ClassVar[str] = ""
-    # The axes of the largest array that an evaluation makes.
-    states: ClassVar[tuple[str, ...]] = ()
+    # The largest arrays that an evaluation makes; a property where fields decide them.
+    makes: ClassVar[Any] = {}
     # What it needs of a loss, and the one that is taken where the case names none.
     loss: ClassVar[type[Loss]]
     default_loss: ClassVar[str]
@@ -141,8 +141,8 @@ class Init(Kind):
         """The parameters that the user brings, with their own sizes. Raises Refusal."""
         return {}
 
-    def of_model(self, model: Model) -> Init:
-        """The same, once the model is known."""
+    def within(self, model: Model, data: Data) -> Init:
+        """The same, once the rest of the case is known."""
         return self
 
     def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:

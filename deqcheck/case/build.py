@@ -119,7 +119,7 @@ def _built(stated: Any, arrays: dict[str, np.ndarray], case: CaseFile) -> Any:
 
 def _with_scalars(case: CaseFile) -> CaseFile:
     """With the initialisation told the model, and the numbers of the model that its file holds."""
-    init = case.init.of_model(case.model)
+    init = case.init.within(case.model, case.data)
     found: dict[str, float] = {}
     for key, spec in specs(type(case.model)).items():
         value = getattr(case.model, key, None)
@@ -227,7 +227,7 @@ def _too_large(
     case: CaseFile, symbols: dict[str, tuple[str, ...]], sizes: Sizes
 ) -> Iterator[tuple[str, str]]:
     """Before anything is drawn: the parameters, and what an evaluation makes of them."""
-    named = {**symbols, "the state": case.model.states}
+    named = {**symbols, **case.model.makes}
     shapes = {name: sizes.shape(letters) for name, letters in named.items()}
     known = {
         name: [size for size in shape if isinstance(size, int)]

@@ -74,10 +74,12 @@ class ValuesData(Data):
     """The model's own arrays, under their own names, as lists of numbers."""
 
     kind: ClassVar[str] = "values"
+    layout: str = layout()
     numbers: Mapping[str, np.ndarray] = inline(array(), doc="each array of the model by its name")
 
     def arrays(self, model: Any, seed: int) -> dict[str, Given]:
-        return from_values(self.numbers, model.data_arrays, shapes_of(model))
+        found = from_values(self.numbers, model.data_arrays, shapes_of(model))
+        return {name: oriented(each, name, model, self.layout) for name, each in found.items()}
 
 
 @dataclass(frozen=True, eq=False)

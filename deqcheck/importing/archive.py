@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from deqcheck.capacity import MOST_BYTES
+from deqcheck.capacity import most_bytes
 from deqcheck.fields import FilePath
 from deqcheck.importing.tensor import MOST_TENSORS, Unusable, readable
 
@@ -20,8 +20,8 @@ def opened(file: FilePath) -> Iterator[zipfile.ZipFile]:
         if len(entries) > MOST_TENSORS:
             raise Unusable(f"holds {len(entries)} entries; at most {MOST_TENSORS} are read")
         size = sum(entry.file_size for entry in entries)
-        if size > MOST_BYTES:
-            raise Unusable(f"unpacks to {size} bytes; at most {MOST_BYTES} are read")
+        if size > most_bytes():
+            raise Unusable(f"unpacks to {size} bytes; at most {most_bytes()} are read")
         twice = len(entries) - len({entry.filename for entry in entries})
         if twice:
             raise Unusable("holds two entries of the same name")

@@ -70,7 +70,11 @@ class Source:
 
     def unused(self, made: Mapping[str, Found], others: Iterable[str] = ()) -> list[str]:
         """The tensors that no array was made of."""
-        used = {name for each in made.values() for name in each.names} | set(others)
+        used = {name for each in made.values() for name in each.names}
+        for each in self._held.values():
+            used |= {
+                name for other in others if has(other, each) for name in found(other, each).names
+            }
         held = {name for each in self._held.values() for name in each}
         return sorted(name for name in held - used if not self._ignored(name))
 

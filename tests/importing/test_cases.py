@@ -290,10 +290,26 @@ init:
     assert len(case.digest) == 64
 
 
-def test_what_does_not_fit_into_memory_is_refused(folder: Path) -> None:
-    (told,) = complaint(
-        data={"kind": "gaussian", "n": 10**6, "dim": 2, "target": "gaussian"},
-        model={"kind": "relu-deq", "width": 5000},
-        init="gaussian",
-    )
-    assert "the state is 5000 x 1000000, too large" in told
+GAUSSIAN = {"kind": "gaussian", "n": 10**6, "dim": 2, "target": "gaussian"}
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes"),
+    [
+        (
+            {"kind": "relu-deq", "width": 500},
+            ["the state is 500 x 1000000", "the kernel is 1000000"],
+        ),
+        ({"kind": "monotone-deq", "m": 1, "width": 5}, ["the kernel is 1000000 x 1000000"]),
+        ({"kind": "implicit-relu", "gamma": 1, "width": 5}, ["the kernel is 1000000 x 1000000"]),
+        (
+            {"kind": "opteq", "iterations": 1000, "activation": "tanh", "m": 2, "n": 2},
+            ["the list of states is 1000 x 2 x 1000000"],
+        ),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_refused(model: dict[str, Any], sizes: list[str]) -> None:
+    told = complaint(data=GAUSSIAN, model=model, init="gaussian")
+    assert len(told) == len(sizes)
+    for each, size in zip(told, sizes, strict=True):
+        assert size in each and "too large" in each

@@ -63,7 +63,9 @@ ADMITTED = {
 
 def recognises(file: FilePath, head: bytes) -> bool:
     if head.startswith(b"PK"):
-        return any(name.rpartition("/")[2] == LIST for name in members(file))
+        names = members(file)
+        damaged = not names and file.name.endswith(SUFFIXES)
+        return damaged or any(name.rpartition("/")[2] == LIST for name in names)
     return head.startswith(b"\x80") or file.name.endswith(SUFFIXES)
 
 

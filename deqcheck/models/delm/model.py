@@ -38,7 +38,7 @@ class Delm(Model):
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
     predicted: ClassVar[str] = "Y"
-    states: ClassVar[tuple[str, ...]] = ("m", "n")
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {"the state": ("m", "n")}
     default_loss: ClassVar[str] = "square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 20, dim: 4, target: {kind: gaussian, outputs: 2}}

@@ -40,7 +40,10 @@ class ImplicitRelu(SingleOutput):
     inner: ClassVar[str] = "W"
     bias: ClassVar[str] = "bias"
     rows: ClassVar[bool] = True
-    states: ClassVar[tuple[str, ...]] = ("N", "m")
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "the state": ("N", "m"),
+        "the kernel": ("N", "N"),
+    }
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
 data: {kind: sphere, n: 6, dim: 4, target: gaussian}

@@ -43,7 +43,10 @@ class MonotoneDeq(SingleOutput):
     biases: ClassVar[dict[str, tuple[str, ...]]] = {"b": ("n",), "c0": ()}
     read_out: ClassVar[str] = "u"
     inner: ClassVar[str] = "U"
-    states: ClassVar[tuple[str, ...]] = ("n", "N")
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "the state": ("n", "N"),
+        "the kernel": ("N", "N"),
+    }
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 6, dim: 4, target: gaussian}

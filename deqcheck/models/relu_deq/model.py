@@ -37,7 +37,10 @@ class ReluDeq(SingleOutput):
     biases: ClassVar[dict[str, tuple[str, ...]]] = {"b": ("m",), "c0": ()}
     read_out: ClassVar[str] = "a"
     inner: ClassVar[str] = "U"
-    states: ClassVar[tuple[str, ...]] = ("m", "n")
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "the state": ("m", "n"),
+        "the kernel": ("n", "n"),
+    }
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 6, dim: 4, target: gaussian}
