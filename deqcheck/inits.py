@@ -140,21 +140,23 @@ class FileInit(Init):
     # Known once the case is built.
     model: Model | None = None
     data: Data | None = None
+    only: str = ""
 
     @property
     def source(self) -> Source:
         return Source(self.path, self.map, self.transpose, self.squeeze, self.ignore)
 
-    def within(self, model: Model, data: Data) -> Init:
-        return replace(self, model=model, data=data)
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        return replace(self, model=model, data=data, only=only)
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         source, model = self.source, "" if self.model is None else self.model.kind
-        made = source.arrays(wanted, known, model, complete=True)
+        known = {self.only: known[self.only]} if self.only else known
+        made = source.arrays(wanted, known, model, complete=not self.only)
         called = {name: self.path.get(name) or self.path[""] for name in made}
         told = {name: each.notes for name, each in made.items()}
         left = source.unused(made, self._elsewhere())
-        if left and made:
+        if left and made and not self.only:
             last = next(reversed(made))
             listed = ", ".join(left[:LISTED]) + (", ..." if len(left) > LISTED else "")
             told[last] = (*told[last], f"of {called[last].name} is not used: {listed}")
@@ -190,6 +192,9 @@ class ScaledInit(Init):
     kind: ClassVar[str] = "scaled"
     W: Any = part(Init, doc="an initialisation of W")
     beyond: float = number(at_least=1, default=1.001, doc="factor on the smallest beta")
+
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        return replace(self, W=self.W.within(model, data, "W"))
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         with below("W"):
@@ -242,6 +247,9 @@ class EachInit(Init):
     parts: Mapping[str, Any] = inline(
         part(Init), doc="an initialisation for each parameter by its name"
     )
+
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        return replace(self, parts={n: p.within(model, data, n) for n, p in self.parts.items()})
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         wanted = list(wanted)

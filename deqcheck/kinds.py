@@ -141,8 +141,8 @@ class Init(Kind):
         """The parameters that the user brings, with their own sizes. Raises Refusal."""
         return {}
 
-    def within(self, model: Model, data: Data) -> Init:
-        """The same, once the rest of the case is known."""
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        """The same, once the rest of the case is known; `only` for one parameter."""
         return self
 
     def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:

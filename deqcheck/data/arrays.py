@@ -45,6 +45,9 @@ def oriented(given: Given, name: str, model: Model, way: str) -> Given:
     """With the samples along the axis of the theory. Several outputs where the theory has one are
     rows, outputs x samples."""
     shapes, letter = shapes_of(model), sample_letter(model.data_arrays)
+    if given.array.ndim > 2 and way == ROWS:
+        # Images and the like: one row for each.
+        given = replace(given, array=given.array.reshape(len(given.array), -1))
     if given.array.ndim != 2:
         return given
     usual = next((symbols for symbols in shapes.values() if len(symbols) == 2), (letter,))

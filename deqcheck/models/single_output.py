@@ -38,6 +38,10 @@ class SingleOutput(Model):
     )
 
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
+        deep = [each for name, each in arrays.items() if each.array.ndim > 2 and name != "X"]
+        if deep:
+            sentence = f"{deep[0].label} has {deep[0].array.ndim} axes; expected a dense matrix"
+            raise Refusal(deep[0].key, f"{sentence} ({PAGE} on convolutions)")
         axes = {"y": 1, "yhat": 1, self.read_out: 1, "c0": 0}
         return {
             name: self._chosen(each, axes[name]) if name in axes else each

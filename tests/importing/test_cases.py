@@ -197,6 +197,30 @@ def test_your_own_predictions_are_compared() -> None:
     assert "transposed" in dq.run({**CASE, **turned}).warning
 
 
+def test_parameters_from_several_files(folder: Path) -> None:
+    """Each may name a layout, and a bias that another one takes is not left out."""
+    one = {"kind": "file", "path": "relu.pt", "map": "torch-linear"}
+    p = problem(
+        data=TABLE,
+        model={"kind": "relu-deq", "output": 0},
+        init={"kind": "each", **dict.fromkeys("WUab", one)},
+    )
+    assert np.array_equal(p.theta0["U"][:, :D], RELU["deq.U.weight"])
+    assert np.array_equal(p.theta0["a"], RELU["head.weight"][0])
+
+
+def test_images_are_flattened_and_kernels_refused(folder: Path) -> None:
+    kernel = {**RELU, "deq.U.weight": np.ones((UNITS, 1, 3, 3), dtype=np.float32)}
+    writers.checkpoint(folder / "conv.pt", kernel)
+    np.savez(folder / "images.npz", X=X.reshape(N, 1, 1, D), y=LABELS)
+    init = {"kind": "file", "map": "torch-linear"}
+    parts = {"data": {"kind": "file", "path": "images.npz", "layout": "rows"}}
+    parts |= {"model": {"kind": "relu-deq", "output": 0}}
+    assert np.array_equal(problem(**parts, init={**init, "path": "relu.pt"}).model.X[:D], X.T)
+    (told,) = complaint(**parts, init={**init, "path": "conv.pt"})
+    assert "U has 3 axes; expected a dense matrix (`deqcheck docs models` on convolutions)" in told
+
+
 def test_everything_that_is_wrong_at_once(folder: Path) -> None:
     np.savez(folder / "d.npz", X=X, y=LABELS)
     assert complaint(
