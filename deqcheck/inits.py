@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,10 +11,13 @@ import numpy as np
 from deqcheck.fields import (
     FilePath,
     Refusal,
+    Stored,
     array,
     below,
     choice,
+    declare,
     file,
+    flag,
     inline,
     join,
     number,
@@ -23,7 +26,11 @@ from deqcheck.fields import (
     unknown,
 )
 from deqcheck.given import RUN_ARRAYS, Given, check_npz, from_npz, from_values, load_npz
-from deqcheck.kinds import Init, Model
+from deqcheck.importing.naming import LISTED
+from deqcheck.importing.presets import preset
+from deqcheck.importing.source import Source
+from deqcheck.importing.specs import Map, Paths, Words
+from deqcheck.kinds import Data, Init, Model, Shapes
 from deqcheck.records.law import Law
 from deqcheck.seeds import rng
 
@@ -90,7 +97,7 @@ class ValuesInit(Init):
     scale: float = number(default=1.0, doc="factor on every parameter")
     numbers: Mapping[str, np.ndarray] = inline(array(), doc="each parameter by its name")
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         found = from_values(self.numbers, wanted, known)
         return {name: each.scaled(self.scale) for name, each in found.items()}
 
@@ -103,9 +110,77 @@ class NpzInit(Init):
     path: FilePath = file(doc="an .npz file, relative to the case")
     scale: float = number(default=1.0, doc="factor on every parameter")
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         found = from_npz(self.path, wanted, known)
         return {name: each.scaled(self.scale) for name, each in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class FileInit(Init):
+    """The parameters from a file that was made elsewhere: npz, npy, csv with a header, safetensors,
+    or a checkpoint of PyTorch (.pt, .pth), which is read without running anything.
+
+    `map` says what the file calls them (`A: mon.A.weight`, `u: "Wout.weight[3]"`, `W: W.weight.T`,
+    `b: W.bias + U.bias`), or names a layout of known code, with exceptions beside it
+    (`{preset: torch-linear, a: head.weight}`); a parameter that it does not name has its own name
+    there. A bias is `b` (`bias` for implicit-relu), the bias of the read-out is `c0`.
+    """
+
+    kind: ClassVar[str] = "file"
+    path: Mapping[str, FilePath] = declare(Paths(doc="the file, or one for each parameter"))
+    map: Any = declare(Map(default={}, doc="what the file calls the parameters"))
+    transpose: tuple[str, ...] = declare(
+        Words(default=[], doc="parameters that it holds transposed")
+    )
+    squeeze: bool = flag(default=True, doc="drop axes of length 1 that are too many")
+    ignore: tuple[str, ...] = declare(
+        Words(default=[], doc="names in the file, or patterns such as head.*, that are left out")
+    )
+    scale: float = number(default=1.0, doc="factor on every parameter")
+    # Known once the case is built.
+    model: Model | None = None
+    data: Data | None = None
+    only: str = ""
+
+    @property
+    def source(self) -> Source:
+        return Source(self.path, self.map, self.transpose, self.squeeze, self.ignore)
+
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        return replace(self, model=model, data=data, only=only)
+
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
+        source, model = self.source, "" if self.model is None else self.model.kind
+        known = {self.only: known[self.only]} if self.only else known
+        made = source.arrays(wanted, known, model, complete=not self.only)
+        called = {name: self.path.get(name) or self.path[""] for name in made}
+        told = {name: each.notes for name, each in made.items()}
+        left = source.unused(made, self._elsewhere())
+        if left and made and not self.only:
+            last = next(reversed(made))
+            listed = ", ".join(left[:LISTED]) + (", ..." if len(left) > LISTED else "")
+            told[last] = (*told[last], f"of {called[last].name} is not used: {listed}")
+        return {
+            name: Given(self.scale * each.array, "path", f"{called[name].name}: {name}", told[name])
+            for name, each in made.items()
+        }
+
+    def _elsewhere(self) -> list[str]:
+        """What else is read from the file: the data, and numbers of the model."""
+        if self.model is None:
+            return []
+        stored = [value for value in vars(self.model).values() if isinstance(value, Stored)]
+        if self.map.preset is not None:
+            stored += preset(self.map.preset, self.model.kind).scalars.values()
+        said = getattr(self.data, "map", None)
+        of_data = () if said is None else said.arrays.values()
+        names = [*self.model.data_arrays, *(s for s in of_data if isinstance(s, str))]
+        return [*names, *(each.name for each in stored)]
+
+    def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:
+        if stored is None and self.map.preset is not None and self.model is not None:
+            stored = preset(self.map.preset, self.model.kind).scalars.get(name)
+        return None if stored is None else (self.source.scalar(stored), stored)
 
 
 @dataclass(frozen=True)
@@ -118,7 +193,10 @@ class ScaledInit(Init):
     W: Any = part(Init, doc="an initialisation of W")
     beyond: float = number(at_least=1, default=1.001, doc="factor on the smallest beta")
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        return replace(self, W=self.W.within(model, data, "W"))
+
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         with below("W"):
             found: dict[str, Given] = self.W.given(["W"], known) if "W" in wanted else {}
         return {name: replace(each, key=join("W", each.key)) for name, each in found.items()}
@@ -145,7 +223,7 @@ class RecordedInit(Init):
     path: FilePath = file(doc="an .npz file, relative to the case")
     scale: float = number(default=1.0, doc="factor on every parameter")
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         wanted = list(wanted)
         headers = check_npz(self.path, wanted, (*known, *RUN_ARRAYS))
         refuse(
@@ -170,7 +248,10 @@ class EachInit(Init):
         part(Init), doc="an initialisation for each parameter by its name"
     )
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        return replace(self, parts={n: p.within(model, data, n) for n, p in self.parts.items()})
+
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         wanted = list(wanted)
         problems = [
             (name, "missing; expected an initialisation for this parameter")

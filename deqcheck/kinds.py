@@ -8,12 +8,13 @@ family, or in a file of the user's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from deqcheck.fields import Stored
     from deqcheck.given import Given
     from deqcheck.records.law import Law
     from deqcheck.records.report import Report
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 Shapes = Mapping[str, tuple[str, ...]]
 
 
+SQUARES = (
+    "half-square (half the sum of squares) and square (the sum) are here; the mean of PyTorch is "
+    "such a sum over the number of samples"
+)
+ENTROPY = (
+    "logistic, the cross-entropy of two classes, is here for delm; no theorem here covers it for "
+    "the ReLU models, which have half-square (`deqcheck docs models`)"
+)
+ADAPTIVE = (
+    "no theorem here covers it: gd, sgd (with momentum) and flow are here, and {kind: recorded} "
+    "for a run that was made elsewhere (`deqcheck docs models`)"
+)
+
+
 class Kind(ABC):
     """One word of a case, with its fields."""
 
@@ -30,6 +45,8 @@ class Kind(ABC):
     # What sentences call the family, and where those of deqcheck itself are.
     family: ClassVar[str]
     package: ClassVar[str]
+    # Words that people use for what is called otherwise here, or is not here: what to say.
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
 
 class Model(Kind):
@@ -41,6 +58,12 @@ class Model(Kind):
     parameters: ClassVar[Any]
     # Arrays that an initialisation may bring, which are not trained; zero where it does not.
     optional: ClassVar[Shapes] = {}
+    # Arrays that an initialisation may bring, which `absorbed` makes part of the others.
+    biases: ClassVar[Shapes] = {}
+    # The data array that its predictions are compared with, and may be given beside, as `yhat`.
+    predicted: ClassVar[str] = ""
+    # The largest arrays that an evaluation makes; a property where fields decide them.
+    makes: ClassVar[Any] = {}
     # What it needs of a loss, and the one that is taken where the case names none.
     loss: ClassVar[type[Loss]]
     default_loss: ClassVar[str]
@@ -50,6 +73,16 @@ class Model(Kind):
     def sizes(self) -> dict[str, int]:
         """The sizes that its fields decide, by letter."""
         return {}
+
+    def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
+        """What the user brings, in the shapes of the theory where it has others. Raises Refusal."""
+        return arrays
+
+    def absorbed(
+        self, data: dict[str, np.ndarray], theta: dict[str, np.ndarray]
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Without the biases, which are now in the other arrays."""
+        return data, theta
 
     @abstractmethod
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
@@ -64,6 +97,11 @@ class Loss(Kind):
     """What is minimised. A model says which contract it needs of a loss."""
 
     family, package = "loss", "deqcheck.losses"
+    elsewhere = {
+        **dict.fromkeys(("mse", "mse-loss", "l2", "squared", "least-squares"), SQUARES),
+        **dict.fromkeys(("cross-entropy", "crossentropy", "ce", "softmax", "nll"), ENTROPY),
+        **dict.fromkeys(("bce", "binary-cross-entropy"), ENTROPY),
+    }
 
 
 class OuterLoss(Loss):
@@ -99,9 +137,18 @@ class Init(Kind):
 
     family, package = "init", "deqcheck.inits"
 
-    def given(self, wanted: Iterable[str], known: Collection[str]) -> dict[str, Given]:
+    def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
         """The parameters that the user brings, with their own sizes. Raises Refusal."""
         return {}
+
+    def within(self, model: Model, data: Data, only: str = "") -> Init:
+        """The same, once the rest of the case is known; `only` for one parameter."""
+        return self
+
+    def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:
+        """A field of the model that its file holds, where a case says so or a known layout has it;
+        None where there is none. Raises Refusal."""
+        return None
 
     def draw(self, name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
         """One of the others; whatever is random comes from the stream `init.<name>`."""
@@ -122,6 +169,7 @@ class Dynamics(Kind):
     """How a model is trained."""
 
     family, package = "dynamics", "deqcheck.dynamics"
+    elsewhere = dict.fromkeys(("adam", "adamw", "rmsprop", "adagrad", "lbfgs"), ADAPTIVE)
     # The dynamics whose statements are judged unless a case names others; its own kind without.
     judged_as: ClassVar[str] = ""
 

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deqcheck.capacity import too_large, too_many
 from deqcheck.case.errors import located
 from deqcheck.case.read import Case
 from deqcheck.case.schema import CaseFile, no_theory
-from deqcheck.case.shapes import Sizes
-from deqcheck.fields import Refusal, below, refuse, unknown
-from deqcheck.given import MOST_ENTRIES, Given
+from deqcheck.case.shapes import Sizes, transposed
+from deqcheck.data.arrays import YHAT, sample_letter, shapes_of
+from deqcheck.fields import (
+    Refusal,
+    Stored,
+    StoredNumber,
+    below,
+    collect,
+    refuse,
+    specs,
+    unknown,
+)
+from deqcheck.given import Given
 from deqcheck.records.arithmetic import FAILURES, in_range
 
 if TYPE_CHECKING:
     from deqcheck.models.problem import AnyProblem
     from deqcheck.records.law import Law
+
+
+READ_OUT_BIAS = "c0"
 
 
 def build_problem(case: Case, scales: Mapping[str, float] | None = None) -> AnyProblem:
@@ -58,44 +71,101 @@ def _companion(case: CaseFile) -> CaseFile:
 def _problem(case: CaseFile) -> AnyProblem:
     from deqcheck.models.problem import Problem
 
-    model, theta0, laws = _build(case)
+    case = _with_scalars(case)
+    data, theta0, drawn, told = _arrays(case)
+    _rescale(case, data, theta0)
+    # What is optional stands beside the parameters, but is not trained.
+    optional = {name: theta0.pop(name) for name in case.model.optional}
+    absorbed = [name for name in case.model.biases if name in theta0]
+    shapes = {name: theta0[name].shape for name in drawn if name in theta0}
+    data, theta0 = case.model.absorbed(data, theta0)
+    yhat = data.pop(YHAT, None)
+    with below("init"):
+        stated, theta0 = case.init.settled(case.model, data, theta0)
+    model = _built(stated, {**data, **optional}, case)
+    refuse(model.check(theta0))
+    # What a bias was put into has no law any more.
+    same = [name for name in shapes if name in theta0 and theta0[name].shape == shapes[name]]
+    laws = {name: _law(case, name, shapes[name]) for name in same}
     problem: AnyProblem = Problem(
         model=model,
         theta0=theta0,
-        laws=laws,
+        laws={name: law for name, law in laws.items() if law is not None},
         seed=case.seed,
         record_points=case.record.points,
+        yhat=yhat,
+        told=(*told, *_of_biases(absorbed)),
     )
     return problem if case.train is None else problem.trained_by(case.train)
 
 
-def _build(case: CaseFile) -> tuple[Any, dict[str, np.ndarray], dict[str, Law]]:
-    sizes = Sizes()
-    # Where a large scale overflows, the check that every entry is finite says so.
-    with below("data"):
-        data = sizes.fit(case.data.arrays(case.model, case.seed), case.model.data_arrays)
-    clashes = [
-        sizes.bind(letter, size, f"the model has {letter} = {size}")
-        for letter, size in case.model.sizes().items()
-    ]
-    refuse(("model", sentence) for sentence in clashes if sentence)
-    with below("init"):
-        theta0, drawn = _parameters(case, sizes)
-    _rescale(case, data, theta0)
-    # What is optional stands beside the parameters, but is not trained.
-    optional = {name: theta0.pop(name) for name in case.model.optional}
-    with below("init"):
-        stated, theta0 = case.init.settled(case.model, data, theta0)
+def _of_biases(absorbed: list[str]) -> Iterator[str]:
+    for name in absorbed:
+        if name == READ_OUT_BIAS:
+            yield f"{name}, the bias of the read-out, is taken off the targets and not trained"
+        else:
+            yield f"{name} is the weight of a further input that is constantly 1"
+
+
+def _built(stated: Any, arrays: dict[str, np.ndarray], case: CaseFile) -> Any:
     try:
-        model = stated.build({**data, **optional}, case.loss)
+        return stated.build(arrays, case.loss)
     except FAILURES:
         # A LinAlgError is a ValueError, too.
         raise
     except ValueError as error:
         raise Refusal("model", str(error)) from None
-    refuse(model.check(theta0))
-    laws = {name: _law(case, name, theta0[name].shape) for name in drawn if name in theta0}
-    return model, theta0, {name: law for name, law in laws.items() if law is not None}
+
+
+def _with_scalars(case: CaseFile) -> CaseFile:
+    """With the initialisation told the model, and the numbers of the model that its file holds."""
+    init = case.init.within(case.model, case.data)
+    found: dict[str, float] = {}
+    for key, spec in specs(type(case.model)).items():
+        value = getattr(case.model, key, None)
+        stored = value if isinstance(value, Stored) else None
+        if not isinstance(spec, StoredNumber) or (value is not None and stored is None):
+            continue
+        with below(f"model.{key}"):
+            taken = init.scalar(key, stored)
+            if taken is not None:
+                found[key] = spec.taken(*taken)
+            elif stored is not None:
+                raise Refusal("", f"{init.kind!r} holds no numbers; expected init: {{kind: file}}")
+    model: Any = case.model
+    return replace(case, init=init, model=replace(model, **found) if found else model)
+
+
+def _arrays(
+    case: CaseFile,
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], list[str], tuple[str, ...]]:
+    """Data, parameters, the names of those that were drawn, and notes. What is wrong with the data
+    is told together with what is wrong with the parameters."""
+    sizes = Sizes()
+    problems: list[tuple[str, str]] = []
+    given: dict[str, Given] = {}
+    data: dict[str, np.ndarray] = {}
+    # Where a large scale overflows, the check that every entry is finite says so.
+    with collect(problems, "data"):
+        given = case.model.brought(case.data.arrays(case.model, case.seed))
+        shapes = {name: shapes_of(case.model)[name] for name in given}
+        refuse(transposed(given, shapes, sample_letter(case.model.data_arrays)))
+        data = sizes.fit(given, shapes)
+    if problems:
+        # Sizes of wrong data are no measure for the rest.
+        sizes = Sizes()
+    clashes = [
+        sizes.bind(letter, size, f"the model has {letter} = {size}")
+        for letter, size in case.model.sizes().items()
+    ]
+    problems += [("model", sentence) for sentence in clashes if sentence]
+    with collect(problems, "init"):
+        brought = _brought(case, sizes)
+    refuse(problems)
+    with below("init"):
+        theta0, drawn = _parameters(case, sizes, brought)
+    told = (note for each in (*given.values(), *brought.values()) for note in each.notes)
+    return data, theta0, drawn, tuple(dict.fromkeys(told))
 
 
 def _law(case: CaseFile, name: str, shape: tuple[int, ...]) -> Law | None:
@@ -123,29 +193,54 @@ def _rescale(case: CaseFile, *groups: dict[str, np.ndarray]) -> None:
     )
 
 
-def _parameters(case: CaseFile, sizes: Sizes) -> tuple[dict[str, np.ndarray], list[str]]:
-    """All of them, and the names of those that were drawn."""
-    symbols = {**case.model.parameters, **case.model.optional}
-    parameters: dict[str, Given] = case.init.given(case.model.parameters, symbols)
-    # First what the user brings: it may decide sizes that the rest needs.
+def _brought(case: CaseFile, sizes: Sizes) -> dict[str, Given]:
+    """The parameters that the user brings: they may decide sizes that the rest needs."""
+    symbols = _symbols(case)
+    parameters = case.model.brought(case.init.given(case.model.parameters, symbols))
     sizes.fit(parameters, {name: symbols[name] for name in parameters})
-    drawn_ones = []
+    return parameters
+
+
+def _symbols(case: CaseFile) -> dict[str, tuple[str, ...]]:
+    return {**case.model.parameters, **case.model.optional, **case.model.biases}
+
+
+def _parameters(
+    case: CaseFile, sizes: Sizes, parameters: dict[str, Given]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """All of them, and the names of those that were drawn."""
+    symbols, drawn_ones = _symbols(case), []
+    asked = getattr(case.init, "parts", ())
+    refuse(_too_large(case, symbols, sizes))
     for name in symbols:
-        if name not in parameters:
-            shape = _decided(name, sizes.shape(symbols[name]))
-            drawn = name not in case.model.optional or name in getattr(case.init, "parts", ())
-            array = case.init.draw(name, shape, case.seed) if drawn else np.zeros(shape)
-            parameters[name] = Given(array, "", name)
-            drawn_ones += [name] if drawn else []
-    return sizes.fit(parameters, symbols), drawn_ones
+        if name in parameters or (name in case.model.biases and name not in asked):
+            continue
+        shape = _decided(name, sizes.shape(symbols[name]))
+        drawn = name not in case.model.optional or name in asked
+        array = case.init.draw(name, shape, case.seed) if drawn else np.zeros(shape)
+        parameters[name] = Given(array, "", name)
+        drawn_ones += [name] if drawn else []
+    return sizes.fit(parameters, {n: symbols[n] for n in symbols if n in parameters}), drawn_ones
+
+
+def _too_large(
+    case: CaseFile, symbols: dict[str, tuple[str, ...]], sizes: Sizes
+) -> Iterator[tuple[str, str]]:
+    """Before anything is drawn: the parameters, and what an evaluation makes of them."""
+    named = {**symbols, **case.model.makes}
+    shapes = {name: sizes.shape(letters) for name, letters in named.items()}
+    known = {
+        name: [size for size in shape if isinstance(size, int)]
+        for name, shape in shapes.items()
+        if not any(isinstance(size, str) for size in shape)
+    }
+    alone = [too_large(name, shape) for name, shape in known.items()]
+    every = alone if any(alone) else [too_many(known.values())]
+    yield from (("", sentence) for sentence in every if sentence)
 
 
 def _decided(name: str, shape: tuple[int | str, ...]) -> tuple[int, ...]:
     open_letters = [size for size in shape if isinstance(size, str)]
     if open_letters:
         raise Refusal("", f"cannot draw {name}: nothing decides the size {open_letters[0]}")
-    decided = tuple(int(size) for size in shape)
-    if math.prod(decided) > MOST_ENTRIES:
-        size = " x ".join(map(str, decided))
-        raise Refusal("", f"{name} is {size}, too large; expected at most {MOST_ENTRIES} numbers")
-    return decided
+    return tuple(int(size) for size in shape)

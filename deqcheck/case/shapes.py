@@ -54,7 +54,8 @@ class Sizes:
             yield f"{found} without empty axes"
         elif wrong:
             because = " and ".join(dict.fromkeys(self._reasons[letter] for letter in wrong))
-            yield f"{found} = {_tuple(wanted)} because {because}"
+            turned = "; yours looks transposed" if shape[::-1] == wanted != shape else ""
+            yield f"{found} = {_tuple(wanted)} because {because}{turned}"
         elif len(pairs) != len(set(symbols)):
             yield found
         else:
@@ -66,6 +67,30 @@ class Sizes:
             yield (
                 f"{given.label} is not finite in {len(bad)} of {given.array.size} entries, "
                 f"the first at {where}"
+            )
+
+
+def transposed(
+    arrays: Mapping[str, Given], shapes: Mapping[str, Symbols], letter: str
+) -> Iterator[tuple[str, str]]:
+    """The data arrays that agree on the number of samples only along the other axis."""
+    every = {name: (given.array.shape, shapes[name]) for name, given in arrays.items()}
+    if any(len(shape) != len(symbols) for shape, symbols in every.values()):
+        return
+    along = {shape[symbols.index(letter)] for shape, symbols in every.values()}
+    across = {shape[len(shape) - 1 - symbols.index(letter)] for shape, symbols in every.values()}
+    # A row for each sample of every array, or as many features as outputs: there are more samples.
+    sure = any(len(shape) == 1 for shape, _ in every.values()) or max(across) > max(along)
+    if len(along) == 1 or len(across) != 1 or not sure:
+        return
+    for name, (shape, symbols) in every.items():
+        if len(shape) == 2:
+            size, rows = " x ".join(map(str, shape)), symbols[0] == letter
+            expected = f"{' x '.join(symbols)}, samples in {'rows' if rows else 'columns'}"
+            yield (
+                arrays[name].key,
+                f"{arrays[name].label} is {expected}; yours is {size} and looks transposed: say "
+                f"layout: {'columns' if rows else 'rows'}, or transpose it",
             )
 
 

@@ -38,6 +38,9 @@ def report_internal_error(bug: Exception, case: str = "") -> int:
     if mistake is not None:
         click.echo(f"deqcheck: {mistake}", err=True)
         return USAGE
+    if isinstance(bug, MemoryError):
+        click.echo(f"deqcheck: {case or 'this'} needs more memory than there is", err=True)
+        return NUMERICAL
     sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
     where = f" in {case}" if case else ""
     click.echo(f"deqcheck: internal error{where}: {sentence}; please report it", err=True)

@@ -32,6 +32,17 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"{COMMANDS}.{cmd_name}").command
         return with_plugins(cast(click.Command, command))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.list_commands(ctx) and name[:1].isalnum():
+            from deqcheck.fields import did_you_mean
+
+            hint = did_you_mean(name, self.list_commands(ctx), "; `deqcheck --help` lists them")
+            ctx.fail(f"No such command {name!r}{hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, _summary(name)) for name in self.list_commands(ctx)])

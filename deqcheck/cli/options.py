@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from deqcheck.case.source import Changes
+from deqcheck.cli import completing
 from deqcheck.judging import Question
 from deqcheck.records.words import BOTH, EDITIONS, editions
 from deqcheck.report import formats
@@ -60,6 +61,7 @@ def choice_options(function: F) -> F:
         "--only",
         metavar="ID",
         multiple=True,
+        shell_complete=completing.statements,
         help="Judge only this statement, such as kawaguchi2021/cor1; repeatable.",
     )
     @wraps(function)

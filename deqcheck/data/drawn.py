@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from deqcheck.capacity import most_entries
 from deqcheck.fields import Refusal, integer, number, part
-from deqcheck.given import MOST_ENTRIES, Given
+from deqcheck.given import Given
 from deqcheck.kinds import Data, Target
 from deqcheck.seeds import rng
 
@@ -25,8 +26,8 @@ class Drawn(Data):
 
     def check(self) -> Iterable[tuple[str, str]]:
         rows = max(self.dim, getattr(self.target, "outputs", 1))
-        if rows * self.n > MOST_ENTRIES:
-            yield "n", f"{rows} x {self.n} numbers are too many; expected at most {MOST_ENTRIES}"
+        if rows * self.n > most_entries():
+            yield "n", f"{rows} x {self.n} numbers are too many; expected at most {most_entries()}"
 
     @abstractmethod
     def inputs(self, seed: int) -> np.ndarray:

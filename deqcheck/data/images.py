@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.capacity import too_large
 from deqcheck.fields import FilePath, Refusal, array, choice, flag, integer
 from deqcheck.given import Given
 from deqcheck.kinds import Data
@@ -63,6 +64,10 @@ class Images(Data):
 
     def _inputs(self, pixels: np.ndarray) -> np.ndarray:
         """One flattened image for each row."""
+        sides = (max(size, self.side or 1) for size in pixels.shape[2:])
+        sentence = too_large("the images together", (*pixels.shape[:2], *sides))
+        if sentence:
+            raise Refusal("per_class", sentence)
         images = pixels / 255.0
         if self.side is not None:
             rows, columns = (averaging(size, self.side) for size in images.shape[2:])

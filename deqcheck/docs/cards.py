@@ -15,6 +15,7 @@ from deqcheck.theorems.references import theory
 
 ERRATA = "errata"
 # What a counterexample shows of the printed edition, the most telling first.
+UNEXPLAINED = ("not applicable", "not met", "undecided", "not checked")
 TELLING = ("refuted", "inconsistent", "not applicable")
 
 INTRODUCTION = """\
@@ -106,7 +107,9 @@ def _entry(s: type[AnyStatement], cases: Mapping[str, Case]) -> Iterator[str]:
         yield f"$ deqcheck run {example} --only {s.id} --edition both --quiet --no-entry"
         for edition in s.editions:
             outcome = cases[example].stated.expect.of(s.id, edition)
-            yield f"{outcome.upper()} {s.id} ({edition}) {example}" if outcome else "..."
+            line = f"{outcome.upper()} {s.id} ({edition}) {example}" if outcome else "..."
+            # A reason follows.
+            yield f"{line}: ..." if outcome in UNEXPLAINED else line
         yield "```\n"
 
 

@@ -79,10 +79,11 @@ def _text(cls: type) -> str:
 
 def _arrays(cls: type) -> Iterator[str]:
     """Of a model: what `values` and `npz` call its arrays."""
-    for name, title in (("data_arrays", "Data"), ("parameters", "Parameters")):
+    titles = {"data_arrays": "Data", "parameters": "Parameters", "biases": "Biases, if any"}
+    for name, title in titles.items():
         shapes = getattr(cls, name, None)
-        if isinstance(shapes, dict):
-            listed = ", ".join(f"{array} ({' x '.join(s)})" for array, s in shapes.items())
+        if isinstance(shapes, dict) and shapes:
+            listed = ", ".join(f"{n} ({' x '.join(s) or 'a number'})" for n, s in shapes.items())
             yield f"{title}: {listed}.\n"
     if issubclass(cls, Model):
         losses = [name for name, loss in kinds(Loss).items() if issubclass(loss, cls.loss)]

@@ -14,7 +14,8 @@ from deqcheck.dynamics.perturbed_run import PerturbedRun
 from deqcheck.dynamics.recorder import OnProgress, Progress, silent
 from deqcheck.dynamics.steps import Here, walk
 from deqcheck.fields import FilePath, file, one_of, refuse, show
-from deqcheck.given import RUN_ARRAYS, Header, check_npz, load_npz
+from deqcheck.given import RUN_ARRAYS, check_npz, load_npz
+from deqcheck.importing.tensor import Tensor
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import (
@@ -124,7 +125,7 @@ class RecordedRun(Dynamics):
         return replace(run, verified=found, notes=(*run.notes, *_told(found)))
 
 
-def _misshapen(headers: Mapping[str, Header], shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
+def _misshapen(headers: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> list[str]:
     """What the headers tell."""
     sentences = []
     states = mode([*headers[name].shape, 0][0] for name in shapes)
@@ -132,7 +133,7 @@ def _misshapen(headers: Mapping[str, Header], shapes: Mapping[str, tuple[int, ..
         return [f"{next(iter(shapes))} has fewer than 2 states; expected one in each row"]
     for name, shape in shapes.items():
         found, expected = headers[name], (states, *shape)
-        if str(found.dtype) not in PRECISIONS:
+        if found.dtype not in PRECISIONS:
             sentences.append(f"{name} has dtype {found.dtype}; expected {one_of(PRECISIONS)}")
         if found.shape != expected:
             said = f"{expected}, a state in each row"
@@ -141,9 +142,9 @@ def _misshapen(headers: Mapping[str, Header], shapes: Mapping[str, tuple[int, ..
     if step.shape not in ((), (1,), (states - 1,)):
         said = f"({states - 1},), a step between each two states, or one number"
         sentences.append(f"step has shape {step.shape}; expected {said}")
-    if step.dtype.name == "float16":
+    if step.dtype == "float16":
         sentences.append(f"step has dtype float16; expected {one_of(PRECISIONS)}")
-    if k is not None and (k.shape != (states,) or k.dtype.kind == "f"):
+    if k is not None and (k.shape != (states,) or np.dtype(k.dtype).kind == "f"):
         sentences.append(f"k is no row of {states} integers, the number of each state")
     return sentences
 

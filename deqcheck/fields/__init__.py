@@ -44,6 +44,7 @@ from deqcheck.fields.spec import (
     Spec,
     Text,
 )
+from deqcheck.fields.stored import Stored, StoredNumber, read_stored
 from deqcheck.kinds import Kind
 
 __all__ = [
@@ -61,6 +62,8 @@ __all__ = [
     "Refusal",
     "Section",
     "Spec",
+    "Stored",
+    "StoredNumber",
     "Text",
     "array",
     "below",
@@ -80,6 +83,7 @@ __all__ = [
     "plain_record",
     "read_each",
     "read_record",
+    "read_stored",
     "refuse",
     "section",
     "show",
@@ -111,9 +115,10 @@ def number(
     default: Any = REQUIRED,
     doc: str = "",
     infinite: bool = False,
+    stored: bool = False,
 ) -> Any:
-    """A float; `infinite` allows inf."""
-    spec = Number(
+    """A float; `infinite` allows inf, `stored` that a file of the initialisation holds it."""
+    spec = (StoredNumber if stored else Number)(
         above=above,
         below=below,
         at_least=at_least,

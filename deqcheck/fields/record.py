@@ -54,7 +54,9 @@ class Part(Spec):
         if not isinstance(kind, str):
             raise Refusal("", f"expected {one_of(kinds)}; found {show(kind)}")
         if kind not in kinds:
-            raise Refusal("", unknown("unknown kind", kind, kinds))
+            told = self.family.elsewhere.get(kind.casefold().replace("_", "-"))
+            sentence = f"unknown kind {show(kind)}: {told}" if told else None
+            raise Refusal("", sentence or unknown("unknown kind", kind, kinds))
         return kinds[kind]
 
 

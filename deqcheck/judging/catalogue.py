@@ -14,6 +14,10 @@ from deqcheck.theorems.base import AnyStatement, Statement
 Named: TypeAlias = "str | type[AnyStatement]"
 
 
+# More are not told one by one.
+MOST_MEANT = 5
+
+
 def catalogue() -> Mapping[str, type[AnyStatement]]:
     """Every statement by its id."""
     return registry.statements()
@@ -28,6 +32,17 @@ def find(named: Named) -> type[AnyStatement]:
     known = catalogue()
     named = registry.renamed(named) or named
     if named not in known:
-        hint = did_you_mean(named, known, "; `deqcheck theorems` lists them")
-        raise UsageError(f"there is no statement {named!r}{hint}")
+        raise UsageError(f"there is no statement {named!r}{_hint(named)}")
     return known[named]
+
+
+def meant(word: str) -> list[type[AnyStatement]]:
+    """The statements of a paper, or those whose id ends in a word."""
+    return [s for s in catalogue().values() if word in (s.paper(), s.id.partition("/")[2])]
+
+
+def _hint(word: str) -> str:
+    ids = [s.id for s in meant(word)]
+    if 0 < len(ids) <= MOST_MEANT:
+        return f" (did you mean {' or '.join(map(repr, ids))}?)"
+    return did_you_mean(word, catalogue(), "; `deqcheck theorems` lists them")

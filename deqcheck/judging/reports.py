@@ -11,6 +11,7 @@ from typing import Any
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import environment
 from deqcheck.judging.errors import UsageError
+from deqcheck.judging.predictions import compared
 from deqcheck.judging.question import Question, choose, remarks_on
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.training import check_start, train
@@ -91,7 +92,8 @@ def _report(p: AnyProblem, question: Question, judged: Callable[[Asked], dict[st
     except OutOfRange as stop:
         # Nothing is judged: a number that is lost may be behind any of the others.
         found = {"verdicts": (), "status": stop.status, "notes": (str(stop),)}
-    found["notes"] = (*told, *found["notes"])
+    first = tuple(filter(None, [found.get("warning", "")]))
+    found["notes"] = tuple(dict.fromkeys((*first, *told, *found["notes"])))
     expect = question.expect
     verdicts = (replace(v, expected=expect.of(v.id, v.edition)) for v in found.pop("verdicts"))
     return Report(
@@ -115,8 +117,10 @@ def _measured(
         failing = tuple(verdict for verdict in known if verdict.failing)
         return {"verdicts": failing, "status": stop.status, "notes": (str(stop),)}
     found = {"quantities": measured, "notes": (), **judged(asked)}
+    agree, told = compared(p)
+    found["warning"] = "" if agree else told
     # What a model has to say about its initial parameters.
-    found["notes"] = (*p.start.warnings, *found["notes"])
+    found["notes"] = (*filter(None, [told]), *p.told, *p.start.warnings, *found["notes"])
     return found
 
 

@@ -328,6 +328,7 @@ def _labels(s: AnyStatement) -> dict[str, Any]:
         "citation": str(s.cite),
         "status": s.soundness,
         "drivers": s.infima,
+        "convergence": s.bounds_the_loss(),
         "edition": s.edition,
         "erratum": s.erratum,
     }

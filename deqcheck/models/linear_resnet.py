@@ -29,6 +29,7 @@ class LinearResNet(Model):
     kind: ClassVar[str] = "linear-resnet"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("m", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"H": ("L", "m", "m")}
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {"the list of states": ("L", "m", "n")}
     default_loss: ClassVar[str] = "square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 20, dim: 4, target: {kind: negated-input, noise: 0.1}}

@@ -98,6 +98,11 @@ class State(ABC):
     def measure(self, name: str) -> Measured:
         """One of `names`, with its error bar. Raises KeyError for any other."""
 
+    @property
+    def predictions(self) -> np.ndarray:
+        """In the shape of the targets. Of models that name what they predict."""
+        raise NotImplementedError
+
     def gradient_of(self, weights: np.ndarray) -> tuple[Params, float]:
         """The gradient of sum_i weights_i l_i, with a weight for each sample, and its Frobenius
         radius: what a batch needs. Of models that tell their number of `samples`."""
@@ -122,11 +127,6 @@ class State(ABC):
     def features(self) -> Mapping[str, tuple[np.ndarray, float]]:
         """Arrays beside the parameters, with their Frobenius radii, whose distances from the start
         are recorded along a run."""
-        return {}
-
-    @property
-    def predictions(self) -> dict[str, np.ndarray]:
-        """What the model predicts here, in place of the data arrays that it is to fit."""
         return {}
 
     @property
@@ -207,6 +207,10 @@ class Problem(Generic[M, S]):
     laws: Mapping[str, Law] = field(default_factory=dict)
     # Another model on the same data, trained for comparison only.
     companion: AnyProblem | None = None
+    # The user's own predictions at the initial parameters.
+    yhat: np.ndarray | None = None
+    # What there is to say about the arrays that the user brought.
+    told: tuple[str, ...] = ()
     # Where it comes from, for reports.
     origin: Origin | None = None
 

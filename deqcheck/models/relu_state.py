@@ -141,8 +141,9 @@ class ReluState(State):
         return found
 
     @property
-    def predictions(self) -> dict[str, np.ndarray]:
-        return {"y": self.Z.T @ self.a}
+    def predictions(self) -> np.ndarray:
+        found: np.ndarray = self.Z.T @ self.a
+        return found
 
     @cached_property
     def r_radius(self) -> float:

@@ -88,6 +88,8 @@ class Report:
     companion: Trajectory | None = None
     companion_name: str = ""
     notes: tuple[str, ...] = ()
+    # A note that comes first, and is told even where there are no others.
+    warning: str = ""
     replay: str = ""
     seconds: float = 0.0
     place: Place | None = None

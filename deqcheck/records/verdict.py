@@ -128,6 +128,8 @@ class Verdict:
     status: str = ""
     # The spectral quantities whose infimum along the run drives the rate.
     drivers: tuple[str, ...] = ()
+    # Whether it bounds the loss along a run.
+    convergence: bool = False
     # Whether it was judged on a flow, where time counts, not steps.
     flow: bool = False
     # Of a convergence theorem that does not apply at the start: from where on it does.

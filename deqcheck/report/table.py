@@ -26,10 +26,12 @@ from deqcheck.report.parts.sentences import (
     full_title,
     kind,
     numbered,
+    reason,
     run_length,
     tell,
     vector,
 )
+from deqcheck.report.parts.summary import UNEXPLAINED, ordered, summary
 from deqcheck.report.parts.sweeps import sweeps
 
 LOG_K_FROM = 1000
@@ -53,7 +55,7 @@ MARKS = {
 
 def render(reports: Sequence[Report], options: RenderOptions) -> str:
     if options.quiet:
-        lines = (_quiet_line(v, _marked(r)) for r in reports for v in r.verdicts)
+        lines = (_explained(v, _marked(r), options) for r in reports for v in ordered(r))
         return render_text(lines, RenderOptions(ENDLESS, options.color, options.unicode))
     return render_text(_parts(reports, options), options)
 
@@ -91,13 +93,6 @@ def _drawn(
         yield Text(row, no_wrap=True, overflow="ellipsis")
 
 
-def _quiet_line(verdict: Verdict, case: str) -> Text:
-    line, entry = _headline(verdict, case), verdict.entry
-    if entry is not None and entry.found:
-        line.append(f": {entry_told(entry, Clock(verdict.flow))}")
-    return line
-
-
 def _headline(verdict: Verdict, case: str = "") -> Text:
     outcome = verdict.word
     # What a refutation rests on is the first thing to know of it.
@@ -110,6 +105,15 @@ def _headline(verdict: Verdict, case: str = "") -> Text:
     if verdict.met is False:
         line.append(f" [expected {verdict.expected}]", BAD)
     return line
+
+
+def _explained(verdict: Verdict, case: str, options: RenderOptions) -> Text:
+    """One line, with the reason behind an outcome that asks for one."""
+    line, entry = _headline(verdict, case), verdict.entry
+    if entry is not None and entry.found:
+        return line.append(f": {entry_told(entry, Clock(verdict.flow))}")
+    why = reason(verdict, options) if verdict.outcome in UNEXPLAINED else ""
+    return line.append(f": {why}") if why else line
 
 
 class _Page:
@@ -125,7 +129,7 @@ class _Page:
         yield Text.assemble((report.title, "bold"), f" ({report.name})")
         yield from self._status()
         for note in report.notes:
-            yield Text(f"note: {note}")
+            yield Text(f"note: {note}", BAD if note == report.warning else "")
         if report.trajectory is not None and len(report.trajectory.k):
             yield Text(self._run(report.trajectory))
             if report.companion is not None:
@@ -136,9 +140,12 @@ class _Page:
         elif report.quantities:
             yield Text("")
             yield self._quantities(report.quantities)
-        for verdict in report.verdicts:
+        for verdict in ordered(report):
             yield Text("")
             yield from self.statement(verdict)
+        if len(report.verdicts) > 1:
+            yield Text("")
+            yield Text(summary(report), "bold")
         if not report.verdicts and report.status is Status.COMPLETED:
             yield Text("no statement applies to this model and dynamics", OPEN)
         yield Text("")
@@ -219,6 +226,8 @@ class _Page:
             sentence += f" ({judged.note})"
         if judged.basis.certified:
             sentence += f", {judged.basis}"
+        if self.options.formulas and judged.formula:
+            sentence = f"{judged.formula}\n{sentence}"
         return (
             Text(fancy if self.options.unicode else plain, style),
             Text(numbered(judged)),

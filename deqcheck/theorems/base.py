@@ -343,6 +343,11 @@ class Statement(Generic[M, S]):
         return re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(cls.__doc__ or ""))
 
     @classmethod
+    def bounds_the_loss(cls) -> bool:
+        """Whether it is a convergence theorem: a bound on gap/gap(0) along a run."""
+        return STATIC not in cls.dynamics and any(check.decays for check in cls.checks())
+
+    @classmethod
     def checks(cls) -> list[Check]:
         """The formulas in the order of the class body."""
         return [v for c in reversed(cls.__mro__) for v in vars(c).values() if isinstance(v, Check)]

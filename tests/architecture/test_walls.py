@@ -12,6 +12,7 @@ import deqcheck
 
 ROOT = Path(deqcheck.__file__).parent
 FOUNDATION = {"records", "registry", "kinds", "fields", "given", "seeds", "__init__"}
+FOUNDATION |= {"capacity", "importing"}
 # What each room may import, beside itself; + stands for the foundation.
 TABLE = """
 records:
@@ -19,7 +20,9 @@ kinds:
 registry: kinds
 fields: registry kinds
 seeds:
-given: fields
+given: fields importing
+capacity:
+importing: fields registry kinds capacity
 plugins: registry kinds theorems __init__
 linalg: records
 losses: linalg +

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+from deqcheck.capacity import most_entries
 from deqcheck.case import build, build_problem
+from deqcheck.kinds import Model
 from deqcheck.losses.logistic import Logistic
 
 from .conftest import CASE
@@ -116,7 +119,7 @@ def test_every_shape_with_its_line(messages):
         ({"Phi": np.eye(2)}, "no array 'Y'"),
         ({"Phi": np.eye(2), "Y": np.eye(2), "Phii": 1},
          "unknown array 'Phii' (did you mean 'Phi'?)"),
-        ({"Phi": np.eye(2), "Y": np.eye(2), "x": 1}, "unknown array 'x'; expected Phi, Y"),
+        ({"Phi": np.eye(2), "Y": np.eye(2), "x": 1}, "unknown array 'x'; expected Phi, Y, yhat"),
         ({"Phi": np.eye(2), "Y": 1j * np.eye(2)}, "Y has dtype complex128; expected real numbers"),
         ({"Phi": np.eye(2), "Y": np.eye(2) > 0}, "Y has dtype bool; expected real numbers"),
         ({"Phi": np.array([{}]), "Y": 1}, "Phi holds Python objects; expected real numbers"),
@@ -158,7 +161,9 @@ def test_damaged_archives(messages, tmp_path):
 
 def test_too_large(messages):
     assert messages(text=CASE.replace("dim: 3", "dim: 20000")) == [
-        "case.yaml:6: init: A is 20000 x 20000, too large; expected at most 100000000 numbers"
+        f"case.yaml:6: init: {name} is 20000 x 20000, too large; "
+        f"expected at most {most_entries()} numbers"
+        for name in ("A", "B")
     ]
 
 
@@ -174,12 +179,12 @@ def test_loss_without_theory(messages, read, monkeypatch):
     ]
 
 
-class Wide:
+@dataclass(init=False)
+class Wide(Model):
     """A stand-in for models with a width of their own and opinions on the target."""
 
     data_arrays = {"X": ("d", "n"), "y": ("n",)}
     parameters = {"W": ("m", "m"), "a": ("m",)}
-    optional = {}
 
     def __init__(self, **sizes):
         self._sizes = sizes
@@ -219,15 +224,15 @@ class Unchecked:
     ],
 )  # fmt: skip
 def test_contract_of_a_model(messages, monkeypatch, settings, sizes, message):
-    inner = build._build
-    monkeypatch.setattr(build, "_build", lambda case: inner(_with(case, Wide(**sizes))))
+    inner = build._problem
+    monkeypatch.setattr(build, "_problem", lambda case: inner(_with(case, Wide(**sizes))))
     assert messages(*settings) == [message]
 
 
 def test_given_parameters_decide_sizes(read):
     init = "init={kind: each, W: identity, a: {kind: values, a: [1, 2]}}"
-    _, theta, _ = build._build(_with(read("data.target=gaussian", init).stated, Wide()))
-    assert theta["W"].tolist() == [[1, 0], [0, 1]]
+    found = build._problem(_with(read("data.target=gaussian", init).stated, Wide()))
+    assert found.theta0["W"].tolist() == [[1, 0], [0, 1]]
 
 
 def _with(case, model):

@@ -2,7 +2,8 @@
 
 A fence with a file name, such as ```yaml case.yaml, writes that file first; where the file lies in
 `deqcheck/`, the commands run on a copy of the package that has it. A line `...` stands for any
-lines. Timings are not compared, numbers to the precision at which machines differ.
+lines, at the end of a line for the rest of it. Timings are not compared, numbers to the precision
+at which machines differ.
 """
 
 from __future__ import annotations
@@ -124,6 +125,9 @@ def _match(shown: list[list[str]], printed: list[list[str]]) -> bool:
 
 
 def _same_line(shown: list[str], printed: list[str]) -> bool:
+    if shown[-1:] == ["..."]:
+        # The beginning of a line.
+        shown, printed = shown[:-1], printed[: len(shown) - 1]
     if len(shown) != len(printed):
         return False
     previous = ["", *shown]

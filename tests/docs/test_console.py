@@ -15,11 +15,14 @@ ALIKE = [
     ("first\n...\nlast\n", "first\nx\ny\nlast\n"),
     ("first\n...\nlast\n", "first\nlast\n"),
     ("...\n", ""),
+    ("REFUTED x: ...\n", "REFUTED x: the rest\n"),
     ("first\n...\n", "first\nx\n"),
     ("residual 1e-15\n", "residual 9e-15\n"),
 ]
 DIFFERENT = [
     ("a\n", "b\n"),
+    ("REFUTED x: ...\n", "REFUTED y: the rest\n"),
+    ("REFUTED x: ...\n", "REFUTED\n"),
     ("a\n", "a\nb\n"),
     ("a\nb\n", "a\n"),
     ("loss 244.7\n", "loss 250.1\n"),

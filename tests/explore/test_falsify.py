@@ -154,7 +154,7 @@ def test_a_constant_outside_its_domain_is_refused() -> None:
     tree = falsify(Repaired, None, Asking(Limits(20, None))).met
     assert tree is not None
     case = {k: v for k, v in tree.items() if k not in ("theorems", "edition")}
-    with pytest.raises(dq.UsageError, match="delta|c = 0"):
+    with pytest.raises(dq.UsageError, match=r"delta|c = 0"):
         dq.judge(Scaled, case, constants={"c": 0.0})
     with pytest.raises(dq.UsageError, match="R_A = 0 is not positive"):
         dq.judge("hieu2022/thm3.3.5", "hieu2022/flow", constants={"R_A": 0.0})

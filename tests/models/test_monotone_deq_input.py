@@ -44,7 +44,7 @@ def test_the_case_itself_is_fine() -> None:
         ("model.width=0", "model.width: 0 is out of range; expected an integer >= 1"),
         ("model.solver=picard", "model.solver: expected one of peaceman-rachford, forward-"),
         ("train.step=0", "train.step: 0 is out of range; expected a number > 0"),
-        ("init.A=[[1, 0]]", "A has shape (1, 2); expected (n, n)"),
+        ("init.A=[[1, 0, 0]]", "A has shape (1, 3); expected (n, n)"),
         ("init.B=[[1]]", "B has shape (1, 1); expected (n, n) = (2, 2) because A is 2 x 2"),
         ("init.U=[[1, 0]]", "U has shape (1, 2); expected (n, d) = (2, 2) because A is 2 x 2"),
         ("init.u=[1, 2, 3]", "u has shape (3,); expected (n,) = (2,) because A is 2 x 2"),

@@ -81,6 +81,46 @@ def test_quiet_is_one_line_for_each_statement():
     assert all("decay.yaml" in line for line in lines)
 
 
+def test_quiet_tells_why_a_statement_does_not_apply():
+    confirmed, refuted, idle = table(ALL, quiet=True).splitlines()
+    assert confirmed.endswith("decay.yaml") and refuted.endswith("decay.yaml")
+    (failing,) = samples.not_applicable().failing
+    assert f"decay.yaml [expected confirmed]: {failing.name}" in idle and "fails" in idle
+
+
+def test_convergence_theorems_come_first_and_the_nearest_is_named():
+    lemma, idle = samples.confirmed(), replace(samples.not_applicable(), convergence=True)
+    report = samples.report(replace(lemma, id="doe2031/lem2"), idle)
+    quiet = table(report, quiet=True).splitlines()
+    assert [line.split()[0] for line in quiet] == ["NOT", "CONFIRMED"]
+    (failing,) = idle.failing
+    last = words(table(report)).rpartition("2 statements: ")[2]
+    assert last.startswith("1 confirmed, 1 not applicable; nearest convergence theorem: doe2031/")
+    assert f"ratio {failing.ratio:.3g}" in last
+    applies = samples.report(replace(lemma, convergence=True), idle)
+    assert f"convergence theorems that apply: {lemma.id}" in words(table(applies))
+    assert "statements:" not in table(samples.report(lemma))
+
+
+def test_of_several_the_theorem_that_misses_least_is_nearest():
+    def needing(name, size):
+        claim = Claim("room", Measured(size), ">=", Measured(1.0), "(7)").judge()
+        return replace(samples.not_applicable(), id=name, hypotheses=(claim,), convergence=True)
+
+    report = samples.report(needing("doe2031/far", 0.01), needing("doe2031/near", 0.5))
+    assert words(table(report)).endswith(
+        "nearest convergence theorem: doe2031/near, ratio 0.5 at (7)"
+    )
+
+
+def test_formulas_are_shown_on_demand():
+    claim = replace(samples.not_applicable().failing[0], formula="a + b >= c")
+    report = samples.report(replace(samples.not_applicable(), hypotheses=(claim,)))
+    shown = table(report, formulas=True)
+    assert any(line.rstrip().endswith("a + b >= c") for line in shown.splitlines())
+    assert len(shown.splitlines()) > len(table(report).splitlines())
+
+
 def test_a_status_that_is_not_completion_is_told():
     text = words(table(samples.report(status=Status.DIVERGED, expected_status="completed")))
     assert "diverged: The loss left the range" in text

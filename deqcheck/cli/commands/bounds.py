@@ -9,6 +9,7 @@ import click
 
 from deqcheck import judging
 from deqcheck.case.source import Changes
+from deqcheck.cli import completing
 from deqcheck.cli.errors import ErrorBoundary
 from deqcheck.cli.exit_code import gravest, status_code
 from deqcheck.cli.options import (
@@ -29,7 +30,9 @@ from deqcheck.report import renderer
 
 
 @click.command("bounds")
-@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@click.argument(
+    "cases", metavar="CASE...", nargs=-1, required=True, shell_complete=completing.cases
+)
 @click.option("--init", "at_init", is_flag=True, help="At the initialisation (required).")
 @click.option(
     "--search",

@@ -15,6 +15,7 @@ from deqcheck.ci.discover import discover
 from deqcheck.ci.formats import formats, renderer
 from deqcheck.ci.gate import agreed, hold
 from deqcheck.ci.records import Gate, GateError, NoCase
+from deqcheck.cli import completing
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import output_options
@@ -23,7 +24,9 @@ from deqcheck.cli.running import Plan, plan_options
 
 
 @click.command("ci")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, shell_complete=completing.cases
+)
 @click.option(
     "--baseline",
     "file",

@@ -6,6 +6,7 @@ import click
 
 from deqcheck import docs
 from deqcheck.case import embedded
+from deqcheck.cli import completing
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.work import sentences
@@ -14,7 +15,7 @@ from deqcheck.report.parts.console import columns, render_text
 
 
 @click.command("docs")
-@click.argument("topic", metavar="[TOPIC]", required=False)
+@click.argument("topic", metavar="[TOPIC]", required=False, shell_complete=completing.topics)
 def command(topic: str | None) -> None:
     """Print the documentation of TOPIC as Markdown; without TOPIC, list the topics."""
     known = docs.topics()

@@ -8,6 +8,7 @@ from dataclasses import asdict
 import click
 
 from deqcheck.case.source import Changes
+from deqcheck.cli import completing
 from deqcheck.cli.errors import FAILED
 from deqcheck.cli.options import case_options, format_option
 from deqcheck.cli.output import options_of_stdout, to_stdout
@@ -20,7 +21,7 @@ from deqcheck.report.parts.render_options import RenderOptions
 
 
 @click.command("gradcheck")
-@click.argument("case", metavar="CASE")
+@click.argument("case", metavar="CASE", shell_complete=completing.cases)
 @case_options
 @format_option("table", "json")
 @click.pass_context

@@ -14,6 +14,7 @@ from deqcheck.ci.discover import FoundCase, discover
 from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
 from deqcheck.ci.records import Interrupted, Result
+from deqcheck.cli import completing
 from deqcheck.cli.errors import INTERRUPTED, NUMERICAL
 from deqcheck.cli.exit_code import gravest
 from deqcheck.cli.options import output_options
@@ -28,7 +29,7 @@ SCHEMA = "deqcheck-power/1"
 
 
 @click.command("power")
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=completing.cases)
 @plan_options
 @output_options("table", "json")
 @click.pass_context

@@ -10,6 +10,7 @@ import click
 from deqcheck import judging
 from deqcheck.case.embedded import QUICKSTART
 from deqcheck.case.source import Changes
+from deqcheck.cli import completing
 from deqcheck.cli.errors import ErrorBoundary
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import (
@@ -31,13 +32,19 @@ from deqcheck.report import renderer
 
 
 @click.command("run")
-@click.argument("cases", metavar="[CASE]...", nargs=-1)
+@click.argument("cases", metavar="[CASE]...", nargs=-1, shell_complete=completing.cases)
 @choice_options
 @case_options
 @output_options()
 @schema_option
 @output_file_options
 @quiet_option
+@click.option(
+    "-v",
+    "--formulas",
+    is_flag=True,
+    help="In the table, the formula of each check above its numbers.",
+)
 @click.option(
     "--certify",
     is_flag=True,
@@ -70,6 +77,7 @@ def command(
     folder: Path | None,
     certify: bool,
     entry: bool,
+    formulas: bool,
 ) -> None:
     """Train the model of each CASE and judge the theorems on what happened.
 
@@ -95,6 +103,8 @@ def command(
                         certify=certify,
                     )
                 reports.append(report)
+                if quiet and report.warning:
+                    click.echo(f"deqcheck: {report.name}: {report.warning}", err=True)
                 if (quiet or output) and report.status is not Status.COMPLETED:
                     click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
                 if report.status is Status.INTERRUPTED:
@@ -104,6 +114,7 @@ def command(
     finally:
         # Whatever stops a later case, the finished ones are not lost.
         if reports:
-            destination.write(renderer(form)(reports, replace(destination.options, schema=schema)))
+            options = replace(destination.options, schema=schema, formulas=formulas)
+            destination.write(renderer(form)(reports, options))
             output_files.write(reports)
     ctx.exit(gravest([exit_code(report.ending for report in reports), *boundary.codes]))

@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from deqcheck.case.source import Changes
+from deqcheck.cli import completing
 from deqcheck.cli.errors import Complaint, NumericalComplaint
 from deqcheck.cli.options import case_options, format_option, quiet_option
 from deqcheck.cli.output import Destination, options_of_stdout, save, to_stdout
@@ -27,7 +28,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 @click.command("slice")
-@click.argument("case", metavar="CASE")
+@click.argument("case", metavar="CASE", shell_complete=completing.cases)
 @click.option(
     "--points",
     type=click.IntRange(3, 501),

@@ -6,6 +6,7 @@ import click
 
 from deqcheck import judging
 from deqcheck.case.source import Changes
+from deqcheck.cli import completing
 from deqcheck.cli.errors import USAGE, Complaint
 from deqcheck.cli.options import case_options
 from deqcheck.cli.output import to_stdout
@@ -13,7 +14,9 @@ from deqcheck.cli.work import sentences, tasks_of
 
 
 @click.command("validate")
-@click.argument("cases", metavar="CASE...", nargs=-1, required=True)
+@click.argument(
+    "cases", metavar="CASE...", nargs=-1, required=True, shell_complete=completing.cases
+)
 @case_options
 @click.pass_context
 def command(ctx: click.Context, cases: tuple[str, ...], changes: Changes) -> None:

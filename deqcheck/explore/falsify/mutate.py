@@ -111,15 +111,16 @@ def fitted(r: Random, instance: Instance) -> Instance:
     """Labels at what the model predicts, up to a small residual."""
     try:
         with in_range():
-            state: State = instance.problem().start
+            problem = instance.problem()
+            state: State = problem.start
+            name = kinds(Model)[problem.model.kind].predicted
+            if not name:
+                return instance
             predicted = state.predictions
     except (NoEquilibrium, Refusal, OutOfRange, ValueError, *FAILURES):
         return instance
     size = 0.0 if r.random() < 0.15 else float(10.0 ** r.uniform(-7, 0))
-    found = instance
-    for name, value in predicted.items():
-        found = found.with_array(name, value + size * r.standard_normal(value.shape))
-    return found
+    return instance.with_array(name, predicted + size * r.standard_normal(predicted.shape))
 
 
 def crossed(r: Random, one: Instance, other: Instance) -> Instance:

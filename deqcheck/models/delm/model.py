@@ -37,6 +37,8 @@ class Delm(Model):
     kind: ClassVar[str] = "delm"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
+    predicted: ClassVar[str] = "Y"
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {"the state": ("m", "n")}
     default_loss: ClassVar[str] = "square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 20, dim: 4, target: {kind: gaussian, outputs: 2}}
@@ -45,7 +47,9 @@ init: {kind: gaussian, scale: 0.3}
 train: {kind: gd, step: 1e-4, steps: 50}"""
     loss: ClassVar[type[Loss]] = OuterLoss
 
-    gamma: float = number(above=0, below=1, doc="contraction factor of the equilibrium equation")
+    gamma: float = number(
+        above=0, below=1, stored=True, doc="contraction factor of the equilibrium equation"
+    )
 
     def sizes(self) -> dict[str, int]:
         return {}

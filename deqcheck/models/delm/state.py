@@ -52,8 +52,9 @@ class DelmState(State):
         return found
 
     @property
-    def predictions(self) -> dict[str, np.ndarray]:
-        return {"Y": self.Z @ self.model.outer.Phi}
+    def predictions(self) -> np.ndarray:
+        found: np.ndarray = self.Z @ self.model.outer.Phi
+        return found
 
     @property
     def Z_radius(self) -> float:

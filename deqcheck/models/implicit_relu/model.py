@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import Refusal, integer, number
-from deqcheck.kinds import Loss, Model
+from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers, relu_certain
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.implicit_relu import oracle, scaled
@@ -20,11 +20,13 @@ from deqcheck.models.implicit_relu.state import ImplicitReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.single_output import SingleOutput
 
 
 @dataclass(frozen=True)
-class ImplicitRelu(Model):
-    """ReLU implicit network: Z = relu(gamma Z A + relu(X W)), prediction Z b, half square loss."""
+class ImplicitRelu(SingleOutput):
+    """ReLU implicit network: Z = relu(gamma Z A + relu(X W + 1 bias^T)), prediction Z b + c0, half
+    square loss."""
 
     kind: ClassVar[str] = "implicit-relu"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("N", "d"), "y": ("N",)}
@@ -32,6 +34,15 @@ class ImplicitRelu(Model):
         "W": ("d", "m"),
         "A": ("m", "m"),
         "b": ("m",),
+    }
+    biases: ClassVar[dict[str, tuple[str, ...]]] = {"bias": ("m",), "c0": ()}
+    read_out: ClassVar[str] = "b"
+    inner: ClassVar[str] = "W"
+    bias: ClassVar[str] = "bias"
+    rows: ClassVar[bool] = True
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "the state": ("N", "m"),
+        "the kernel": ("N", "N"),
     }
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
@@ -44,6 +55,7 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
     gamma: float | None = number(
         above=0,
         default=None,
+        stored=True,
         doc="scale of the implicit layer, gamma |A| must stay below 1; init: scaled derives it",
     )
     width: int | None = integer(

@@ -7,13 +7,14 @@ parameters are; yhat = Z^T u, loss |yhat - y|^2/2.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.fields import choice, integer, number
-from deqcheck.kinds import Loss, Model
+from deqcheck.fields import Refusal, choice, integer, number
+from deqcheck.importing.array import Given
+from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
@@ -21,13 +22,15 @@ from deqcheck.models.monotone_deq import oracle
 from deqcheck.models.monotone_deq.state import MonotoneDeqState
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.single_output import SingleOutput
 
 PEACEMAN_RACHFORD, FORWARD_BACKWARD = "peaceman-rachford", "forward-backward"
 
 
 @dataclass(frozen=True)
-class MonotoneDeq(Model):
-    """Monotone deep equilibrium model: z = relu(W z + U x), prediction u^T z."""
+class MonotoneDeq(SingleOutput):
+    """Monotone deep equilibrium model: z = relu(W z + U x + b), prediction u^T z + c0, with
+    W = (1 - m) I - A^T A + B - B^T. A may be given with r rows."""
 
     kind: ClassVar[str] = "monotone-deq"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "y": ("N",)}
@@ -37,6 +40,13 @@ class MonotoneDeq(Model):
         "U": ("n", "d"),
         "u": ("n",),
     }
+    biases: ClassVar[dict[str, tuple[str, ...]]] = {"b": ("n",), "c0": ()}
+    read_out: ClassVar[str] = "u"
+    inner: ClassVar[str] = "U"
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "the state": ("n", "N"),
+        "the kernel": ("N", "N"),
+    }
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 6, dim: 4, target: gaussian}
@@ -45,7 +55,9 @@ init: {kind: gaussian, scale: 0.3}
 train: {kind: gd, step: 1e-4, steps: 50}"""
     loss: ClassVar[type[Loss]] = HalfSquare
 
-    m: float = number(above=0, doc="strong monotonicity of I - W")
+    m: float = number(
+        above=0, default=None, stored=True, doc="strong monotonicity of I - W; required"
+    )
     width: int = integer(at_least=1, default=None, doc="n; only where the init brings no arrays")
     solver: str = choice(
         PEACEMAN_RACHFORD,
@@ -62,13 +74,37 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"n": self.width}
 
+    def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
+        found = super().brought(arrays)
+        if "A" in found and "B" in found:
+            found["A"] = _square(found["A"], len(found["B"].array))
+        return found
+
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         if len(targets) != 1:
             raise ValueError(f"{len(targets)} outputs; 'monotone-deq' has exactly one")
         return {"X": inputs, "y": targets[0]}
 
     def build(self, arrays: Params, loss: Any) -> MonotoneDeqModel:
+        if self.m is None:
+            raise Refusal("model.m", "missing; expected a number > 0, or where the file has it")
         return MonotoneDeqModel(self.m, arrays["X"], arrays["y"], self.solver, self.alpha)
+
+
+def _square(given: Given, n: int) -> Given:
+    """A enters by A^T A and its gradient -A (G + G^T). Rows of zeros stay zero and change neither;
+    of A = Q R with more rows than columns, R moves as A does, and Q stays."""
+    A = given.array
+    if A.ndim != 2 or A.shape[1] != n or len(A) == n:
+        return given
+    size = f"A is {len(A)} x {n}"
+    if len(A) < n:
+        padded = np.vstack([A, np.zeros((n - len(A), n))])
+        note = f"{size}: rows of zeros, which training leaves as they are, make it square"
+        return replace(given, array=padded, notes=(*given.notes, note))
+    note = f"{size}: in its place R of A = Q R, with R^T R = A^T A up to rounding"
+    R: np.ndarray = np.linalg.qr(A)[1]
+    return replace(given, array=R, notes=(*given.notes, note))
 
 
 class MonotoneDeqModel(ReluModel[MonotoneDeqState]):

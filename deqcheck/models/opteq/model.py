@@ -63,6 +63,7 @@ class Opteq(Model):
     kind: ClassVar[str] = "opteq"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "N"), "Y": ("dy", "N")}
     optional: ClassVar[dict[str, tuple[str, ...]]] = {"Z0": ("m", "N")}
+    predicted: ClassVar[str] = "Y"
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\
 data: {kind: gaussian, n: 4, dim: 3, target: {kind: gaussian, outputs: 1}}
@@ -128,8 +129,13 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
 
     def sizes(self) -> dict[str, int]:
         widths = {} if self.n is None else {f"n{i + 1}": self.n for i in range(self.depth)}
-        free = {"m": self.m, "e": self.features}
+        free = {"m": self.m, "e": self.features, "K": self.iterations}
         return {**widths, **{name: size for name, size in free.items() if size is not None}}
+
+    @property
+    def makes(self) -> dict[str, tuple[str, ...]]:
+        """Each iteration keeps its state."""
+        return {"the list of states": ("m", "N") if self.iterations is None else ("K", "m", "N")}
 
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         return {"X": inputs, "Y": targets}

@@ -93,8 +93,9 @@ class OpteqState(State):
         return self._forward[2]
 
     @property
-    def predictions(self) -> dict[str, np.ndarray]:
-        return {"Y": self.Wo @ self.Z}
+    def predictions(self) -> np.ndarray:
+        found: np.ndarray = self.Wo @ self.Z
+        return found
 
     @cached_property
     def again(self) -> ExactOpteq:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.fields import integer, number, refuse
-from deqcheck.kinds import Loss, Model
+from deqcheck.kinds import Loss
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.precise import Numbers
 from deqcheck.losses.half_square import HalfSquare
@@ -19,12 +19,13 @@ from deqcheck.models.problem import Params
 from deqcheck.models.relu_deq import oracle
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.single_output import SingleOutput
 from deqcheck.records.measured import Measured
 
 
 @dataclass(frozen=True)
-class ReluDeq(Model):
-    """ReLU deep equilibrium model: z = relu(W z + U x), prediction a.z."""
+class ReluDeq(SingleOutput):
+    """ReLU deep equilibrium model: z = relu(W z + U x + b), prediction a.z + c0."""
 
     kind: ClassVar[str] = "relu-deq"
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"X": ("d", "n"), "y": ("n",)}
@@ -32,6 +33,13 @@ class ReluDeq(Model):
         "W": ("m", "m"),
         "U": ("m", "d"),
         "a": ("m",),
+    }
+    biases: ClassVar[dict[str, tuple[str, ...]]] = {"b": ("m",), "c0": ()}
+    read_out: ClassVar[str] = "a"
+    inner: ClassVar[str] = "U"
+    makes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "the state": ("m", "n"),
+        "the kernel": ("n", "n"),
     }
     default_loss: ClassVar[str] = "half-square"
     example: ClassVar[str] = """\

@@ -45,6 +45,8 @@ def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> Renderab
                 column.min_width = max(column.min_width or 0, cell.cell_len)
     if table.columns:
         table.columns[-1].ratio = 1
+        # Or the last column is made too wide by what the others do not give up.
+        table.expand = any(column.min_width for column in table.columns)
     return Padding(table, (0, 0, 0, indent))
 
 

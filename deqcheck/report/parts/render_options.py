@@ -11,5 +11,7 @@ class RenderOptions:
     color: bool = False
     unicode: bool = True
     quiet: bool = False
+    # Whether the formula of each check is shown.
+    formulas: bool = False
     # Version of the JSON report.
     schema: int = 2

@@ -1,0 +1,94 @@
+"""Where the arrays of a model are in the checkpoints of known code, by their own names.
+
+`U.weight` also finds `net.deq.U.weight`; of several places the first that is there counts. `W.T` is
+the transpose. Layers of PyTorch hold their weights as outputs x inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deqcheck.fields import Refusal, Stored, one_of, show, unknown
+
+_OUT = ("out", "readout", "read_out", "head", "fc", "Wout", "classifier", "decoder", "linear")
+
+
+@dataclass(frozen=True)
+class Preset:
+    arrays: Mapping[str, tuple[str, ...]]
+    # Fields of the model that the file holds.
+    scalars: Mapping[str, Stored] = field(default_factory=dict)
+    # Fields of the model that it does not hold, and what is known of them.
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+def _outputs(name: str, ending: str) -> tuple[str, ...]:
+    return tuple(f"{layer}.{ending}" for layer in (name, *_OUT))
+
+
+def _linear(read_out: str, *layers: str) -> Preset:
+    """One nn.Linear for each array, named as the array; the bias of the input may be in either of
+    the two that make the pre-activation."""
+    arrays = {layer: (f"{layer}.weight",) for layer in layers}
+    biases = {"b": ("W.bias + U.bias", "U.bias", "W.bias")}
+    ends = {read_out: _outputs(read_out, "weight"), "c0": _outputs(read_out, "bias")}
+    return Preset({**arrays, **biases, **ends})
+
+
+# Z A and X W: inputs x outputs.
+_ROWS = Preset(
+    {
+        "W": ("W.weight.T",),
+        "A": ("A.weight.T",),
+        "bias": ("W.bias",),
+        "b": _outputs("b", "weight"),
+        "c0": _outputs("b", "bias"),
+    }
+)
+# By preset, then by model.
+PRESETS: dict[str, dict[str, Preset]] = {
+    "torch-linear": {
+        "relu-deq": _linear("a", "W", "U"),
+        "monotone-deq": _linear("u", "A", "B", "U"),
+        "implicit-relu": _ROWS,
+    },
+    # github.com/locuslab/monotone_op_net, fully connected.
+    "monotone_op_net": {
+        "monotone-deq": Preset(
+            {
+                "A": ("linear_module.A.weight",),
+                "B": ("linear_module.B.weight",),
+                "U": ("linear_module.U.weight",),
+                "b": ("linear_module.U.bias",),
+                "u": ("Wout.weight",),
+                "c0": ("Wout.bias",),
+            },
+            absent={"m": "its defaults are 1.0 for a layer and 0.1 for a network"},
+        )
+    },
+    # Monotone DEQ with a trained m, W = (1 - m) I - A^T A + S - S^T.
+    "mondeq-quant": {
+        "monotone-deq": Preset(
+            {
+                "A": ("core.A",),
+                "B": ("core.S",),
+                "U": ("core.U",),
+                "b": ("core.b",),
+                "u": ("classifier.weight",),
+                "c0": ("classifier.bias",),
+            },
+            scalars={"m": Stored("core.m_raw", "softplus", plus=1e-4)},
+        )
+    },
+}
+
+
+def preset(name: str, model: str) -> Preset:
+    """Raises Refusal."""
+    if name not in PRESETS:
+        raise Refusal("map", unknown("no layout is called", name, tuple(PRESETS)))
+    if model not in PRESETS[name]:
+        owners = one_of(tuple(PRESETS[name]))
+        raise Refusal("map", f"{name} is a layout of {owners}, the case's model is {show(model)}")
+    return PRESETS[name][model]

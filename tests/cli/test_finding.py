@@ -1,0 +1,97 @@
+"""Finding one's way: lists by what they are about, candidates, suggestions, completion."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deqcheck.cli.main import cli
+
+
+def call(*words: str, **environment: str) -> Result:
+    return CliRunner().invoke(cli, words, prog_name="deqcheck", env=environment)
+
+
+def ids(*words: str) -> list[str]:
+    return [
+        entry["id"] for entry in json.loads(call("theorems", *words, "--format", "json").stdout)
+    ]
+
+
+def test_statements_by_what_they_are_about() -> None:
+    every = json.loads(call("theorems", "--format", "json").stdout)
+    for option, key, value in (
+        ("--model", "model", "relu-deq"),
+        ("--dynamics", "dynamics", "gd"),
+        ("--status", "status", "false"),
+    ):
+        expected = [e["id"] for e in every if value == e[key] or value in e[key]]
+        assert ids(option, value) == expected and 0 < len(expected) < len(every)
+    assert ids("--model", "monotone-deq", "--dynamics", "gd", "--status", "false") == [
+        id_
+        for id_ in ids("--model", "monotone-deq")
+        if id_ in ids("--dynamics", "gd") and id_ in ids("--status", "false")
+    ]
+    assert "did you mean 'relu-deq'?" in call("theorems", "--model", "relu-dec").stderr
+
+
+def test_a_list_is_not_cut() -> None:
+    listed = call("theorems", "--model", "implicit-relu").stdout.splitlines()
+    assert max(map(len, listed)) <= 80
+    titles = " ".join(line[listed[0].index("title") :] for line in listed)
+    assert "What the conditions ask of the features" in titles
+
+
+def test_the_end_of_an_id_and_a_paper() -> None:
+    listed = call("theorems", "show", "cor1")
+    assert listed.exit_code == 0
+    assert "kawaguchi2021/cor1" in listed.stdout and "xie2021/cor1" in listed.stdout
+    assert ids("show", "hieu2022")[0].startswith("hieu2022/")
+    assert call("theorems", "show", "thm3.3.5").stdout.startswith("hieu2022/thm3.3.5")
+    failed = call("run", "quickstart", "--only", "cor1")
+    assert failed.exit_code == 2
+    assert "(did you mean 'kawaguchi2021/cor1' or 'xie2021/cor1'?)" in failed.stderr
+
+
+def test_the_file_of_a_case() -> None:
+    shown = call("cases", "show", "quickstart").stdout
+    assert shown.startswith("# The embedded first case") and "deqcheck: 1" in shown
+    assert "did you mean 'quickstart'?" in call("cases", "show", "quikstart").stderr
+
+
+@pytest.mark.parametrize(("word", "meant"), [("rum", "run"), ("theorem", "theorems")])
+def test_a_mistyped_command(word: str, meant: str) -> None:
+    failed = call(word)
+    assert failed.exit_code == 2 and f"(did you mean '{meant}'?)" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("loss=mse", "half-square (half the sum of squares) and square"),
+        ("loss=CrossEntropy", "logistic, the cross-entropy of two classes"),
+        ("train={kind: adam, lr: 1}", "no theorem here covers it: gd, sgd (with momentum)"),
+    ],
+)
+def test_words_of_others(setting: str, sentence: str) -> None:
+    failed = call("validate", "quickstart", "--set", setting)
+    assert failed.exit_code == 2 and sentence in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("deqcheck run quick", "plain,quickstart"),
+        ("deqcheck run quick", "file,quick"),
+        ("deqcheck run --only kawaguchi2021/co", "plain,kawaguchi2021/cor1"),
+        ("deqcheck theorems show xie2021/co", "plain,xie2021/cor1"),
+        ("deqcheck docs theory/", "plain,theory/gao2022"),
+        ("deqcheck cases show hieu2022/ch", "plain,hieu2022/chapter2"),
+    ],
+)
+def test_completion(line: str, offered: str) -> None:
+    count = str(len(line.split()) - 1)
+    words = {"_DEQCHECK_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": count}
+    assert offered in call(**words).stdout.splitlines()
