@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deqcheck.api import (
+        advise,
         bounds,
         check,
         entry,
@@ -40,7 +41,7 @@ __version__ = "0.2.0"
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {
     "deqcheck.api": (
-        *("bounds", "check", "entry", "falsify", "judge", "load", "problem", "read"),
+        *("advise", "bounds", "check", "entry", "falsify", "judge", "load", "problem", "read"),
         *("run", "run_all", "statements"),
     ),
     "deqcheck.case.errors": ("CaseError",),
@@ -63,6 +64,7 @@ __all__ = [
     "Statement",
     "UsageError",
     "Verdict",
+    "advise",
     "bounds",
     "check",
     "entry",

@@ -6,6 +6,7 @@ line prints.
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
 import os
 import warnings
@@ -23,7 +24,9 @@ from deqcheck.case.read import checked
 from deqcheck.case.source import Changes, Source
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress
+from deqcheck.explore import advice as advising
 from deqcheck.explore import entry as entering
+from deqcheck.explore.advice import Advice
 from deqcheck.fields import did_you_mean, show, unknown
 from deqcheck.judging import Question, UsageError
 from deqcheck.judging.catalogue import Named
@@ -230,6 +233,28 @@ def entry(
     if report.trajectory is None:
         raise UsageError("the problem does not train, and an entry is one into a run: give `train`")
     return report.verdicts[-1].entry if report.verdicts else None
+
+
+def advise(
+    case: Word | Mapping[str, Any] | Case,
+    *,
+    only: Sequence[Named] = (),
+    edition: str | None = None,
+    set: Sequence[str] = (),
+    seed: int | None = None,
+    entry: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Advice]:
+    """How near each convergence theorem is to applying to a case, the nearest first, and what would
+    make it apply: each remedy is a number that was found by search and judged, with a ready case.
+    Unless `entry` is false the case is trained, too. Raises CaseError or UsageError."""
+    found = _one(case, set, seed)
+    if not isinstance(found, Case):
+        raise UsageError("advice changes the fields of a case, and a problem has none: give a case")
+    with _mistakes():
+        _, question = _asked(found, None, only, edition, None)
+        asked = question if only else dataclasses.replace(question, statements=None)
+        return advising.advise(found, asked, train=entry, progress=progress)
 
 
 def _id(statement: Named) -> str:

@@ -99,18 +99,18 @@ def statement(verdict: Verdict) -> dict[str, Any]:
         "quantities": _quantities(verdict.quantities),
         "notes": list(verdict.notes),
         "erratum": verdict.erratum or None,
-        "hypotheses": [_judged(h) for h in verdict.hypotheses],
+        "hypotheses": [judged_of(h) for h in verdict.hypotheses],
     }
     if verdict.outcome is not None:
-        entry["conclusions"] = [_judged(c) for c in verdict.conclusions]
-        entry["remarks"] = [_judged(c) for c in verdict.remarks]
+        entry["conclusions"] = [judged_of(c) for c in verdict.conclusions]
+        entry["remarks"] = [judged_of(c) for c in verdict.remarks]
         entry["unchecked"] = list(verdict.unchecked)
     if verdict.entry is not None:
-        entry["entry"] = _entry(verdict.entry)
+        entry["entry"] = entry_of(verdict.entry)
     return entry
 
 
-def _entry(found: Entry) -> dict[str, Any]:
+def entry_of(found: Entry) -> dict[str, Any]:
     """Where a statement begins to apply that does not at the start, or what stays broken."""
     told: dict[str, Any] = {
         "k": found.k,
@@ -125,13 +125,13 @@ def _entry(found: Entry) -> dict[str, Any]:
             "t": finite(found.t),
             "loss": None if found.loss is None else _measured(found.loss),
             "outcome": outcome,
-            "hypotheses": [] if judged is None else [_judged(h) for h in judged.hypotheses],
-            "conclusions": [] if judged is None else [_judged(c) for c in judged.conclusions],
+            "hypotheses": [] if judged is None else [judged_of(h) for h in judged.hypotheses],
+            "conclusions": [] if judged is None else [judged_of(c) for c in judged.conclusions],
             "quantities": {} if judged is None else _quantities(judged.quantities),
         }
     trend = found.trend
     return told | {
-        "blocking": None if found.blocking is None else _judged(found.blocking),
+        "blocking": None if found.blocking is None else judged_of(found.blocking),
         "trend": None
         if trend is None
         else {
@@ -143,7 +143,7 @@ def _entry(found: Entry) -> dict[str, Any]:
     }
 
 
-def _judged(judged: Judged) -> dict[str, Any]:
+def judged_of(judged: Judged) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": judged.name,
         "equation": judged.equation,

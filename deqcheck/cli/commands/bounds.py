@@ -33,7 +33,7 @@ from deqcheck.report import renderer
 @click.argument(
     "cases", metavar="CASE...", nargs=-1, required=True, shell_complete=completing.cases
 )
-@click.option("--init", "at_init", is_flag=True, help="At the initialisation (required).")
+@click.option("--init", "at_init", is_flag=True, help="At the initialisation, as always.")
 @click.option(
     "--search",
     "searching",
@@ -63,8 +63,6 @@ def command(
     The equilibrium, the spectra, every condition with its margin, admissible step sizes and
     guaranteed rates. CASE is a file or an embedded case, as for `deqcheck run`.
     """
-    if not at_init:
-        raise click.UsageError("bounds are known at the initialisation only: add --init")
     destination = Destination(output, quiet, cases)
     if searching:
         with sentences(), in_range():

@@ -1,0 +1,279 @@
+"""What would make a convergence theorem apply: each remedy a number that was found by search, and
+judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from deqcheck.case import Case, CaseError
+from deqcheck.case.write import case_yaml, with_changes
+from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.explore import entry as entering
+from deqcheck.fields import specs
+from deqcheck.fields.spec import Integer, Number
+from deqcheck.judging import UsageError
+from deqcheck.judging.question import Question, choose
+from deqcheck.judging.verdicts import first_failing, foreseen, of_setting
+from deqcheck.kinds import Model
+from deqcheck.models.problem import AnyProblem, NoEquilibrium
+from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
+from deqcheck.records.claim import Judged
+from deqcheck.records.comparison import Decision
+from deqcheck.records.entry import Entry
+from deqcheck.records.words import DESCENT
+from deqcheck.registry import kinds
+from deqcheck.search import LARGEST, SMALLEST, STEP_SHARE
+from deqcheck.theorems.base import AnyStatement
+
+# A field or scale is multiplied by powers of four, up to these, and its edge told to this accuracy.
+FACTOR, FARTHEST, ACCURACY = 4.0, 2.0**46, 1e-3
+# Widths and numbers of samples change by at most so many doublings: they cost more than numbers.
+DOUBLINGS = 5
+
+Changes = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to set, by dotted key, so that every hypothesis holds, and the case with it."""
+
+    name: str
+    changes: Mapping[str, float]
+    # YAML of one document.
+    case: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One theorem: how near it is, and what would make it apply."""
+
+    id: str
+    edition: str
+    title: str
+    applies: bool
+    # The hypothesis that is furthest from holding.
+    binding: Judged | None = None
+    # Why no scale can help, where that is known.
+    obstacle: str = ""
+    remedies: tuple[Remedy, ...] = ()
+    # What was tried in vain.
+    in_vain: tuple[str, ...] = ()
+    entry: Entry | None = None
+    # What keeps it from being judged at all.
+    reason: str = ""
+
+    @property
+    def distance(self) -> float:
+        """The ratio of the binding hypothesis; what has none is far."""
+        if self.applies:
+            return 1.0
+        ratio = None if self.binding is None else self.binding.ratio
+        return 0.0 if ratio is None else min(ratio, 1.0)
+
+
+def advise(
+    case: Case,
+    question: Question | None = None,
+    *,
+    train: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Advice]:
+    """Every convergence theorem for the model of a case and its dynamics, the nearest first.
+
+    Where the case trains and `train` says so, the run tells whether training longer is enough.
+    Raises CaseError, UsageError, NoEquilibrium or OutOfRange.
+    """
+    asked = question or Question(editions=case.question.editions, constants=case.question.constants)
+    show = progress or silent
+    with in_range():
+        problem = case.problem()
+        # Without an equilibrium there is nothing to advise on.
+        _ = problem.start.objective
+        wanted = [s for s in choose(asked, problem) if s.is_convergence_theorem()]
+        if not wanted:
+            raise UsageError("no convergence theorem speaks of this model, loss and dynamics")
+        entries = _entries(problem, wanted, asked, show) if train else {}
+        found = []
+        for i, s in enumerate(wanted):
+            show(Progress(f"advice on {s.id}", i, 0.0, i / len(wanted), float("nan")))
+            found.append(_advice(s, case, problem, entries.get((s.id, s.edition))))
+    return sorted(found, key=lambda advice: -advice.distance)
+
+
+def _entries(
+    p: AnyProblem,
+    wanted: Sequence[AnyStatement],
+    asked: Question,
+    progress: Callable[[Progress], None],
+) -> dict[tuple[str, str], Entry]:
+    if p.train is None:
+        return {}
+    question = asked.narrowed([type(s) for s in wanted])
+    report = entering.run(p, question, progress=progress)
+    return {(v.id, v.edition): v.entry for v in report if v.entry is not None}
+
+
+def _advice(s: AnyStatement, case: Case, p: AnyProblem, entry: Entry | None) -> Advice:
+    known: dict[str, Any] = {"id": s.id, "edition": s.edition, "title": s.title, "entry": entry}
+    if any(each.decision is Decision.VIOLATED for each in of_setting(s, p)):
+        return Advice(**known, applies=False, reason="it speaks of other dynamics")
+    try:
+        hypotheses = foreseen(s, p).hypotheses
+    except FAILURES as error:
+        return Advice(**known, applies=False, reason=str(error))
+    broken = [each for each in hypotheses if each.decision is not Decision.HOLDS]
+    if not broken:
+        return Advice(**known, applies=True)
+    binding = min(broken, key=lambda each: -1.0 if each.ratio is None else each.ratio)
+    trial = Trial(s, case)
+    remedies, in_vain = [], []
+    for name, changes in trial.searches(scales=not s.obstacle(p)):
+        if changes is None:
+            in_vain.append(name)
+        else:
+            remedies.append(Remedy(name, changes, case_yaml(case, changes)))
+    return Advice(
+        **known,
+        applies=False,
+        binding=binding,
+        obstacle=s.obstacle(p),
+        remedies=tuple(remedies),
+        in_vain=tuple(in_vain),
+    )
+
+
+class Trial:
+    """One statement on a case of which some fields are set otherwise."""
+
+    def __init__(self, s: AnyStatement, case: Case):
+        self.statement, self.case = s, case
+
+    def searches(self, scales: bool) -> Iterator[tuple[str, Changes | None]]:
+        """Each thing that may be changed, and what must be set of it; None where nothing helps."""
+        if self.case.problem().step:
+            yield "step size", self._with_step({})
+        if scales:
+            for search in self.statement.searches:
+                keys = [f"rescale.{name}" for name in search.arrays]
+                yield search.name, self._along(keys, self._factors(search.smaller_is_easier))
+            for arrays in self._groups():
+                keys = [f"rescale.{name}" for name in arrays]
+                yield f"scale of {' and '.join(arrays)}", self._along(keys, self._factors(True))
+            for key, spec in self._numbers.items():
+                yield key, self._field(key, spec)
+        for key, larger in (("model.width", True), ("data.n", False)):
+            if key in self._sizes:
+                yield key, self._size(key, larger)
+
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        """The width and the number of samples, where the case states them."""
+        stated = self.case.stated
+        found = {"model.width": getattr(stated.model, "width", None)}
+        found["data.n"] = getattr(stated.data, "n", None)
+        return {key: n for key, n in found.items() if isinstance(n, int) and n > 0}
+
+    @cached_property
+    def _numbers(self) -> dict[str, Number]:
+        """The numbers among the fields of the model that have a size to change."""
+        model = self.case.stated.model
+        return {
+            f"model.{name}": spec
+            for name, spec in specs(type(model)).items()
+            if isinstance(spec, Number) and not isinstance(spec, Integer)
+            if isinstance(getattr(model, name, None), float) and getattr(model, name) > 0
+        }
+
+    def _groups(self) -> Iterator[tuple[str, ...]]:
+        """Each parameter alone and with the labels, beside what the statement names itself."""
+        named = {search.arrays for search in self.statement.searches}
+        p = self.case.problem()
+        labels = kinds(Model)[p.model.kind].predicted
+        for parameter in p.theta0:
+            for group in ((parameter,), (parameter, labels)):
+                if labels and group not in named:
+                    yield group
+
+    def _field(self, key: str, spec: Number) -> Changes | None:
+        now = float(getattr(self.case.stated.model, key.partition(".")[2]))
+        found = [self._along([key], self._factors(easier), now, spec) for easier in (True, False)]
+        nearest = [each for each in found if each is not None]
+        return min(nearest, key=lambda each: max(each[key] / now, now / each[key]), default=None)
+
+    def _factors(self, smaller: bool) -> Iterable[float]:
+        factor = 1.0
+        while factor < FARTHEST:
+            factor *= FACTOR
+            yield 1 / factor if smaller else factor
+
+    def _along(
+        self, keys: Sequence[str], factors: Iterable[float], now: float = 1.0, spec: Any = None
+    ) -> Changes | None:
+        """The factor nearest to 1 for which the hypotheses hold, found by doubling and then by
+        halving the interval: beyond it they may fail again."""
+
+        def at(factor: float) -> Changes | None:
+            value = now * factor
+            if not (SMALLEST < abs(factor) < LARGEST) or not _allowed(spec, value):
+                return None
+            return self._with_step({key: value * self._scaled_by(key) for key in keys})
+
+        bad = 1.0
+        for factor in factors:
+            good = at(factor)
+            if good is not None:
+                break
+            bad = factor
+        else:
+            return None
+        while max(factor / bad, bad / factor) > 1 + ACCURACY:
+            middle = (factor * bad) ** 0.5
+            closer = at(middle)
+            if closer is None:
+                bad = middle
+            else:
+                factor, good = middle, closer
+        return good
+
+    def _scaled_by(self, key: str) -> float:
+        """What the case itself scales an array by."""
+        head, _, name = key.partition(".")
+        return self.case.stated.rescale.get(name, 1.0) if head == "rescale" else 1.0
+
+    def _size(self, key: str, larger: bool) -> Changes | None:
+        n = self._sizes[key]
+        for _ in range(DOUBLINGS):
+            n = 2 * n if larger else n // 2
+            if n < 1:
+                return None
+            found = self._with_step({key: n})
+            if found is not None:
+                return found
+        return None
+
+    def _with_step(self, changes: Changes) -> Changes | None:
+        """The changes, with a step that is allowed there if the case's own is not; None where a
+        hypothesis fails."""
+        try:
+            p = self._built(changes)
+            if first_failing(self.statement, p) is None:
+                return changes if changes else None
+            if p.dynamics != DESCENT:
+                return None
+            step = self.statement.admissible_step(p)
+            if step is None or not step.low > 0:
+                return None
+            changes = {**changes, "train.step": STEP_SHARE * step.low}
+            return changes if first_failing(self.statement, self._built(changes)) is None else None
+        except (CaseError, NoEquilibrium, OutOfRange, *FAILURES):
+            return None
+
+    def _built(self, changes: Changes) -> AnyProblem:
+        return with_changes(self.case, changes).problem()
+
+
+def _allowed(spec: Number | None, value: float) -> bool:
+    return spec is None or bool(spec.within(value))
