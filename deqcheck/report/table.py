@@ -109,7 +109,7 @@ def _headline(verdict: Verdict, case: str = "") -> Text:
 def _explained(verdict: Verdict, case: str, options: RenderOptions) -> Text:
     """One line, with the reason behind an outcome that asks for one."""
     line = _headline(verdict, case)
-    why = reason(verdict, options) if verdict.outcome in UNEXPLAINED else ""
+    why = reason(verdict, options) if verdict.word in UNEXPLAINED else ""
     return line.append(f": {why}") if why else line
 
 
