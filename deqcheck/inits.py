@@ -146,7 +146,7 @@ class FileInit(Init):
     def source(self) -> Source:
         return Source(self.path, self.map, self.transpose, self.squeeze, self.ignore)
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         return replace(self, model=model, data=data, only=only)
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
@@ -193,7 +193,7 @@ class ScaledInit(Init):
     W: Any = part(Init, doc="an initialisation of W")
     beyond: float = number(at_least=1, default=1.001, doc="factor on the smallest beta")
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         return replace(self, W=self.W.within(model, data, "W"))
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
@@ -248,7 +248,7 @@ class EachInit(Init):
         part(Init), doc="an initialisation for each parameter by its name"
     )
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         return replace(self, parts={n: p.within(model, data, n) for n, p in self.parts.items()})
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:

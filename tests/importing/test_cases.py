@@ -13,7 +13,7 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.case import CaseError, build_problem
-from deqcheck.case.read import checked, read_text
+from deqcheck.case.read import checked, read_text, read_texts
 from deqcheck.case.source import Source
 
 from . import writers
@@ -275,6 +275,23 @@ def test_an_output_must_be_chosen_and_there(folder: Path) -> None:
     assert "has 4 outputs; expected one: choose it by model.output, 0 to 3" in told
     (told,) = complaint(data=data, model={"kind": "relu-deq", "output": 4}, init=init)
     assert "has 4 outputs, and no output 4" in told
+
+
+def test_all_outputs_in_turn(folder: Path) -> None:
+    text = """
+deqcheck: 1
+data: {kind: file, path: table.csv, map: {y: label}, one_hot: true}
+model: {kind: relu-deq, output: all}
+init: {kind: file, path: relu.pt, map: torch-linear}
+"""
+    cases = read_texts(text, "case.yaml", folder)
+    losses = [case.problem().start.loss.value for case in cases]
+    residuals = relu_outputs() - (LABELS[:, None] == np.arange(OUTPUTS))
+    assert losses == pytest.approx((residuals**2).sum(axis=0) / 2, rel=1e-12)
+    assert cases[2].full_name == "case.yaml[outputs: model.output=2]"
+    with pytest.raises(CaseError) as caught:
+        read_texts(text.replace("path: relu.pt, map: torch-linear", "path: no.pt"), "c", folder)
+    assert "no such file: 'no.pt'" in str(caught.value)
 
 
 def test_numbers_of_the_model(folder: Path) -> None:
