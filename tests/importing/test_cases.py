@@ -232,10 +232,18 @@ def test_everything_that_is_wrong_at_once(folder: Path) -> None:
         "say layout: rows, or transpose it",
         "init.U: U has shape (5, 3); expected (m, d) = (4, d) because W is 4 x 4",
     ]
+    np.savez(folder / "d.npz", X=X, y=np.eye(OUTPUTS)[LABELS])
+    told = complaint(
+        data={"kind": "npz", "path": "d.npz"},
+        model={"kind": "relu-deq", "output": 0, "width": 3},
+        init="gaussian",
+    )
+    assert len(told) == 2 and all("looks transposed: say layout: rows" in each for each in told)
     rows = {"kind": "npz", "path": "d.npz", "layout": "rows"}
     parts = {"W": np.eye(4) / 2, "U": np.ones((4, D)), "a": np.ones(4)}
-    p = problem(data=rows, model={"kind": "relu-deq"}, init={"kind": "values", **parts})
-    assert np.array_equal(p.model.X, X.T)
+    model = {"kind": "relu-deq", "output": 1}
+    p = problem(data=rows, model=model, init={"kind": "values", **parts})
+    assert np.array_equal(p.model.X, X.T) and np.array_equal(p.model.y, LABELS == 1)
 
 
 @pytest.mark.parametrize(
