@@ -179,7 +179,11 @@ class FileInit(Init):
 
     def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:
         if stored is None and self.map.preset is not None and self.model is not None:
-            stored = preset(self.map.preset, self.model.kind).scalars.get(name)
+            layout = preset(self.map.preset, self.model.kind)
+            if name in layout.absent:
+                why = f"{self.map.preset} does not store it; {layout.absent[name]}"
+                raise Refusal("", f"missing; expected a number ({why})")
+            stored = layout.scalars.get(name)
         return None if stored is None else (self.source.scalar(stored), stored)
 
 

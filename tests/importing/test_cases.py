@@ -321,6 +321,21 @@ def test_numbers_of_the_model(folder: Path) -> None:
     assert told == ["model.m: 'gaussian' holds no numbers; expected init: {kind: file}"]
 
 
+def test_a_layout_without_m_asks_for_it(folder: Path) -> None:
+    renamed = {"A": "mon.core.A", "B": "mon.core.S", "U": "mon.core.U"}
+    arrays = {f"mon.linear_module.{n}.weight": MONOTONE[old] for n, old in renamed.items()}
+    arrays |= {"mon.linear_module.U.bias": MONOTONE["mon.core.b"]}
+    arrays |= {f"Wout.{end}": MONOTONE[f"classifier.{end}"] for end in ("weight", "bias")}
+    writers.checkpoint(folder / "op.pt", arrays)
+    init = {"kind": "file", "path": "op.pt", "map": "monotone_op_net"}
+    (told,) = complaint(data=TABLE, model={"kind": "monotone-deq", "output": 1}, init=init)
+    assert told.startswith("model.m: missing; expected a number (monotone_op_net does not store it")
+    m = float(np.log1p(np.exp(0.5)) + 1e-4)
+    p = problem(data=TABLE, model={"kind": "monotone-deq", "output": 1, "m": m}, init=init)
+    residual = monotone_outputs()[:, 1] - (LABELS == 1)
+    assert p.start.loss.value == pytest.approx((residual**2).sum() / 2, rel=1e-12)
+
+
 def test_one_file_for_data_and_parameters(folder: Path) -> None:
     both = {**RELU, "inputs": X, "targets": LABELS.astype(np.float64)}
     writers.checkpoint(folder / "all.pt", both)
