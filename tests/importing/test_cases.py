@@ -134,6 +134,38 @@ def test_more_rows_than_units(folder: Path) -> None:
     assert np.linalg.norm(g) == pytest.approx(np.linalg.norm(A @ (G + G.T)), rel=1e-10)
 
 
+@pytest.mark.parametrize("rows", [2, UNITS + 3])
+def test_descent_on_a_rectangular_A(folder: Path, rows: int) -> None:
+    """By plain NumPy on A as it is (r x n), with the bias as a bias."""
+    arrays = {**MONOTONE, "mon.core.A": normal(rows, UNITS)}
+    writers.checkpoint(folder / "r.pt", arrays)
+    p = problem(
+        data=TABLE,
+        model={"kind": "monotone-deq", "output": 1},
+        init={"kind": "file", "path": "r.pt", "map": "mondeq-quant"},
+        train={"kind": "gd", "step": 0.01, "steps": 4},
+    )
+    names = {"A": "core.A", "S": "core.S", "U": "core.U", "b": "core.b"}
+    A, S, U, b = (arrays[f"mon.{name}"].astype(float) for name in names.values())
+    u, m = arrays["classifier.weight"][1].astype(float), p.model.m
+    y = (LABELS == 1) - float(arrays["classifier.bias"][1])
+    losses = []
+    for _ in range(5):
+        W = (1 - m) * np.eye(UNITS) - A.T @ A + S - S.T
+        z = equilibrium(W, X @ U.T + b)
+        r = z @ u - y
+        losses.append(r @ r / 2)
+        # (I - J W^T) v = J u for each sample.
+        on = (z > 0).astype(float)
+        V = np.array([np.linalg.solve(np.eye(UNITS) - j[:, None] * W.T, j * u) for j in on])
+        E = V * r[:, None]
+        G = E.T @ z
+        A, S, U = A + 0.01 * A @ (G + G.T), S - 0.01 * (G - G.T), U - 0.01 * E.T @ X
+        b, u = b - 0.01 * E.sum(axis=0), u - 0.01 * (r @ z)
+    made = p.train.run(p, (), (), lambda progress: None)
+    assert made.loss.value == pytest.approx(losses, rel=1e-10)
+
+
 def test_the_bias_moves_as_a_bias(folder: Path) -> None:
     """The gradient of the added column is that of b: the sum over samples."""
     p = problem(
