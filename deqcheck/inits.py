@@ -146,7 +146,7 @@ class FileInit(Init):
     def source(self) -> Source:
         return Source(self.path, self.map, self.transpose, self.squeeze, self.ignore)
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         return replace(self, model=model, data=data, only=only)
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
@@ -179,7 +179,11 @@ class FileInit(Init):
 
     def scalar(self, name: str, stored: Stored | None) -> tuple[np.ndarray, Stored] | None:
         if stored is None and self.map.preset is not None and self.model is not None:
-            stored = preset(self.map.preset, self.model.kind).scalars.get(name)
+            layout = preset(self.map.preset, self.model.kind)
+            if name in layout.absent:
+                why = f"{self.map.preset} does not store it; {layout.absent[name]}"
+                raise Refusal("", f"missing; expected a number ({why})")
+            stored = layout.scalars.get(name)
         return None if stored is None else (self.source.scalar(stored), stored)
 
 
@@ -193,7 +197,7 @@ class ScaledInit(Init):
     W: Any = part(Init, doc="an initialisation of W")
     beyond: float = number(at_least=1, default=1.001, doc="factor on the smallest beta")
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         return replace(self, W=self.W.within(model, data, "W"))
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:
@@ -248,7 +252,7 @@ class EachInit(Init):
         part(Init), doc="an initialisation for each parameter by its name"
     )
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         return replace(self, parts={n: p.within(model, data, n) for n, p in self.parts.items()})
 
     def given(self, wanted: Iterable[str], known: Shapes) -> dict[str, Given]:

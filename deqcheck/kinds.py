@@ -141,7 +141,7 @@ class Init(Kind):
         """The parameters that the user brings, with their own sizes. Raises Refusal."""
         return {}
 
-    def within(self, model: Model, data: Data, only: str = "") -> Init:
+    def within(self, model: Model, data: Data | None, only: str = "") -> Init:
         """The same, once the rest of the case is known; `only` for one parameter."""
         return self
 

@@ -147,9 +147,10 @@ def _arrays(
     data: dict[str, np.ndarray] = {}
     # Where a large scale overflows, the check that every entry is finite says so.
     with collect(problems, "data"):
-        given = case.model.brought(case.data.arrays(case.model, case.seed))
-        shapes = {name: shapes_of(case.model)[name] for name in given}
-        refuse(transposed(given, shapes, sample_letter(case.model.data_arrays)))
+        stored = case.data.arrays(case.model, case.seed)
+        shapes = {name: shapes_of(case.model)[name] for name in stored}
+        refuse(transposed(stored, shapes, sample_letter(case.model.data_arrays)))
+        given = case.model.brought(stored)
         data = sizes.fit(given, shapes)
     if problems:
         # Sizes of wrong data are no measure for the rest.

@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from deqcheck.case.outputs import FIELD, NAME, every_output
 from deqcheck.case.overrides import put
 from deqcheck.case.schema import CaseFile
 from deqcheck.case.sweep import KEY, Member
@@ -23,7 +24,9 @@ class Stated(NamedTuple):
 def expand(tree: dict[str, Any], lines: dict[str, int], folder: Path) -> list[Stated]:
     """One case without a sweep, else one for each member. Raises Refusal."""
     if tree.get(KEY) is None:
-        return [Stated(tree, lines)]
+        outputs = every_output(tree, folder)
+        places = {**lines, f"{KEY}.{NAME}.{FIELD}": lines.get(FIELD, 1)}
+        return [_member(tree, places, lines, one) for one in outputs] or [Stated(tree, lines)]
     with below(KEY):
         members = specs(CaseFile)[KEY].read(tree[KEY], folder)
     # A member says where its settings are from; the lists themselves are no part of it.

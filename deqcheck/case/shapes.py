@@ -74,7 +74,12 @@ def transposed(
     arrays: Mapping[str, Given], shapes: Mapping[str, Symbols], letter: str
 ) -> Iterator[tuple[str, str]]:
     """The data arrays that agree on the number of samples only along the other axis."""
-    every = {name: (given.array.shape, shapes[name]) for name, given in arrays.items()}
+    every = {
+        # Several outputs, of which one is to be chosen, are rows.
+        name: (shape, ("q", *symbols) if len(shape) == 2 and len(symbols) == 1 else symbols)
+        for name, symbols in shapes.items()
+        for shape in [arrays[name].array.shape]
+    }
     if any(len(shape) != len(symbols) for shape, symbols in every.values()):
         return
     along = {shape[symbols.index(letter)] for shape, symbols in every.values()}

@@ -120,6 +120,12 @@ def format_option(*names: str) -> Callable[[F], F]:
 quiet_option = click.option(
     "--quiet", is_flag=True, help="No progress; in the table only one line for each statement."
 )
+formulas_option = click.option(
+    "-v",
+    "--formulas",
+    is_flag=True,
+    help="In the table, the formula of each check above its numbers.",
+)
 schema_option = click.option(
     "--schema",
     type=click.IntRange(1, 2),

@@ -13,10 +13,17 @@ from deqcheck.registry import modules
 _ORDER = ("checkpoint", "npz", "npy", "safetensors", "csv")
 
 
+LONGEST_NAME = 500
+
+
 def tensors(file: FilePath) -> dict[str, Tensor]:
     """What a file holds, by name; numbers are read when they are asked for. Raises Refusal."""
     try:
-        return _format(file).tensors(file)  # type: ignore[no-any-return]
+        found: dict[str, Tensor] = _format(file).tensors(file)
+        # They stand in sentences.
+        if not all(name.isprintable() and len(name) <= LONGEST_NAME for name in found):
+            raise Unusable("holds a name that is no text: a damaged file")
+        return found
     except Unusable as reason:
         raise Refusal("path", f"{file.name}: {reason}") from None
     except OSError as error:

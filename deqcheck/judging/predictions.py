@@ -24,5 +24,6 @@ def compared(p: AnyProblem) -> tuple[bool, str]:
     return False, (
         f"your predictions yhat are others: up to {share:.2g} of the largest away, at sample "
         f"{int(at[-1])} (from 0) {theirs[at]:.6g} where this model gives {ours[at]:.6g}; an array "
-        "may be transposed, a bias left out, or m, gamma or the output another one"
+        "may be transposed, a bias left out, m, gamma or the output another one, or your solver "
+        "far from the equilibrium"
     )

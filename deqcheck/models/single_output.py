@@ -34,7 +34,9 @@ class SingleOutput(Model):
     biases: ClassVar[Shapes]
 
     output: int | None = integer(
-        at_least=0, default=None, doc="which output, from 0, where the arrays hold several"
+        at_least=0,
+        default=None,
+        doc="which output, from 0, where the arrays hold several; all: a case for each",
     )
 
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:

@@ -112,7 +112,7 @@ def _explained(verdict: Verdict, case: str, options: RenderOptions) -> Text:
     line, entry = _headline(verdict, case), verdict.entry
     if entry is not None and entry.found:
         return line.append(f": {entry_told(entry, Clock(verdict.flow))}")
-    why = reason(verdict, options) if verdict.outcome in UNEXPLAINED else ""
+    why = reason(verdict, options) if verdict.word in UNEXPLAINED else ""
     return line.append(f": {why}") if why else line
 
 

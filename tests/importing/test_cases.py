@@ -13,7 +13,7 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.case import CaseError, build_problem
-from deqcheck.case.read import checked, read_text
+from deqcheck.case.read import checked, read_text, read_texts
 from deqcheck.case.source import Source
 
 from . import writers
@@ -134,6 +134,38 @@ def test_more_rows_than_units(folder: Path) -> None:
     assert np.linalg.norm(g) == pytest.approx(np.linalg.norm(A @ (G + G.T)), rel=1e-10)
 
 
+@pytest.mark.parametrize("rows", [2, UNITS + 3])
+def test_descent_on_a_rectangular_A(folder: Path, rows: int) -> None:
+    """By plain NumPy on A as it is (r x n), with the bias as a bias."""
+    arrays = {**MONOTONE, "mon.core.A": normal(rows, UNITS)}
+    writers.checkpoint(folder / "r.pt", arrays)
+    p = problem(
+        data=TABLE,
+        model={"kind": "monotone-deq", "output": 1},
+        init={"kind": "file", "path": "r.pt", "map": "mondeq-quant"},
+        train={"kind": "gd", "step": 0.01, "steps": 4},
+    )
+    names = {"A": "core.A", "S": "core.S", "U": "core.U", "b": "core.b"}
+    A, S, U, b = (arrays[f"mon.{name}"].astype(float) for name in names.values())
+    u, m = arrays["classifier.weight"][1].astype(float), p.model.m
+    y = (LABELS == 1) - float(arrays["classifier.bias"][1])
+    losses = []
+    for _ in range(5):
+        W = (1 - m) * np.eye(UNITS) - A.T @ A + S - S.T
+        z = equilibrium(W, X @ U.T + b)
+        r = z @ u - y
+        losses.append(r @ r / 2)
+        # (I - J W^T) v = J u for each sample.
+        on = (z > 0).astype(float)
+        V = np.array([np.linalg.solve(np.eye(UNITS) - j[:, None] * W.T, j * u) for j in on])
+        E = V * r[:, None]
+        G = E.T @ z
+        A, S, U = A + 0.01 * A @ (G + G.T), S - 0.01 * (G - G.T), U - 0.01 * E.T @ X
+        b, u = b - 0.01 * E.sum(axis=0), u - 0.01 * (r @ z)
+    made = p.train.run(p, (), (), lambda progress: None)
+    assert made.loss.value == pytest.approx(losses, rel=1e-10)
+
+
 def test_the_bias_moves_as_a_bias(folder: Path) -> None:
     """The gradient of the added column is that of b: the sum over samples."""
     p = problem(
@@ -232,10 +264,18 @@ def test_everything_that_is_wrong_at_once(folder: Path) -> None:
         "say layout: rows, or transpose it",
         "init.U: U has shape (5, 3); expected (m, d) = (4, d) because W is 4 x 4",
     ]
+    np.savez(folder / "d.npz", X=X, y=np.eye(OUTPUTS)[LABELS])
+    told = complaint(
+        data={"kind": "npz", "path": "d.npz"},
+        model={"kind": "relu-deq", "output": 0, "width": 3},
+        init="gaussian",
+    )
+    assert len(told) == 2 and all("looks transposed: say layout: rows" in each for each in told)
     rows = {"kind": "npz", "path": "d.npz", "layout": "rows"}
     parts = {"W": np.eye(4) / 2, "U": np.ones((4, D)), "a": np.ones(4)}
-    p = problem(data=rows, model={"kind": "relu-deq"}, init={"kind": "values", **parts})
-    assert np.array_equal(p.model.X, X.T)
+    model = {"kind": "relu-deq", "output": 1}
+    p = problem(data=rows, model=model, init={"kind": "values", **parts})
+    assert np.array_equal(p.model.X, X.T) and np.array_equal(p.model.y, LABELS == 1)
 
 
 @pytest.mark.parametrize(
@@ -277,6 +317,23 @@ def test_an_output_must_be_chosen_and_there(folder: Path) -> None:
     assert "has 4 outputs, and no output 4" in told
 
 
+def test_all_outputs_in_turn(folder: Path) -> None:
+    text = """
+deqcheck: 1
+data: {kind: file, path: table.csv, map: {y: label}, one_hot: true}
+model: {kind: relu-deq, output: all}
+init: {kind: file, path: relu.pt, map: torch-linear}
+"""
+    cases = read_texts(text, "case.yaml", folder)
+    losses = [case.problem().start.loss.value for case in cases]
+    residuals = relu_outputs() - (LABELS[:, None] == np.arange(OUTPUTS))
+    assert losses == pytest.approx((residuals**2).sum(axis=0) / 2, rel=1e-12)
+    assert cases[2].full_name == "case.yaml[outputs: model.output=2]"
+    with pytest.raises(CaseError) as caught:
+        read_texts(text.replace("path: relu.pt, map: torch-linear", "path: no.pt"), "c", folder)
+    assert "no such file: 'no.pt'" in str(caught.value)
+
+
 def test_numbers_of_the_model(folder: Path) -> None:
     stored = {"from": "mon.core.m_raw", "map": "softplus", "plus": 1e-4}
     names = {"A": "core.A", "B": "core.S", "U": "core.U", "b": "core.b"}
@@ -294,6 +351,21 @@ def test_numbers_of_the_model(folder: Path) -> None:
     assert told == ["model.m: -2.5 is out of range; expected a number > 0"]
     told = complaint(data=data, model={"kind": "monotone-deq", "m": stored}, init="gaussian")
     assert told == ["model.m: 'gaussian' holds no numbers; expected init: {kind: file}"]
+
+
+def test_a_layout_without_m_asks_for_it(folder: Path) -> None:
+    renamed = {"A": "mon.core.A", "B": "mon.core.S", "U": "mon.core.U"}
+    arrays = {f"mon.linear_module.{n}.weight": MONOTONE[old] for n, old in renamed.items()}
+    arrays |= {"mon.linear_module.U.bias": MONOTONE["mon.core.b"]}
+    arrays |= {f"Wout.{end}": MONOTONE[f"classifier.{end}"] for end in ("weight", "bias")}
+    writers.checkpoint(folder / "op.pt", arrays)
+    init = {"kind": "file", "path": "op.pt", "map": "monotone_op_net"}
+    (told,) = complaint(data=TABLE, model={"kind": "monotone-deq", "output": 1}, init=init)
+    assert told.startswith("model.m: missing; expected a number (monotone_op_net does not store it")
+    m = float(np.log1p(np.exp(0.5)) + 1e-4)
+    p = problem(data=TABLE, model={"kind": "monotone-deq", "output": 1, "m": m}, init=init)
+    residual = monotone_outputs()[:, 1] - (LABELS == 1)
+    assert p.start.loss.value == pytest.approx((residual**2).sum() / 2, rel=1e-12)
 
 
 def test_one_file_for_data_and_parameters(folder: Path) -> None:

@@ -16,6 +16,7 @@ from deqcheck.cli.options import (
     AskedFor,
     case_options,
     choice_options,
+    formulas_option,
     output_options,
     quiet_option,
     schema_option,
@@ -45,6 +46,7 @@ from deqcheck.report import renderer
 @output_options()
 @schema_option
 @quiet_option
+@formulas_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -57,6 +59,7 @@ def command(
     schema: int,
     output: Path | None,
     quiet: bool,
+    formulas: bool,
 ) -> None:
     """What is known of each CASE before training.
 
@@ -78,5 +81,6 @@ def command(
             if quiet and report.status is not Status.COMPLETED:
                 click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
     if reports:
-        destination.write(renderer(form)(reports, replace(destination.options, schema=schema)))
+        options = replace(destination.options, schema=schema, formulas=formulas)
+        destination.write(renderer(form)(reports, options))
     ctx.exit(gravest([status_code(report.ending for report in reports), *boundary.codes]))

@@ -17,6 +17,7 @@ from deqcheck.cli.options import (
     AskedFor,
     case_options,
     choice_options,
+    formulas_option,
     output_options,
     quiet_option,
     schema_option,
@@ -39,12 +40,7 @@ from deqcheck.report import renderer
 @schema_option
 @output_file_options
 @quiet_option
-@click.option(
-    "-v",
-    "--formulas",
-    is_flag=True,
-    help="In the table, the formula of each check above its numbers.",
-)
+@formulas_option
 @click.option(
     "--certify",
     is_flag=True,

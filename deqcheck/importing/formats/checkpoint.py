@@ -30,7 +30,7 @@ NAME = ".pt"
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin")
 LIST = "data.pkl"
 # Of the list, unpacked.
-MOST_LIST = 32 << 20
+MOST_LIST = 8 << 20
 # Of mappings in mappings.
 DEEPEST = 20
 STORAGES = {

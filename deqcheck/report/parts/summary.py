@@ -10,7 +10,7 @@ from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.report.parts.numbers import number
 
 # With these outcomes a reader asks why.
-UNEXPLAINED = (Outcome.NOT_APPLICABLE, Outcome.NOT_MET, Outcome.UNDECIDED, Outcome.NOT_CHECKED)
+UNEXPLAINED = {"not applicable", "not met", "undecided", "not checked", "hypotheses open"}
 
 
 def ordered(report: Report) -> list[Verdict]:
