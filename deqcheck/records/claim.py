@@ -132,8 +132,12 @@ class Claim:
             return found
         better = replace(self, left=answer.left, right=answer.right)._judged(answer.decision)
         if answer.decision is Decision.UNDECIDED:
-            open_ = found.decision is Decision.UNDECIDED
-            return replace(better, undecided=answer.by) if open_ else found
+            if found.decision is not Decision.UNDECIDED:
+                return found
+            # Balls that know less than the doubles are not shown.
+            pairs = (answer.left, self.left), (answer.right, self.right)
+            sharper = all(new.error <= old.error for new, old in pairs)
+            return replace(better if sharper else found, undecided=answer.by)
         if found.decision not in (answer.decision, Decision.UNDECIDED):
             better = self._overruled(found, better)
         return replace(better, basis=Basis(True, answer.by))

@@ -104,16 +104,16 @@ def _cases(paper: str) -> Iterator[tuple[str, Callable[[], AnyProblem]]]:
 def _drawn(count: int, models: list[str], seed: int) -> Iterator[tuple[str, Any]]:
     for i in range(count):
         model = models[i % len(models)]
-        yield f"{model} {seed + i}", lambda i=i, model=model: _accepted(model, seed + i)
+        yield f"{model} {seed + i}", lambda i=i, model=model: accepted(model, seed + i)
 
 
-def _accepted(model: str, seed: int, attempt: int = 0) -> AnyProblem:
+def accepted(model: str, seed: int, attempt: int = 0) -> AnyProblem:
     """The first one that is not refused."""
     drawn: Instance = small(model, seed, attempt)
     try:
         return dq.problem(model, drawn.data, drawn.init, **drawn.fields)
     except (dq.CaseError, dq.UsageError):
-        return _accepted(model, seed, attempt + 1)
+        return accepted(model, seed, attempt + 1)
 
 
 def audited(problems: Mapping[str, Callable[[], AnyProblem]]) -> Audit:

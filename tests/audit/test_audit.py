@@ -9,7 +9,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, measured, vanishing
 from deqcheck.records.tower import rational
 
-from .__main__ import Audit, audited
+from .__main__ import Audit, accepted, audited
 
 pytest.importorskip("flint")
 
@@ -40,6 +40,13 @@ def test_what_is_right_or_open_is_not_told() -> None:
     assert seen(Claim("c", Measured(1.0), "<=", measured(2))).without.total() == 1
     noise = Claim("c", Measured(1e-17, again=rational(0)), "<=", vanishing(1e-9), formula="noise")
     assert not seen(noise).wrong
+
+
+@pytest.mark.parametrize(("model", "least"), [("relu-deq", 40), ("implicit-relu", 90)])
+def test_instances_whose_decisions_and_bars_are_right(model: str, least: int) -> None:
+    audit = audited({"drawn": lambda: accepted(model, 10_002)})
+    assert audit.compared.total() > least
+    assert not audit.wrong
 
 
 def test_a_problem_is_audited_as_it_starts() -> None:

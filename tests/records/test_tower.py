@@ -245,3 +245,12 @@ def test_a_polynomial_does_not_help_where_balls_fail() -> None:
 
     answer = compared(Again(only_polynomial), integer(1))
     assert (answer.sign, answer.by) == (None, "no exact form")
+
+
+def test_balls_that_know_less_are_not_shown() -> None:
+    """log of a number that balls cannot tell from 0 is anything."""
+    zero = Again("plus", Again("exp", rational(1)), Again("minus", Again("exp", rational(1))))
+    known = Measured(1.0, 0.1, again=Again("log", zero))
+    judged = Claim("c", known, "<=", measured(1)).judge()
+    assert judged.decision is Decision.UNDECIDED
+    assert (judged.left.value, judged.left.error) == (1.0, 0.1)
