@@ -14,7 +14,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from deqcheck.linalg.exact_eigen import in_balls, rational_root
+from deqcheck.linalg.exact_eigen import in_balls, polynomial, rational_root, spectrum
+from deqcheck.linalg.exact_entries import charge as charge
+from deqcheck.linalg.exact_entries import column as column
+from deqcheck.linalg.exact_entries import diagonal as diagonal
+from deqcheck.linalg.exact_entries import extreme as extreme
+from deqcheck.linalg.exact_entries import identity as identity
+from deqcheck.linalg.exact_entries import khatri_rao as khatri_rao
+from deqcheck.linalg.exact_entries import kronecker as kronecker
+from deqcheck.linalg.exact_entries import largest as largest
+from deqcheck.linalg.exact_entries import mapped as mapped
+from deqcheck.linalg.exact_entries import matrix as matrix
+from deqcheck.linalg.exact_entries import raw as raw
+from deqcheck.linalg.exact_entries import smallest as smallest
+from deqcheck.linalg.exact_entries import summed as summed
+from deqcheck.linalg.exact_entries import vec as vec
+from deqcheck.linalg.exact_entries import zeros as zeros
 from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm, integer
 from deqcheck.records.tower.annihilators import Annihilators
 from deqcheck.records.tower.rationals import Rationals, Root
@@ -25,8 +40,6 @@ AtLevel: TypeAlias = Callable[[Level, Any, Any], Any]
 MINUS_ONE = integer(-1)
 # The largest prime below 2^63.
 PRIME = 9223372036854775783
-# Up to this order eigenvalues are sought among the rationals, by their polynomial.
-POLYNOMIAL_ORDER = 12
 
 
 def array(a: np.ndarray) -> Again:
@@ -97,6 +110,18 @@ def _columns_scaled(level: Level, a: Any, c: Any) -> Any:
     return matrix(level, m, n, [a[i, j] * c[j, 0] for i in range(m) for j in range(n)])
 
 
+def power(a: Again, n: int) -> Again:
+    """n >= 1."""
+    return Again(lambda level, x: _power(level, x, n), a)
+
+
+def _power(level: Level, a: Any, n: int) -> Any:
+    found = a
+    for _ in range(n - 1):
+        found = _product(level, found, a)
+    return found
+
+
 def gram(a: Again) -> Again:
     """a a^T."""
     return product(a, transpose(a))
@@ -137,6 +162,20 @@ def _where_positive(level: Level, a: Any, b: Any) -> Any:
     return matrix(level, b.nrows(), b.ncols(), kept)
 
 
+def moduli(a: Again) -> Again:
+    return Again(lambda level, x: mapped(level, x, abs), a)
+
+
+def shortest_column(a: Again) -> Again:
+    """The smallest length of a column, a number."""
+    return Again(_shortest_column, a)
+
+
+def _shortest_column(level: Level, a: Any) -> Any:
+    squares = (level.number(_squares(level, column(level, a, j))) for j in range(a.ncols()))
+    return level.root(extreme(level.smaller, list(squares)))
+
+
 def stacked(a: Again, b: Again) -> Again:
     """One matrix on top of another."""
     return Again(_stacked, a, b)
@@ -146,43 +185,12 @@ def _stacked(level: Level, a: Any, b: Any) -> Any:
     return matrix(level, a.nrows() + b.nrows(), a.ncols(), [*a.entries(), *b.entries()])
 
 
-def mapped(level: Level, a: Any, f: Callable[[Any], Any]) -> Any:
-    return matrix(level, a.nrows(), a.ncols(), [f(x) for x in a.entries()])
-
-
-def matrix(level: Level, rows: int, columns: int, entries: list[Any]) -> Any:
-    kind = level.flint.fmpq_mat if level.exact else level.flint.arb_mat
-    return kind(rows, columns, entries)
-
-
-def identity(level: Level, n: int) -> Any:
-    return matrix(level, n, n, [int(i == j) for i in range(n) for j in range(n)])
-
-
-def zeros(level: Level, m: int, n: int) -> Any:
-    return matrix(level, m, n, [0] * (m * n))
-
-
-def raw(level: Level, x: Fraction | int) -> Any:
-    """An entry of the level's matrices."""
-    q = level.flint.fmpq(*Fraction(x).as_integer_ratio())
-    return q if level.exact else level.flint.arb(q)
-
-
-def kronecker(level: Level, a: Any, b: Any) -> Any:
-    charge(level, a.nrows() * a.ncols() * b.nrows() * b.ncols(), a, b)
-    rows, columns = a.nrows() * b.nrows(), a.ncols() * b.ncols()
-    p, q = b.nrows(), b.ncols()
-    entries = [a[i // p, j // q] * b[i % p, j % q] for i in range(rows) for j in range(columns)]
-    return matrix(level, rows, columns, entries)
-
-
-def khatri_rao(level: Level, a: Any, b: Any) -> Any:
-    """Of each pair of columns the Kronecker product."""
-    charge(level, a.nrows() * a.ncols() * b.nrows(), a, b)
-    p, n = b.nrows(), b.ncols()
-    entries = [a[i // p, j] * b[i % p, j] for i in range(a.nrows() * p) for j in range(n)]
-    return matrix(level, a.nrows() * p, n, entries)
+def rationals(entries: list[list[Fraction]]) -> Again:
+    """A matrix of numbers that are known."""
+    rows, columns = len(entries), len(entries[0])
+    return Again(
+        lambda level: matrix(level, rows, columns, [raw(level, x) for row in entries for x in row])
+    )
 
 
 def solution(level: Level, a: Any, b: Any) -> Any:
@@ -193,18 +201,6 @@ def solution(level: Level, a: Any, b: Any) -> Any:
         return a.solve(b)
     except ZeroDivisionError:
         raise NoExactForm from None
-
-
-def diagonal(level: Level, a: Any) -> Any:
-    """As a column."""
-    n = min(a.nrows(), a.ncols())
-    return matrix(level, n, 1, [a[i, i] for i in range(n)])
-
-
-def summed(level: Level, a: Any) -> Any:
-    """The sum of all entries, a number."""
-    charge(level, a.nrows() * a.ncols(), a)
-    return level.number(sum(a.entries(), raw(level, 0)))
 
 
 def rank(a: Again) -> Again:
@@ -254,15 +250,6 @@ def _projector(level: Level, node: Again) -> Any:
     return found if level.exact else level.flint.arb_mat(found)
 
 
-def charge(level: Level, products: int, *matrices: Any) -> None:
-    """So many products of entries of these matrices; rational ones are as long as they are."""
-    words = 1.0
-    if level.exact:
-        longest = max((x.height_bits() for m in matrices for x in m.entries()), default=0)
-        words = (1 + longest / 64) ** 1.5
-    level.charge(products * words)
-
-
 def entry(a: Again, i: int, j: int = 0) -> Again:
     return Again(lambda level, x: level.number(x[i, j]), a)
 
@@ -282,6 +269,11 @@ def _squares(level: Level, a: Any) -> Any:
     return total
 
 
+def inner(a: Again, b: Again) -> Again:
+    """The sum of the products of entries."""
+    return Again(summed, hadamard(a, b))
+
+
 def frobenius(a: Again) -> Again:
     return Again("root", sum_of_squares(a))
 
@@ -292,14 +284,18 @@ def norm1(a: Again) -> Again:
 
 
 def _norm1(level: Level, a: Any) -> Any:
-    sums = []
-    for j in range(a.ncols()):
-        column = [abs(a[i, j]) for i in range(a.nrows())]
-        sums.append(sum(column[1:], column[0]))
-    largest = level.number(sums[0])
-    for total in sums[1:]:
-        largest = level.larger(largest, level.number(total))
-    return largest
+    charge(level, a.nrows() * a.ncols(), a)
+    columns = ([abs(a[i, j]) for i in range(a.nrows())] for j in range(a.ncols()))
+    return extreme(level.larger, [level.number(sum(c[1:], c[0])) for c in columns])
+
+
+def determinant(a: Again) -> Again:
+    return Again(_determinant, a)
+
+
+def _determinant(level: Level, a: Any) -> Any:
+    charge(level, a.nrows() ** 3, a)
+    return level.number(a.det())
 
 
 def trace(a: Again) -> Again:
@@ -308,7 +304,36 @@ def trace(a: Again) -> Again:
 
 def eigenvalue(a: Again, k: int) -> Again:
     """The k-th smallest eigenvalue of a symmetric matrix; a negative k counts from the largest."""
-    return Again(lambda level, x: _eigenvalue(level, x, k), a)
+    return Again(lambda level: _eigenvalue(level, a, k))
+
+
+def spectral_radius(a: Again) -> Again:
+    """The largest modulus of an eigenvalue of any square matrix."""
+    return Again(lambda level: extreme(level.larger, _moduli(level, a)))
+
+
+def smallest_modulus(a: Again) -> Again:
+    """Of an eigenvalue of any square matrix."""
+    return Again(lambda level: extreme(level.smaller, _moduli(level, a)))
+
+
+def largest_real_part(a: Again) -> Again:
+    """Of an eigenvalue of any square matrix."""
+    return Again(lambda level: _largest_real_part(level, a))
+
+
+def _moduli(level: Level, node: Again) -> list[Any]:
+    a = node.at(level)
+    if a.nrows() == 1:
+        return [level.number(abs(a[0, 0]))]
+    return [abs(x) for x in spectrum(level, node)]
+
+
+def _largest_real_part(level: Level, node: Again) -> Any:
+    a = node.at(level)
+    if a.nrows() == 1:
+        return level.number(a[0, 0])
+    return extreme(level.larger, [x.real for x in spectrum(level, node)])
 
 
 def singular_value(a: Again, k: int) -> Again:
@@ -324,9 +349,7 @@ def _singular_value(level: Level, node: Again, k: int) -> Any:
     a = node.at(level)
     if k > min(a.nrows(), a.ncols()) or _rank_below(level, node, k):
         return level.rational(Fraction(0))
-    gram = _gram(level, a)
-    square = _eigenvalue(level, gram, gram.nrows() - k)
-    return level.root(square)
+    return level.root(_eigenvalue(level, Again(_gram, node), -k))
 
 
 def _gram(level: Level, a: Any) -> Any:
@@ -359,17 +382,14 @@ def _elimination(a: Any) -> int:
     return int(a.nrows() * a.ncols() * least * (1 + least // 8))
 
 
-def _eigenvalue(level: Level, a: Any, k: int) -> Any:
-    n = a.nrows()
-    k = k % n
+def _eigenvalue(level: Level, node: Again, k: int) -> Any:
+    a = node.at(level)
+    k = k % a.nrows()
     if not level.exact:
-        return in_balls(level, a, k)
-    if n == 1:
+        return in_balls(level, a, k, lambda: spectrum(level, node))
+    if a.nrows() == 1:
         return level.number(a[0, 0])
-    if n > POLYNOMIAL_ORDER:
-        raise NoExactForm
-    charge(level, n**4, a)
-    found = a.charpoly().numer()
+    found = polynomial(level, node)
     if isinstance(level, Annihilators):
         return level.polynomial(found)
     return level.number(rational_root(level, found, k))

@@ -7,6 +7,7 @@ of the time of all eigenvalues.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -14,8 +15,12 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg.exact_clusters import clustered
-from deqcheck.records.tower import Exhausted, Level, NoExactForm
+from deqcheck.linalg.exact_entries import charge
+from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
+from deqcheck.records.tower.rationals import Rationals
 
+# Up to this order eigenvalues are sought among the rationals, by their polynomial.
+POLYNOMIAL_ORDER = 12
 # From this order on the smallest eigenvalue is sought alone.
 LARGE_ORDER = 12
 # To which roots of polynomials are isolated.
@@ -24,8 +29,8 @@ ISOLATING_BITS = 256
 STEPS, SHIFT_BITS = 3, 36
 
 
-def in_balls(level: Level, a: Any, k: int) -> Any:
-    """The k-th smallest, k >= 0."""
+def in_balls(level: Level, a: Any, k: int, every: Callable[[], list[Any]]) -> Any:
+    """The k-th smallest, k >= 0; `every` gives all of them."""
     if a.nrows() == 1:
         return a[0, 0]
     rough = None
@@ -36,19 +41,62 @@ def in_balls(level: Level, a: Any, k: int) -> Any:
     if rough is not None and rough.rel_accuracy_bits() > level.bits // 4:
         return rough
     try:
-        return _of_all(level, a, k)
+        return _nth(every(), k)
     except (NoExactForm, Exhausted):
-        if rough is None:
-            raise
-        return rough
+        return clustered(level, a, k) if rough is None else rough
 
 
-def _of_all(level: Level, a: Any, k: int) -> Any:
+def spectrum(level: Level, node: Again) -> list[Any]:
+    """Balls do not find equal eigenvalues, or only roughly; a polynomial has them."""
+    if level.exact:
+        raise NoExactForm
+    found = None
+    with suppress(NoExactForm):
+        found = _eigenvalues(level, node.at(level))
+    if found is not None and not _rough(level, found):
+        return found
+    try:
+        return _roots(polynomial(Rationals(), node))
+    except (NoExactForm, Exhausted):
+        if found is None:
+            raise NoExactForm from None
+        return found
+
+
+def polynomial(level: Level, node: Again) -> Any:
+    """The characteristic one, with integer coefficients."""
+    a = node.at(level)
+    n = a.nrows()
+    if n > POLYNOMIAL_ORDER:
+        raise NoExactForm
+    charge(level, n**4, a)
+    return a.charpoly().numer()
+
+
+def _eigenvalues(level: Level, a: Any) -> list[Any]:
+    """Of any square matrix of balls."""
     level.charge(25 * a.nrows() ** 3)
     try:
-        each = [x.real for x in a.eig(multiple=True)]
+        return list(a.eig(multiple=True))
     except (ValueError, ArithmeticError):
-        return clustered(level, a, k)
+        raise NoExactForm from None
+
+
+def _rough(level: Level, numbers: list[Any]) -> bool:
+    """Whether one of them has lost most of its digits, relative to the largest."""
+    largest = max((abs(x) for x in numbers), key=lambda x: float(x.mid()))
+    least = largest.upper() * level.flint.arb(2) ** -(level.bits // 4)
+    return any(not part.rad() < least for x in numbers for part in (x.real, x.imag))
+
+
+def _roots(found: Any) -> list[Any]:
+    """All of an integer polynomial, as balls, however many are equal."""
+    return [root for root, times in found.complex_roots() for _ in range(times)]
+
+
+def _nth(numbers: list[Any], k: int) -> Any:
+    """The k-th smallest real part."""
+    each = [x.real for x in numbers]
     low = sorted((x.lower() for x in each), key=_middle)[k]
     high = sorted((x.upper() for x in each), key=_middle)[k]
     return low.union(high)
@@ -60,11 +108,11 @@ def _middle(x: Any) -> Any:
     return Fraction(int(man)) * Fraction(2) ** int(exp)
 
 
-def rational_root(level: Level, polynomial: Any, k: int) -> Any:
+def rational_root(level: Level, found: Any, k: int) -> Any:
     """The k-th smallest root of a polynomial with real roots only, if it is rational."""
     with level.flint.ctx.workprec(ISOLATING_BITS):
         roots = []
-        for factor, times in polynomial.factor()[1]:
+        for factor, times in found.factor()[1]:
             linear = factor.degree() == 1
             own = level.flint.fmpq(-factor[0], factor[1]) if linear else None
             for root, _ in factor.complex_roots():

@@ -31,9 +31,14 @@ class ExactRelu:
     def H(self) -> Again:
         return exact.plus(exact.product(self.W, self.Z), self.C)
 
-    def sensitivities(self, a: Again) -> Again:
-        """V with columns (I - J W^T)^-1 J a; the slope at a pre-activation 0 is 0."""
-        return Again(self._adjoint, self.W, self.H, a)
+    def sensitivities(self, B: Again) -> Again:
+        """Columns (I - J W^T)^-1 J b, b the same column of B, or its only one; the slope at a
+        pre-activation 0 is 0."""
+        return Again(self._adjoint, self.W, self.H, B)
+
+    def tangent(self, B: Again) -> Again:
+        """Columns (I - J W)^-1 J b."""
+        return Again(self._tangent, self.W, self.H, B)
 
     def tangents(self, forcing: Again) -> Again:
         """Columns (I - J W)^-1 J f: how the equilibrium moves with C."""
@@ -59,9 +64,15 @@ class ExactRelu:
         m, n = C.nrows(), C.ncols()
         return exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
 
-    def _adjoint(self, level: Level, W: Any, H: Any, a: Any) -> Any:
+    def _adjoint(self, level: Level, W: Any, H: Any, B: Any) -> Any:
+        """A single column of B is that of every sample."""
+        m, n, one = H.nrows(), H.ncols(), B.ncols() == 1
+        columns = [_adjoint(level, W, _active(H, j), B, 0 if one else j) for j in range(n)]
+        return exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
+
+    def _tangent(self, level: Level, W: Any, H: Any, B: Any) -> Any:
         m, n = H.nrows(), H.ncols()
-        columns = [_adjoint(level, W, _active(H, j), a) for j in range(n)]
+        columns = [_on_pattern(level, W, B, j, _active(H, j)) for j in range(n)]
         return exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
 
 
@@ -115,10 +126,10 @@ def _on_pattern(level: Level, W: Any, C: Any, j: int, active: list[int]) -> list
     return _spread(level, C.nrows(), active, _solved(level, W, active, right, turned=False))
 
 
-def _adjoint(level: Level, W: Any, active: list[int], a: Any) -> list[Any]:
-    """(I - W_SS)^T v_S = a_S, and 0 elsewhere."""
-    right = exact.matrix(level, len(active), 1, [a[i, 0] for i in active])
-    return _spread(level, a.nrows(), active, _solved(level, W, active, right, turned=True))
+def _adjoint(level: Level, W: Any, active: list[int], B: Any, j: int) -> list[Any]:
+    """(I - W_SS)^T v_S = b_S, and 0 elsewhere."""
+    right = exact.matrix(level, len(active), 1, [B[i, j] for i in active])
+    return _spread(level, B.nrows(), active, _solved(level, W, active, right, turned=True))
 
 
 def _spread(level: Level, m: int, active: list[int], x: Any) -> list[Any]:

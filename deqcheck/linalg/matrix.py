@@ -17,7 +17,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import AtLevel, Binary
 from deqcheck.records.basis import weakest
-from deqcheck.records.measured import EPS, Measured, Number, measured
+from deqcheck.records.measured import EPS, Measured, Number, measured, vanishing
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again
 
@@ -162,11 +162,29 @@ class Matrix:
         node = self.exact and Again(exact.diagonal, self.exact)
         return replace(self, array=np.diag(self.array), exact=node)
 
+    def vec(self) -> Matrix:
+        """Column under column."""
+        node = self.exact and Again(exact.vec, self.exact)
+        return replace(self, array=self.array.ravel(order="F"), exact=node)
+
     # ---- numbers --------------------------------------------------------------------------------
 
     def __getitem__(self, at: tuple[int, int]) -> Measured:
         node = self.exact and exact.entry(self.exact, *at)
         return Measured(float(self.array[at]), self.radius, self.how, node)
+
+    def smallest(self) -> Measured:
+        """Of all entries."""
+        node = self.exact and Again(exact.smallest, self.exact)
+        return Measured(float(self.array.min()), self.radius, self.how, node)
+
+    def largest(self) -> Measured:
+        node = self.exact and Again(exact.largest, self.exact)
+        return Measured(float(self.array.max()), self.radius, self.how, node)
+
+    def column(self, j: int) -> Matrix:
+        node = self.exact and Again(lambda level, a: exact.column(level, a, j), self.exact)
+        return replace(self, array=self.array[:, j], exact=node)
 
     def trace(self) -> Measured:
         """Over n numbers the sum of errors is sqrt(n) times their length at most."""
@@ -222,6 +240,14 @@ class Matrix:
         if not np.isfinite(s.error).all():
             return Measured(math.nan, math.inf, s.how, node)
         return Measured((sure + possible) / 2, (possible - sure) / 2, "numerical rank", node)
+
+    def vanishes(self) -> dict[str, Measured]:
+        """For a check `deviation <= noise`, of a matrix that should be 0."""
+        size = self.frobenius()
+        return {
+            "deviation": Measured(size.value, again=size.again),
+            "noise": vanishing(size.error),
+        }
 
     def _told(self, found: Measured) -> Measured:
         return replace(found, how=weakest(self.how, found.how)) if self.how else found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -142,7 +142,8 @@ class Factored:
         if not np.isfinite(self.a).all():
             return Measured(math.nan, math.inf, "not finite")
         doubt = 0.0 if self.certain else float(self._doubtful)
-        return Measured(float(self.rank), doubt, "numerical rank")
+        node = exact.rank(exact.array(self.a))
+        return Measured(float(self.rank), doubt, "numerical rank", node)
 
     @cached_property
     def p(self) -> np.ndarray:
@@ -185,9 +186,10 @@ class Factored:
             return Measured(self.sigma(self.rank).value, np.inf, "the rank is not certain")
         return self.sigma(self.rank) if self._hidden is None else self._exactly(self._hidden)
 
-    def _exactly(self, found: Echelon) -> Measured:
+    def _exactly(self, hidden: Echelon) -> Measured:
         full = self.rank == min(self.a.shape)
-        return self._by_inverse() if full else self._by_determinants(found)
+        found = self._by_inverse() if full else self._by_determinants(hidden)
+        return replace(found, again=exact.singular_value(exact.array(self.a), self.rank))
 
     def _by_determinants(self, found: Echelon) -> Measured:
         """With A = C R the squares of all positive singular values multiply to

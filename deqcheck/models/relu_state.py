@@ -304,6 +304,11 @@ class ReluState(State):
         }
 
     @cached_property
+    def parameter_norms(self) -> dict[str, Measured]:
+        """Those that were asked for."""
+        return {}
+
+    @cached_property
     def _measures(self) -> dict[str, Callable[[Any], Measured]]:
         common: dict[str, Callable[[Any], Measured]] = {
             "loss": lambda s: s.loss,
@@ -331,7 +336,10 @@ def _gradient_norm(name: str, state: ReluState) -> Measured:
 
 
 def _parameter_norm(name: str, state: ReluState) -> Measured:
-    return errors.norm2(state.theta[name], exact=array(state.theta[name]))
+    known = state.parameter_norms
+    if name not in known:
+        known[name] = errors.norm2(state.theta[name], exact=array(state.theta[name]))
+    return known[name]
 
 
 R = TypeVar("R", bound=ReluState)

@@ -15,6 +15,7 @@ from deqcheck.records.comparison import (
     decision_of,
     with_equality,
 )
+from deqcheck.records.formula import NOISE
 from deqcheck.records.measured import Measured
 from deqcheck.records.power import Form, caught_beyond, stronger
 
@@ -138,12 +139,13 @@ class Claim:
         return replace(better, basis=Basis(True, answer.by))
 
     def _overruled(self, found: Judged, better: Judged) -> Judged:
-        """An estimate may be wrong; a radius that counts the roundings may not."""
+        """An estimate may be wrong, and so may what holds up to rounding; a radius that counts the
+        roundings may not."""
         told = (
             f"{found.left.value!r} +- {found.left.error:.2g} {self.relation} "
             f"{found.right.value!r} +- {found.right.error:.2g} {found.decision}"
         )
-        if found.basis == FLOATS:
+        if found.basis == FLOATS and NOISE not in self.formula:
             sides = f"{better.left.value!r} and {better.right.value!r}"
             raise tower.Contradiction(f"{self.name}: {told}; exact numbers are {sides}")
         return replace(better, note=_joined(better.note, f"estimated in doubles: {told}"))

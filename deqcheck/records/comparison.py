@@ -98,10 +98,10 @@ def computed_again(left: Measured, relation: str, right: Measured) -> Recomputed
     if answer.left is None or answer.right is None:
         return None
     sides = Measured(*answer.left, "exact"), Measured(*answer.right, "exact")
-    if answer.sign is None:
-        # Balls never prove an identity, but may show it to more digits than it asks for.
-        decision = _decided(sides[0], relation, sides[1])
-    else:
+    if answer.sign is not None:
         holds = answer.sign in ACCEPTED[relation]
-        decision = Decision.HOLDS if holds else Decision.VIOLATED
-    return Recomputed(*sides, decision, answer.by)
+        return Recomputed(*sides, Decision.HOLDS if holds else Decision.VIOLATED, answer.by)
+    # Balls never prove an identity, but may show it to more digits than it asks for.
+    decision = _decided(sides[0], relation, sides[1])
+    open_ = decision is Decision.UNDECIDED
+    return Recomputed(*sides, decision, answer.by if open_ else f"ball {answer.bits}")

@@ -208,9 +208,19 @@ def given(x: float | Fraction) -> Measured:
     return Measured(near, error, again=rational(exact))
 
 
+def vanishing(x: float) -> Measured:
+    """What rounding may make of a number that is 0: exact numbers have none of it."""
+    return Measured(x, again=integer(0))
+
+
 def between(low: float, high: float, how: str = "") -> Measured:
     """Anything from low to high (whose sum and difference are exact, as those of counts are)."""
     return Measured((low + high) / 2, (high - low) / 2, how)
+
+
+def counted(low: int, high: int) -> Measured:
+    """A number of things, of which the least and the most is known."""
+    return given(low) if low == high else between(low, high)
 
 
 def nonnegative(x: Measured) -> Measured:

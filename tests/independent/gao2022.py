@@ -17,7 +17,7 @@ from .gao2022_draws import DRAWS, EXEMPT_DRAWS, regression
 from .gao2022_network import Network, drawn, fro, norm, nth, problem
 from .gao2022_proofs import PROOFS
 from .gao2022_training import TRAINED, above, below
-from .harness import Expected, Instance, Noise, Sides
+from .harness import IF_EXACT, Expected, Instance, Noise, Sides
 
 
 def worst(pairs: Iterable[tuple[float, float]]) -> Sides:
@@ -293,9 +293,9 @@ def made_equal(found: Expected, *names: str) -> Expected:
 
 
 def sigma_min_undecided(net: Network) -> Sides:
-    """Equal within the bars, and only a remark."""
+    """Equal, and only a remark."""
     v = sigma_min(net)
-    return Sides(v["p"], ">=", v["Db"] / (1 + net.q), decision="undecided")
+    return Sides(v["p"], ">=", v["Db"] / (1 + net.q), decision=IF_EXACT)
 
 
 def sigma_min_at_a_multiple(a: float) -> Network:

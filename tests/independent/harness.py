@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ TOLERANCE = 1e-8
 WIDEST_BAR, SMALLEST_BAR = 1e-3, 1e-9
 # What a statement grants to rounding must stay below this share of the numbers that it compares.
 LARGEST_NOISE = 1e-5
+
+# Of an inequality with equal sides: doubles do not know, exact numbers do.
+IF_EXACT = "holds" if find_spec("flint") else "undecided"
 
 Number = float | int | np.ndarray
 # Of a curve: from the recorded steps and times.

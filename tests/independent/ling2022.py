@@ -17,7 +17,7 @@ from . import (
     ling2022_orders,
     ling2022_steps,
 )
-from .harness import Expected, Instance, Sides
+from .harness import IF_EXACT, Expected, Instance, Sides
 from .ling2022_model import (
     CONTRACTS,
     NO_KINK,
@@ -78,7 +78,9 @@ def pl(v: Arrays, printed: bool = False) -> Expected:
         # Where H = G both sides are the same number, which is 0 if m < n.
         open_ = n == 1 or (bare and m >= n)
         sides = told(smallest, ">=", (lambda_0 if m >= n else 0.0) + rest)
-        found["schur"] = replace(sides, decision="undecided") if open_ else sides
+        found["schur"] = (
+            replace(sides, decision=IF_EXACT if n == 1 else "undecided") if open_ else sides
+        )
     return found
 
 

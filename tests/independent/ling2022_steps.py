@@ -11,7 +11,7 @@ from scipy.stats import norm as normal
 import deqcheck as dq
 from deqcheck.seeds import rng
 
-from .harness import Expected, Instance, Sides
+from .harness import IF_EXACT, Expected, Instance, Sides
 from .ling2022_condition import constants, start
 from .ling2022_kernel import (
     BALL,
@@ -78,7 +78,7 @@ def sec2_2(v: Arrays) -> Expected:
     found["invertible"] = told(least, ">", 0.0)
     # Without memory both sides are 1.
     sharp = told(least, ">=", 1 - norm_w(v))
-    found["sharp"] = sharp if norm_w(v) else Sides(1.0, ">=", 1.0, decision="undecided")
+    found["sharp"] = sharp if norm_w(v) else Sides(1.0, ">=", 1.0, decision=IF_EXACT)
     return found
 
 

@@ -163,6 +163,9 @@ def test_numbers(seed: int) -> None:
     (a, A), (b, B) = drawn(r, m, n), drawn(r, m, n)
     every = [x for row in A for x in row]
     holds(a[m - 1, 0], A[m - 1][0])
+    holds(a.smallest(), min(every))
+    holds(a.largest(), max(every))
+    agree(a.column(n - 1), [[row[-1]] for row in A])
     holds(a.sum(), sum(every, Fraction(0)))
     holds(a.sum_of_squares(), sum((x * x for x in every), Fraction(0)))
     inner = sum((x * y for row in zip(A, B, strict=True) for x, y in zip(*row, strict=True)),
@@ -252,5 +255,26 @@ def test_a_cluster_of_eigenvalues_is_left_to_the_others() -> None:
     a = (B @ B.T + (B @ B.T).T) / 2
     level: Level = Balls(256, 1e12)
     with found.ctx.workprec(256):
-        w = exact_eigen.in_balls(level, exact.array(a).at(level), 0)
+        node = exact.array(a)
+        w = exact_eigen.in_balls(
+            level, node.at(level), 0, lambda: exact_eigen.spectrum(level, node)
+        )
         assert w.rel_accuracy_bits() > 64 and abs(w) < 1e-13
+
+
+def test_equal_eigenvalues_are_told_by_a_polynomial() -> None:
+    """Balls do not isolate the double singular value 1 of I - u v^T."""
+    pytest.importorskip("flint")
+    rows = np.array([0.25, -0.5, 0.0, 0.75])
+    a = np.eye(4)
+    a[1] -= rows
+    s = np.linalg.svd(a)[1]
+    for k in range(4):
+        node = exact.singular_value(exact.array(a), k + 1)
+        assert compared(node, rational(float(s[k]) - 1e-9)).sign == 1
+        assert compared(node, rational(float(s[k]) + 1e-9)).sign == -1
+    assert compared(exact.singular_value(exact.array(a), 2), integer(1)).sign == 0
+    assert compared(exact.smallest_modulus(exact.array(a)), rational(1 - 1e-9)).sign == 1
+    twice = exact.array(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    assert compared(exact.spectral_radius(twice), rational(1 + 1e-9)).sign == -1
+    assert compared(exact.largest_real_part(twice), rational(1 - 1e-9)).sign == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,8 +24,9 @@ from deqcheck.records.measured import (
     minimum,
     nonnegative,
     sqrt,
+    vanishing,
 )
-from deqcheck.records.tower import Again, Exhausted, compared, integer, rational
+from deqcheck.records.tower import Again, Exhausted, NoExactForm, compared, integer, rational
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.rationals import Rationals
 from deqcheck.theorems.base import Check
@@ -130,6 +132,7 @@ def test_balls_show_an_identity_that_they_cannot_prove() -> None:
     other = exp(measured(1)) * exp(measured(1))
     judged = Claim("c", wide, "==", other).judge()
     assert judged.decision is Decision.HOLDS
+    assert str(judged.basis) == "certified (ball 1024)"
     strict = Claim("c", wide, "<", other).judge()
     assert strict.decision is Decision.UNDECIDED
     assert strict.undecided == "open"
@@ -215,3 +218,30 @@ def test_a_value_is_computed_once_on_each_level() -> None:
     x = Measured(2.0, again=node)
     assert sides(x * x * x + x, measured(10)) == (0, "rational")
     assert calls == [0]
+
+
+def test_a_number_that_is_0_up_to_rounding() -> None:
+    """In exact numbers the noise is 0, and so must the deviation be; doubles that say otherwise of
+    a claim up to rounding are no bug."""
+    claim = Claim(
+        "c", Measured(1e-17, again=integer(0)), "<=", vanishing(1e-15), formula="d <= noise"
+    )
+    off = replace(claim, left=Measured(1e-17, again=rational(Fraction(1, 10**17))))
+    assert claim.judge().decision is off.judge().decision is Decision.HOLDS
+    with tower.certifying():
+        assert str(claim.judge().basis) == "certified (rational)"
+        found = off.judge()
+    assert found.decision is Decision.VIOLATED
+    assert "estimated in doubles" in found.note
+
+
+def test_a_polynomial_does_not_help_where_balls_fail() -> None:
+    """An equality needs both."""
+
+    def only_polynomial(level: Any) -> Any:
+        if level.bits >= 0:
+            raise NoExactForm
+        return level.rational(Fraction(1))
+
+    answer = compared(Again(only_polynomial), integer(1))
+    assert (answer.sign, answer.by) == (None, "no exact form")

@@ -26,6 +26,7 @@ from deqcheck.records.verdict import Outcome
 from deqcheck.search import search
 from deqcheck.theorems.gao2022.bounds import TrainedNetwork, worst
 from deqcheck.theorems.gao2022.constants import NAMES, Program
+from deqcheck.theorems.gao2022.draws import SubGaussianSamples
 from deqcheck.theorems.gao2022.eta_claim import StepClaim
 from deqcheck.theorems.gao2022.lem3_1 import Lemma31
 from deqcheck.theorems.gao2022.sec5_1 import ScaledStart
@@ -404,3 +405,12 @@ def test_the_steps_of_a_tiny_rate_are_counted() -> None:
     p = build_problem(read_case(FOLDER / "tiny-rate.yaml"))
     steps = Theorem44().quantities(p)["steps_to_1e-6"]
     assert steps.value == pytest.approx(np.log(1e6) * 1e18, rel=1e-6) and steps.error < 1e7
+
+
+def test_samples_of_dimension_one_have_lambda_star_0(implicit: Builder) -> None:
+    """Of three numbers +-1 two agree."""
+    p = implicit(3, 1, 2)
+    assert p.model.d == 1
+    found = judging.judge(SubGaussianSamples, p, edition="printed")
+    assert found.outcome == "inconsistent"
+    assert "lambda_* = 0" in found.conclusions[0].note

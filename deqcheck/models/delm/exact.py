@@ -25,8 +25,12 @@ class ExactDelm:
 
     @cached_property
     def U(self) -> Again:
-        weights = exact.scaled(rational(self.gamma), self.S)
-        return exact.minus(exact.array(np.eye(self.m)), weights)
+        return exact.minus(exact.array(np.eye(self.m)), self.weights)
+
+    @cached_property
+    def weights(self) -> Again:
+        """gamma S."""
+        return exact.scaled(rational(self.gamma), self.S)
 
     @cached_property
     def inverse(self) -> Again:
@@ -45,9 +49,28 @@ class ExactDelm:
         return {"A": exact.scaled(rational(self.gamma), bent), "B": G}
 
     @cached_property
+    def block_scalars(self) -> Again:
+        """For one output, a column: 1 + gamma^2 |J_k Z^T|^2."""
+        return Again(self._block_scalars, self.S, self.Z)
+
+    def _block_scalars(self, level: Level, S: Any, Z: Any) -> Any:
+        exact.charge(level, self.m**3, S, Z)
+        one, square = exact.raw(level, 1), exact.raw(level, self.gamma**2)
+        found = []
+        for k in range(self.m):
+            ZJ = Z * _jacobian(level, S, k)
+            found.append(one + square * (ZJ * ZJ.transpose())[0, 0])
+        return exact.matrix(level, self.m, 1, found)
+
+    @cached_property
     def D(self) -> Again:
         """Eq. (8)."""
         return Again(self._D, self.S, self.inverse, self.Z)
+
+    def quadratic_form(self, Q: Again) -> Again:
+        """vec(Q)^T D vec(Q)."""
+        q = Again(exact.vec, Q)
+        return exact.entry(exact.product(exact.transpose(q), exact.product(self.D, q)), 0)
 
     def _D(self, level: Level, S: Any, inverse: Any, Z: Any) -> Any:
         m, my = self.m, Z.nrows()

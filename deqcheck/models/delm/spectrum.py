@@ -7,13 +7,14 @@ point finds to full relative accuracy.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
-from deqcheck.linalg import block_pencil, errors
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.linalg import block_pencil, errors, exact
+from deqcheck.records.measured import EPS, Measured, given
 
 if TYPE_CHECKING:
     from deqcheck.models.delm.state import DelmState
@@ -225,7 +226,7 @@ def _factor_radius(state: DelmState) -> float:
 
 def star_map_infimum(m: int, gamma: float) -> Measured:
     """inf of lambda_min(D) over all (A, B), approached by 0/1 column maps (proved for m <= 6)."""
-    g = measured(gamma)
+    g = given(gamma)
     if m == 1:
         return 1 / (1 - g) ** 2
     r = float(np.sqrt(m - 2))
@@ -236,4 +237,11 @@ def star_map_infimum(m: int, gamma: float) -> Measured:
             [-gamma * r, 0.0, 1.0],
         ]
     )
-    return 1 / errors.symmetric_eigenvalues(K3, 8 * EPS * m)[-1]
+    # Similar to K3, and rational.
+    c = Fraction(gamma)
+    rows = [
+        [1 + (m - 1) * c**2, -2 * c, -c * (m - 2)],
+        [-2 * c, 1 + c**2, 0 * c],
+        [-c, 0 * c, c**0],
+    ]
+    return 1 / errors.eigenvalue(K3, -1, 8 * EPS * m, exact.rationals(rows))

@@ -14,6 +14,7 @@ from deqcheck.linalg import errors, exact
 from deqcheck.losses.outer import Evaluation, batch_gradient
 from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
+from deqcheck.models.delm.matrices import DelmMatrices
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Objective, Params, State
 from deqcheck.records.measured import EPS, Measured, given, measured, minimum, sqrt
@@ -66,7 +67,11 @@ class DelmState(State):
         return ExactDelm(self.A, self.B, self.gamma)
 
     @cached_property
-    def _exact_Q(self) -> Again | None:
+    def matrices(self) -> DelmMatrices:
+        return DelmMatrices(self)
+
+    @cached_property
+    def exact_Q(self) -> Again | None:
         return self.model.outer.exact_gradient(self.again.Z)
 
     @cached_property
@@ -150,7 +155,7 @@ class DelmState(State):
         inverse = float(1 / self.U_singular.low[-1])
         b, z, g = (errors.length(a) for a in (self.B, self.Z, self.gradient["B"]))
         radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
-        Q = self._exact_Q
+        Q = self.exact_Q
         nodes = {} if Q is None else self.again.gradient(Q)
         return {
             n: errors.frobenius(self.gradient[n], e, nodes.get(n))
@@ -229,7 +234,7 @@ _MEASURES: dict[str, Callable[[Any], Measured]] = {
     "norm1.Z": lambda s: errors.norm1(s.Z, s.Z_radius * np.sqrt(s.my), s.again.Z),
     "norm2.Z": lambda s: errors.norm2(s.Z, s.Z_radius, s.again.Z),
     "norm2.U_inverse": lambda s: 1 / s.U_smallest,
-    "norm.Q": lambda s: errors.frobenius(s.Q, s.outer.gradient_error, s._exact_Q),
+    "norm.Q": lambda s: errors.frobenius(s.Q, s.outer.gradient_error, s.exact_Q),
     "lambda_min_D": lambda s: s.lambda_min_D,
     "lambda_independent": lambda s: s.lambda_independent,
     "lambda_independent_sharp": lambda s: s.lambda_independent_sharp,

@@ -25,6 +25,32 @@ class ExactImplicit:
         A = exact.scaled(rational(self._gamma), exact.transpose(self._A))
         return A, exact.transpose(self.Phi)
 
+    def swept(self, Z: Again) -> Again:
+        """relu(gamma Z A + Phi), (N x m)."""
+        moved = exact.scaled(rational(self._gamma), exact.product(Z, self._A))
+        return exact.relu(exact.plus(moved, self.Phi))
+
+    def tangent(self, state: ExactReluState, d: dict[str, Again]) -> Again:
+        """How fast the predictions move if the parameters move by d."""
+        parts = []
+        if "A" in d:
+            turned = exact.product(exact.transpose(d["A"]), state.Z)
+            parts.append(exact.scaled(rational(self._gamma), turned))
+        if "W" in d:
+            on = exact.where_positive(self._XW, exact.product(self.X, d["W"]))
+            parts.append(exact.transpose(on))
+        moved = []
+        if parts:
+            dZ = state.relu.tangent(exact.total(parts))
+            moved.append(exact.product(exact.transpose(dZ), state.a))
+        if "b" in d:
+            moved.append(exact.product(exact.transpose(state.Z), d["b"]))
+        return exact.total(moved)
+
+    def EP(self, state: ExactReluState) -> Again:
+        """(E o P)^T, (m x N)."""
+        return exact.where_positive(exact.transpose(self._XW), state.V)
+
     def gradient(self, state: ExactReluState) -> dict[str, Again]:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""
         rP = exact.transpose(state.E)
@@ -37,9 +63,8 @@ class ExactImplicit:
 
     def H(self, state: ExactReluState) -> Again:
         """Lemma 4.1."""
-        Z, P = exact.transpose(state.Z), exact.transpose(state.V)
-        ZZ, XX, PP = exact.gram(Z), exact.gram(self.X), exact.gram(P)
-        EP = exact.gram(exact.where_positive(self._XW, P))
+        Z, P, EP = (exact.transpose(a) for a in (state.Z, state.V, self.EP(state)))
+        ZZ, XX, PP, EP = (exact.gram(a) for a in (Z, self.X, P, EP))
         squared = rational(self._gamma**2)
         parts = [ZZ, exact.scaled(squared, exact.hadamard(ZZ, PP)), exact.hadamard(XX, EP)]
         return exact.total(parts)

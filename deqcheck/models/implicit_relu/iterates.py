@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.measured import Measured
 
@@ -44,11 +44,15 @@ class Iterates:
     def norms(self) -> Iterable[tuple[int, Measured, Measured]]:
         """l, |Z^l|_F and |Z - Z^l|_F, as long as the latter can be told from rounding."""
         s = self.state
+        limit, node = exact.transpose(s.again.Z), s.computed.Phi
         for sweep, Z, radius in self._sweeps():
-            away = errors.frobenius(s.Z.T - Z, radius + s.equilibrium.error)
+            if sweep > 1:
+                node = s.computed.swept(node)
+            apart = exact.minus(limit, node)
+            away = errors.frobenius(s.Z.T - Z, radius + s.equilibrium.error, apart)
             if sweep > SWEEPS or (sweep > 1 and away.error > 1e-6 * away.value):
                 return
-            yield sweep, errors.frobenius(Z, radius), away
+            yield sweep, errors.frobenius(Z, radius, node), away
 
     def count(self, norm: Callable[[np.ndarray, float], Measured] = errors.frobenius) -> int | None:
         """Sweeps until |Z^(l+1) - Z^l| <= 1e-2, where Z^0 = 0; None if it is not certain."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deqcheck.linalg import errors
-from deqcheck.records.measured import EPS, Measured, minimum
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix, identity, instance
+from deqcheck.records.measured import EPS, Measured, given, minimum
 
 if TYPE_CHECKING:
     from deqcheck.models.implicit_relu.state import ImplicitReluState
@@ -22,10 +23,13 @@ def patterns(state: ImplicitReluState) -> np.ndarray:
     return np.unique(state.equilibrium.mask, axis=1)
 
 
-def blocks(state: ImplicitReluState) -> Iterator[np.ndarray]:
-    """I - gamma D_i A^T for each distinct activation pattern."""
+def blocks(state: ImplicitReluState) -> Iterator[Matrix]:
+    """I - gamma D_i A^T for each distinct activation pattern; nothing is known of them where a
+    pattern is not."""
+    known = not state.equilibrium.doubtful.any()
     for DA in masked(state):
-        yield np.eye(state.m) - state.gamma * DA
+        block = identity(state.m) - instance(DA) * given(state.gamma)
+        yield block if known else Matrix(block.array, np.inf)
 
 
 def masked(state: ImplicitReluState) -> Iterator[np.ndarray]:
@@ -51,24 +55,19 @@ def largest_real_part(a: np.ndarray) -> Measured:
     top = errors.symmetric_eigenvalues((a + a.T) / 2, EPS * float(np.linalg.norm(a)))[-1].high
     low = max(found - radius, -float(np.linalg.norm(a)))
     high = max(min(found + radius, float(top)), low)
-    return Measured((low + high) / 2, (high - low) / 2, "Bauer-Fike")
-
-
-def block_radius(state: ImplicitReluState) -> float:
-    """Rounding of a block's entries; infinite where a pattern is not known."""
-    if state.equilibrium.doubtful.any():
-        return float(np.inf)
-    return 2 * EPS * (1 + float(np.linalg.norm(state.gamma * state.A)))
+    again = exact.largest_real_part(exact.array(a))
+    return Measured((low + high) / 2, (high - low) / 2, "Bauer-Fike", again)
 
 
 def sigma_min_Q(state: ImplicitReluState) -> Measured:
     """Exact where all blocks are affordable, else between 1 - gamma |A| and the smallest seen."""
-    radius, seen, affordable = block_radius(state), Measured(np.inf), _affordable(state)
+    seen, affordable = Measured(np.inf), _affordable(state)
     for i, block in enumerate(blocks(state)):
         if i == affordable:
             low, high = float((1 - state.gamma0).low), float(seen.high)
             return Measured((low + high) / 2, (high - low) / 2, "bracket")
-        seen = minimum(seen, errors.singular_values(block, radius)[-1])
+        smallest = block.nth_singular_value(state.m)
+        seen = minimum(seen, smallest) if i else smallest
     return seen
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg import arccos, errors, exact
+from deqcheck.linalg import arccos, errors, exact, exact_arccos
 from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.exact_zeros import Support, product_reach, shared_pattern, why_dependent
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
@@ -21,7 +21,7 @@ from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
-from deqcheck.records.measured import EPS, Measured, between, given, nonnegative
+from deqcheck.records.measured import EPS, Measured, counted, given, nonnegative
 from deqcheck.records.tower import Again
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class ImplicitReluState(ReluState):
         """All pre-activations that are zero."""
         U, XW = self.equilibrium, (self.XW == 0) & (self.XW_reach == 0)
         sure = int(U.exact_zeros.sum() + XW.sum())
-        return between(sure, sure + int(U.doubtful.sum() + self.on_doubtful.sum()))
+        return counted(sure, sure + int(U.doubtful.sum() + self.on_doubtful.sum()))
 
     @property
     def _not_off(self) -> np.ndarray:
@@ -214,7 +214,7 @@ class ImplicitReluState(ReluState):
         open_ = (
             U.exact_zeros & may_move | U.doubtful | (XW_zero | self.on_doubtful.T) & self._not_off
         )
-        return between(int(sure.sum()), int((sure | open_ & may_hear).sum()))
+        return counted(int(sure.sum()), int((sure | open_ & may_hear).sum()))
 
     @property
     def features(self) -> Mapping[str, tuple[np.ndarray, float]]:
@@ -280,14 +280,14 @@ class ImplicitReluState(ReluState):
         }
 
     @cached_property
-    def _exact(self) -> ExactImplicit:
+    def computed(self) -> ExactImplicit:
         return ExactImplicit(self.X, self.W, self.A, self.gamma)
 
     def exact_weights(self) -> tuple[Again, Again]:
-        return self._exact.weights
+        return self.computed.weights
 
     def exact_gradient(self) -> dict[str, Again]:
-        return self._exact.gradient(self.again)
+        return self.computed.gradient(self.again)
 
     def gradient_radii(self) -> dict[str, float]:
         X, Z, E, r = self.model.X_size, *(_size(a) for a in (self.Z, self.E, self.r))
@@ -311,7 +311,7 @@ class ImplicitReluState(ReluState):
     @cached_property
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
-        found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self._exact.Phi)
+        found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self.computed.Phi)
         return given(0) if found.low <= 0 and self._why_Phi_is_dependent else found
 
     @property
@@ -341,11 +341,11 @@ class ImplicitReluState(ReluState):
     def lambda_min_H(self) -> Measured:
         """H is a sum of three J J^T."""
         H, radius = self.H_with_radius
-        return nonnegative(errors.eigenvalue(H, 0, radius, self._exact.H(self.again)))
+        return nonnegative(errors.eigenvalue(H, 0, radius, self.computed.H(self.again)))
 
     @cached_property
     def X_fro(self) -> Measured:
-        return errors.frobenius(self.X, exact=self._exact.X)
+        return errors.frobenius(self.X, exact=self.computed.X)
 
     @cached_property
     def lambda_star_G(self) -> Measured:
@@ -354,15 +354,16 @@ class ImplicitReluState(ReluState):
             return given(0)
         # Each angle is good to about d eps, and |d G_ij / d angle| <= |x_i| |x_j| / 2.
         radius = (self.model.d + 8) * EPS * self.model.X_size**2
-        return errors.symmetric_eigenvalues(arccos.gram(self.X.T), radius)[0]
+        again = exact_arccos.gram(exact.transpose(self.computed.X))
+        return errors.eigenvalue(arccos.gram(self.X.T), 0, radius, again)
 
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
         "lambda_min_H": lambda s: s.lambda_min_H,
         "sigma_min_Q": lambda s: spectrum.sigma_min_Q(s),
         "gamma0": lambda s: s.gamma0,
-        "norm2.Phi": lambda s: errors.norm2(s.Phi, s.Phi_radius),
-        "Phi_fro": lambda s: errors.frobenius(s.Phi, s.Phi_radius),
-        "Z_fro": lambda s: errors.frobenius(s.Z, s.equilibrium.error),
+        "norm2.Phi": lambda s: errors.norm2(s.Phi, s.Phi_radius, s.computed.Phi),
+        "Phi_fro": lambda s: errors.frobenius(s.Phi, s.Phi_radius, s.computed.Phi),
+        "Z_fro": lambda s: errors.frobenius(s.Z, s.equilibrium.error, s.again.Z),
         "Z_speed": lambda s: s.speed_of_Z,
         "sweeps": lambda s: Iterates(s).measured_count,
         "kink_count": lambda s: s.kink_count,

@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.fields import integer, number, refuse
 from deqcheck.kinds import Loss, Model
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.precise import Numbers
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
@@ -80,7 +80,7 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
 
     @cached_property
     def X_fro(self) -> Measured:
-        return errors.frobenius(self.X)
+        return errors.frobenius(self.X, exact=exact.array(self.X))
 
     def at(self, theta: Params, memory: Memory | None = None) -> ReluDeqState:
         return ReluDeqState(self, theta, memory)

@@ -12,6 +12,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact, well_posed
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.exact_zeros import Support, product_reach
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.memory import Memory
@@ -142,11 +143,15 @@ class ReluDeqState(ReluState):
         last = errors.rounding(4, float(np.linalg.norm(self.H)))
         return dG + (dG + dXX) * (s + dSS) + (z + x) * dSS + last
 
+    @property
+    def matrix_H(self) -> Matrix:
+        return Matrix(self.H, self.H_radius, self._exact_H)
+
     @cached_property
     def lambda_min_H(self) -> Measured:
         """H is positive semidefinite, and singular where dependent inputs share their units: there
         Z = M X and all columns of S are equal, so that each part of H is X^T (...) X."""
-        found = errors.eigenvalue(self.H, 0, self.H_radius, self._exact_H)
+        found = self.matrix_H.eigenvalue(0)
         if found.low <= 0 and (self.silent_samples.any() or self.dependent_inputs):
             return given(0)
         return nonnegative(found)
@@ -172,12 +177,19 @@ class ReluDeqState(ReluState):
     def shortest_sensitivity(self) -> Measured:
         """min_j ||s_j||."""
         least = float(np.linalg.norm(self.V, axis=0).min())
-        return Measured(least, self.V_radius + errors.product(len(self.V), least))
+        radius = self.V_radius + errors.product(len(self.V), least)
+        return Measured(least, radius, again=exact.shortest_column(self.again.V))
+
+    @property
+    def kink_margin(self) -> Measured:
+        """min |pre-activation|."""
+        again = Again(exact.smallest, exact.moduli(self.again.relu.H))
+        return replace(self.equilibrium.kink_margin, again=again)
 
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
         "lambda_0": lambda s: s.lambda_0,
         "lambda_min_H": lambda s: s.lambda_min_H,
-        "kink_margin": lambda s: s.equilibrium.kink_margin,
+        "kink_margin": lambda s: s.kink_margin,
         "X_fro": lambda s: s.model.X_fro,
     }
 

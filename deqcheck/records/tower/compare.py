@@ -22,6 +22,8 @@ class Answer:
     by: str
     left: tuple[float, float] | None = None
     right: tuple[float, float] | None = None
+    # Of the balls that leave it open.
+    bits: int = 0
 
     NO_FORM: ClassVar[str] = "no exact form"
     OPEN: ClassVar[str] = "open"
@@ -50,13 +52,12 @@ def compared(left: Again, right: Again, budget: float = BUDGET) -> Answer:
 
 def _equal(left: Again, right: Again, open_: Answer, budget: float) -> Answer:
     """Two algebraic numbers whose difference is smaller than any that its polynomial allows."""
-    level = Annihilators(budget)
-    balls = Balls(BITS[-1], budget)
+    level, balls = Annihilators(budget), Balls(BITS[-1], budget)
     try:
         difference = level.plus(left.at(level), level.minus(right.at(level)))
         with balls.flint.ctx.workprec(BITS[-1]):
             apart = abs(left.at(balls) - right.at(balls))
-            equal = apart < level.separation(difference)
+            equal = bool(apart < level.separation(difference))
     except (NoExactForm, Exhausted, RecursionError):
         return open_
     return replace(open_, sign=0, by="algebraic") if equal else open_
@@ -67,7 +68,7 @@ def _in_balls(left: Again, right: Again, level: Balls) -> Answer:
         a, b = left.at(level), right.at(level)
         sign = 1 if a > b else -1 if a < b else 0 if a == b else None
         by = Answer.OPEN if sign is None else f"ball {level.bits}"
-        return Answer(sign, by, _nearest(a), _nearest(b))
+        return Answer(sign, by, _nearest(a), _nearest(b), level.bits)
 
 
 def _nearest(x: Any) -> tuple[float, float]:

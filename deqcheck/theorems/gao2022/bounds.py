@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from deqcheck.records.claim import Claim, Curve, Judged
 from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check, Cite, Search
 from deqcheck.theorems.gao2022 import constants
@@ -86,7 +86,8 @@ class TrainedNetwork(Statement):
 
     def values(self, p: Problem) -> dict[str, Any]:
         """What the formulas name, as far as it is known before training."""
-        return with_constants(at_start(p), self.choice(p).C)
+        chosen = {name: given(value) for name, value in self.choice(p).C.items()}
+        return with_constants(at_start(p), chosen)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from self.posed(p)
@@ -98,7 +99,7 @@ class TrainedNetwork(Statement):
     def posed(self, p: Problem) -> Iterable[Claim]:
         """The setting of the conditions."""
         # First what is known without an equilibrium.
-        yield self.starts_well(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.starts_well(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
         values = self.values(p)
         yield self.well_posed(**values)
         # At r0 = 0 the conditions of Theorem 4.2 hold whatever alpha0 is.

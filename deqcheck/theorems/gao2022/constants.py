@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg.minimax import minimise_largest
+from deqcheck.records.measured import given
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.setting import Problem
 
@@ -34,14 +35,14 @@ def at_start(p: Problem) -> dict[str, Any]:
     s = p.start
     return {
         **{f"norm_{name}": s.measure(f"norm2.{name}") for name in ("W", "A", "b")},
-        "gamma": s.gamma,
+        "gamma": given(s.gamma),
         "alpha0": s.sigma_min_Z,
         "X_fro": s.X_fro,
         "r0": s.residual,
     }
 
 
-def with_constants(start: Mapping[str, Any], C: Mapping[str, float]) -> dict[str, Any]:
+def with_constants(start: Mapping[str, Any], C: Mapping[str, Any]) -> dict[str, Any]:
     """lambda1, lambda2, lambda3 and gamma0 beside them, of plain numbers or of measured ones."""
     lambda1, lambda2, lambda3 = (
         start[f"norm_{name}"] + C[constant]
@@ -102,8 +103,8 @@ class Program:
 def _rounded_against(p: Problem) -> dict[str, float]:
     """Each number of the start rounded against the conditions."""
     known = at_start(p)
-    found = {name: float(number.high) for name, number in known.items() if name != "gamma"}
-    found |= {"gamma": known["gamma"], "alpha0": float(known["alpha0"].low)}
+    found = {name: float(number.high) for name, number in known.items()}
+    found["alpha0"] = float(known["alpha0"].low)
     return {**found, **{name: max(found[name], SMALLEST) for name in ("alpha0", "r0")}}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
@@ -73,7 +73,7 @@ class StepClaim(DescentConditions):
         if self.printed:
             lengths = np.linalg.norm(p.model.X, axis=1)
             farthest = p.model.X[int(np.argmax(np.abs(lengths - 1)))]
-            yield self.unit(length_x=errors.frobenius(farthest))
+            yield self.unit(length_x=instance(farthest).frobenius())
         yield from super().hypotheses(p)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import FLOW, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -47,7 +47,7 @@ class GramRate(Statement):
     twice = Check("twice as fast", "gap/gap_0 <= exp(-2*lambda_0*t)", "sharper", decays=True)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.starts_well(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.starts_well(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
 
     def path_hypotheses(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         s = run.series["norm2.A"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import arccos, errors
+from deqcheck.linalg import arccos, errors, exact
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.claim import Claim
@@ -52,7 +52,7 @@ class LimitGram(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         samples = Samples(p.model.X)
-        yield self.no_zero(shortest=samples.shortest)
+        yield self.no_zero(shortest=_shortest(samples))
         if samples.shortest > 0 and p.model.N > 1:
             yield self.apart(angle_min=samples.smallest_angle)
             pairs, rank = samples.antiparallel
@@ -79,6 +79,11 @@ class LimitGram(Pointwise):
         s = p.start
         half = self.half if s.N > 1 else self.half_equal
         yield half(lambda_star=s.lambda_star_G, X_fro=s.X_fro, N=s.N)
+
+
+def _shortest(samples: Samples) -> Measured:
+    again = exact.shortest_column(exact.array(samples.X.T))
+    return Measured(samples.shortest, samples.radius * samples.shortest, again=again)
 
 
 class Samples:

@@ -11,7 +11,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.implicit_relu.iterates import CAP, SWEEPS, TOLERANCE, Iterates
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import EPS, Measured, given, measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -83,7 +83,7 @@ class Lemma31(BoundedA):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         known, equal = self._known(p, state), self._equal(p, state)
         bounded = self.state_equal if equal else self.state
-        yield bounded(norm_Z=errors.frobenius(state.Z, state.equilibrium.error), **known)
+        yield bounded(norm_Z=state.measure("Z_fro"), **known)
         # Where Z reaches the bound, late iterates cannot be told from it: their exact size can.
         iterates = self.iterates_equal if equal else self.iterates
         # At l = 1 it is |Phi|.
@@ -118,8 +118,8 @@ class Lemma31(BoundedA):
             yield self.forward_exact(iterations=count, **known)
 
     def _known(self, p: Problem, state: State) -> dict[str, Any]:
-        size = errors.frobenius(state.Phi, state.Phi_radius)
-        return {"gamma": state.gamma, "M": self.M(p), "norm_Phi": size}
+        size = state.measure("Phi_fro")
+        return {"gamma": given(state.gamma), "M": self.M(p), "norm_Phi": size}
 
     def _equal(self, p: Problem, state: State) -> bool:
         """Phi A = |A| Phi: then Z = Phi/(1 - gamma |A|), and every bound is an equality."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, between, maximum, minimum
+from deqcheck.records.measured import EPS, Measured, between, given, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -79,7 +81,7 @@ class Lemma32(BoundedA):
     def quantities(self, p: Problem) -> dict[str, Measured]:
         if not spectrum.affordable(p.start):
             return {}
-        eigenvalues = [np.linalg.eigvals(block) for block in spectrum.blocks(p.start)]
+        eigenvalues = [np.linalg.eigvals(block.array) for block in spectrum.blocks(p.start)]
         return {"imaginary_part_max": Measured(max(float(e.imag.max()) for e in eigenvalues))}
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
@@ -89,9 +91,9 @@ class Lemma32(BoundedA):
             if state.A.any() or "M" in self.fixed:
                 yield self.strict(lambda_max_DA_over_M=self._largest_over_M(p, state))
             return
-        known = {"gamma": state.gamma, "norm_A": state.norm_A}
+        known = {"gamma": given(state.gamma), "norm_A": state.norm_A}
         sigma = _edges(state)
-        real = 1 - state.gamma * _largest_real_part(state)
+        real = 1 - given(state.gamma) * _largest_real_part(state)
         equal = reaches_norm(state)
         for plain, same, name, value in (
             (self.singular, self.singular_equal, "sigma_min_Q", sigma["sigma"]),
@@ -101,22 +103,22 @@ class Lemma32(BoundedA):
         ):
             yield (same if equal else plain)(**{name: value}, **known)
         inverse = self.inverse_equal if equal and self.M_is_norm(p) else self.inverse
-        yield inverse(norm_Q_inverse=1 / sigma["sigma"], gamma=state.gamma, M=self.M(p))
+        yield inverse(norm_Q_inverse=1 / sigma["sigma"], gamma=given(state.gamma), M=self.M(p))
 
     def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
         if not self.printed and spectrum.affordable(p.start):
             largest = _edges(p.start)["norm"]
-            yield self.norm(norm_Q=largest, gamma=p.start.gamma, norm_A=p.start.norm_A)
+            yield self.norm(norm_Q=largest, gamma=given(p.start.gamma), norm_A=p.start.norm_A)
 
     def _largest_over_M(self, p: Problem, state: State) -> Measured:
         """Exactly 1 where |A| is an eigenvalue and M, or where M is an eigenvalue in rational
         arithmetic: |A| <= M allows no larger."""
         if self.M_is_norm(p) and reaches_norm(state):
-            return Measured(1.0, 0.0, "structure")
+            return given(1)
         blocks = list(spectrum.masked(state))
         known = not state.equilibrium.doubtful.any()
         if "M" in self.fixed and known and any(_has_eigenvalue(a, self.fixed["M"]) for a in blocks):
-            return Measured(1.0, 0.0, "rational arithmetic")
+            return given(1)
         return _largest_real_part(state) / self.M(p)
 
 
@@ -158,21 +160,22 @@ class Invertible(BoundedA):
         if not spectrum.affordable(state):
             return
         edges = _edges(state)
-        DA = maximum(*(errors.norm2(block) for block in spectrum.masked(state)))
+        DA = maximum(*(instance(block).norm2() for block in spectrum.masked(state)))
         if state.equilibrium.doubtful.any():
             DA = Measured(0.0, np.inf)
         triangle = self.triangle_equal if _shrinks_all(state) else self.triangle
         norm_Q = edges["norm"]
         if not (state.equilibrium.mask | state.equilibrium.doubtful).all():
             # A unit that is off leaves a row of I in its block.
-            norm_Q = between(max(1.0, float(norm_Q.low)), max(1.0, float(norm_Q.high)))
-        yield triangle(norm_Q=norm_Q, gamma=state.gamma, norm_DA=DA)
+            cut = between(max(1.0, float(norm_Q.low)), max(1.0, float(norm_Q.high)))
+            norm_Q = replace(cut, again=norm_Q.again)
+        yield triangle(norm_Q=norm_Q, gamma=given(state.gamma), norm_DA=DA)
         yield (self.masked_equal if _keeps_norm(state) else self.masked)(
             norm_DA=DA, norm_A=state.norm_A
         )
         if self.printed:
             equal = self.M_is_norm(p)
-            ratio = Measured(1.0, 0.0, "structure") if equal else state.norm_A / self.M(p)
+            ratio = given(1) if equal else state.norm_A / self.M(p)
             yield self.strict(norm_A_over_M=ratio)
         yield self.invertible(sigma_min_Q=edges["sigma"])
 
@@ -225,21 +228,18 @@ def _largest_real_part(state: State) -> Measured:
         return Measured(0.0, np.inf)
     a = state.diagonal_A
     if a is not None:
-        return Measured(float((state.equilibrium.mask * a[:, None]).max()))
+        return given(float((state.equilibrium.mask * a[:, None]).max()))
     return maximum(*map(spectrum.largest_real_part, spectrum.masked(state)))
 
 
 def _edges(state: State) -> dict[str, Measured]:
     """Of all blocks: smallest and largest singular value, smallest eigenvalue of the symmetric
     part, smallest modulus of an eigenvalue."""
-    radius = spectrum.block_radius(state)
     found = []
     for block in spectrum.blocks(state):
-        s = errors.singular_values(block, radius)
-        sym = errors.symmetric_eigenvalues((block + block.T) / 2, 2 * radius)[0]
-        modulus = float(np.abs(np.linalg.eigvals(block)).min())
-        around = spectrum.eigenvalue_radius(block, radius)
-        found.append((s[-1], s[0], sym, Measured(modulus, around)))
+        ends = (block.nth_singular_value(k) for k in (state.m, 1))
+        least = ((block + block.T) / 2).eigenvalue(0)
+        found.append((*ends, least, _smallest_modulus(block)))
     smallest, largest, symmetric, moduli = zip(*found, strict=True)
     return {
         "sigma": minimum(*smallest),
@@ -247,6 +247,12 @@ def _edges(state: State) -> dict[str, Measured]:
         "symmetric": minimum(*symmetric),
         "modulus": minimum(*moduli),
     }
+
+
+def _smallest_modulus(block: Matrix) -> Measured:
+    modulus = float(np.abs(np.linalg.eigvals(block.array)).min())
+    around = spectrum.eigenvalue_radius(block.array, block.radius)
+    return Measured(modulus, around, again=block.exact and exact.smallest_modulus(block.exact))
 
 
 def _has_eigenvalue(a: np.ndarray, value: float) -> bool:
@@ -337,6 +343,7 @@ def _slopes(
     """Directions of length 1 to 2 that lean towards the gradient, so that the slope is not small
     against it: the random part is turned so that it does not lean away."""
     stream, s = rng(p.seed, f"gao2022/gradient.{name}"), p.start
+    again = s.exact_gradient()[name]
     size = float(np.linalg.norm(gradient))
     for _ in range(DIRECTIONS):
         noise = stream.standard_normal(gradient.shape)
@@ -346,5 +353,8 @@ def _slopes(
         moved, away = s.tangent({name: v})
         rounded = 8 * EPS * (size + float(np.linalg.norm(s.r) * np.linalg.norm(moved)))
         error = float(np.linalg.norm(s.r)) * away + s.r_radius * float(np.linalg.norm(moved) + away)
-        inner = Measured(float(np.vdot(gradient, v)), 2 * radius + rounded * s.m)
-        yield inner, Measured(float(s.r @ moved), error + rounded * s.N, "tangent")
+        d = exact.array(v)
+        along = exact.inner(again, d)
+        inner = Measured(float(np.vdot(gradient, v)), 2 * radius + rounded * s.m, again=along)
+        slope = exact.inner(s.again.r, s.computed.tangent(s.again, {name: d}))
+        yield inner, Measured(float(s.r @ moved), error + rounded * s.N, "tangent", slope)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.implicit_relu import oracle
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, nonnegative
+from deqcheck.records.measured import EPS, Measured, given, nonnegative
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -30,14 +32,19 @@ def moving(check: Check, seed: int, state: State) -> Iterable[Claim]:
     moved, away = motion(state)
     error = radius * (r_size + state.r_radius) + H_size * state.r_radius
     error += 8 * EPS * state.N * H_size * r_size
+    minus_Hr = _negative(exact.product(state.computed.H(state.again), state.again.r))
+    dyhat = _exact_motion(state)
     for _ in range(PROJECTIONS):
         noise = stream.standard_normal(state.N)
         u = (Hr / size if size else 0.0) + noise / np.linalg.norm(noise) / 2
         length = float(np.linalg.norm(u))
         total = 8 * EPS * state.N * length * float(np.linalg.norm(moved))
+        node = exact.array(np.asarray(u))
         yield check(
-            minus_uHr=Measured(-float(u @ Hr), length * error),
-            u_dyhat=Measured(float(u @ moved), length * away + total, "tangent"),
+            minus_uHr=Measured(-float(u @ Hr), length * error, again=exact.inner(node, minus_Hr)),
+            u_dyhat=Measured(
+                float(u @ moved), length * away + total, "tangent", exact.inner(node, dyhat)
+            ),
         )
 
 
@@ -49,12 +56,22 @@ def motion(state: State) -> tuple[np.ndarray, float]:
     return moved, away + float(np.sqrt(np.linalg.norm(H) + radius)) * state.gradient_radius
 
 
+def _negative(a: Again) -> Again:
+    return exact.scaled(exact.MINUS_ONE, a)
+
+
+def _exact_motion(state: State) -> Again:
+    d = {name: _negative(g) for name, g in state.exact_gradient().items()}
+    return state.computed.tangent(state.again, d)
+
+
 def along_r(state: State) -> Measured:
     """(yhat - y)^T d yhat/dt along the gradient flow."""
     moved, away = motion(state)
     size, length = float(np.linalg.norm(state.r)), float(np.linalg.norm(moved))
     error = size * away + state.r_radius * (length + away) + 8 * EPS * state.N * size * length
-    return Measured(float(state.r @ moved), error, "tangent")
+    node = exact.inner(state.again.r, _exact_motion(state))
+    return Measured(float(state.r @ moved), error, "tangent", node)
 
 
 class Lemma41(OffKinks):
@@ -84,7 +101,7 @@ class Lemma41(OffKinks):
     twice_equal = equality(twice)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.contracts(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.contracts(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
         yield self.smooth(kinks=self._kinks(p))
 
     def _kinks(self, p: Problem) -> Measured:
@@ -111,7 +128,10 @@ class Lemma41(OffKinks):
         H_size = float(np.linalg.norm(H))
         error = 2 * H_size * size * state.r_radius
         error += size**2 * (radius + 8 * EPS * state.N * H_size)
-        yield self.speed(gradient=gradient, rHr=Measured(float(state.r @ H @ state.r), error))
+        again = state.again.r
+        node = exact.inner(again, exact.product(state.computed.H(state.again), again))
+        rHr = Measured(float(state.r @ H @ state.r), error, again=node)
+        yield self.speed(gradient=gradient, rHr=rHr)
         # One sample: H is a number.
         twice = self.twice_equal if state.N == 1 else self.twice
         yield twice(gradient=gradient, lambda_min_H=state.lambda_min_H, loss=state.loss)
@@ -165,7 +185,7 @@ class SigmaMin(Pointwise):
     schur_pi_equal = equality(schur_pi)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.contracts(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.contracts(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
         if not oracle.affordable(p.start):
@@ -195,9 +215,11 @@ class SigmaMin(Pointwise):
             return
         known = self._known(state)
         known |= {
-            "p_min": _shortest(state.P, state.V_radius),
-            "Ep_min": _shortest(state.on * state.P, state.EP_radius),
-            "Db_min": _shortest(state.equilibrium.mask.T * state.b, 0.0),
+            "p_min": _shortest(state.P, state.V_radius, state.again.V),
+            "Ep_min": _shortest(
+                state.on * state.P, state.EP_radius, state.computed.EP(state.again)
+            ),
+            "Db_min": _shortest(state.equilibrium.mask.T * state.b, 0.0, _active_b(state)),
         }
         # Where all samples have one pattern, all p_i are the same.
         mask, on = state.equilibrium.mask.T, state.on
@@ -213,45 +235,42 @@ class SigmaMin(Pointwise):
         open_ = U.doubtful.T, U.doubtful.T | state.on_doubtful
         return {
             **self._sigmas(state),
-            "gamma": state.gamma,
+            "gamma": given(state.gamma),
             "gamma0": state.gamma0,
-            "norm_b": errors.frobenius(state.b),
+            "norm_b": state.measure("norm2.b"),
             "D_min": _all(U.mask.T, open_[0]),
             "DE_min": _all(both, open_[1]),
             "sigma_Z": state.sigma_min_Z,
-            "sigma_X": errors.nth_singular_value(state.X, state.N),
+            "sigma_X": instance(state.X).nth_singular_value(state.N),
         }
 
     def _sigmas(self, state: State) -> dict[str, Measured]:
         """M and Pi are exact linear images of P, Z and X, in the order of Khatri-Rao products."""
-        P, Z, N, dP = state.P, state.Z.T, state.N, state.V_radius
-        M = state.gamma * np.einsum("ij,ik->ijk", Z, P).reshape(N, -1)
-        Pi = np.einsum("ij,ik->ijk", state.X, state.on * P).reshape(N, -1)
-        longest_P, longest_Z, longest_X = (_longest(a) for a in (P, Z, state.X))
-        dZ = state.equilibrium.error
-        dM = state.gamma * (longest_Z * dP + longest_P * dZ + dP * dZ) + 4 * EPS * _size(M)
-        dPi = longest_X * state.EP_radius + 4 * EPS * _size(Pi)
+        again, N = state.again, state.N
+        P = Matrix(state.V, state.V_radius, again.V)
+        Z = Matrix(state.Z, state.equilibrium.error, again.Z)
+        EP = Matrix((state.on * state.P).T, state.EP_radius, state.computed.EP(again))
+        M, Pi = Z.khatri_rao(P) * given(state.gamma), instance(state.X.T).khatri_rao(EP)
         return {
-            "sigma_M": nonnegative(errors.nth_singular_value(M, N, dM)),
-            "sigma_Pi": nonnegative(errors.nth_singular_value(Pi, N, dPi)),
+            "sigma_M": nonnegative(M.nth_singular_value(N)),
+            "sigma_Pi": nonnegative(Pi.nth_singular_value(N)),
         }
 
 
 def _all(flags: np.ndarray, doubtful: np.ndarray) -> Measured:
     """1 if all are true and 0 if not, where that is known."""
     if not (flags | doubtful).all():
-        return Measured(0.0)
-    return Measured(0.5, 0.5) if doubtful.any() else Measured(1.0)
+        return given(0)
+    return Measured(0.5, 0.5) if doubtful.any() else given(1)
 
 
-def _size(a: np.ndarray) -> float:
-    return float(np.linalg.norm(a))
-
-
-def _longest(a: np.ndarray) -> float:
-    return float(np.linalg.norm(a, axis=1).max())
-
-
-def _shortest(a: np.ndarray, radius: float) -> Measured:
+def _shortest(a: np.ndarray, radius: float, again: Again) -> Measured:
+    """Row."""
     shortest = float(np.linalg.norm(a, axis=1).min())
-    return Measured(shortest, radius + errors.product(a.shape[1], shortest))
+    error = radius + errors.product(a.shape[1], shortest)
+    return Measured(shortest, error, again=exact.shortest_column(again))
+
+
+def _active_b(state: State) -> Again:
+    b = exact.array(np.repeat(state.b[:, None], state.N, axis=1))
+    return exact.where_positive(state.again.relu.H, b)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import instance
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import maximum
+from deqcheck.records.measured import given, maximum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -43,7 +44,7 @@ class Lemma43(Pointwise):
     both_move = Check(f"both move (worst of {PAIRS})", f"norm_Z_minus_Z <= {RIGHT}", "(16)")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.well_posed(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.well_posed(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         for check, names in (
@@ -58,13 +59,15 @@ class Lemma43(Pointwise):
             check = self.w_moves_equal
         radius = one.equilibrium.error + other.equilibrium.error
         return check(
-            norm_Z_minus_Z=errors.frobenius(one.Z - other.Z, radius),
+            norm_Z_minus_Z=errors.frobenius(
+                one.Z - other.Z, radius, exact.minus(one.again.Z, other.again.Z)
+            ),
             X_fro=one.X_fro,
-            gamma=one.gamma,
-            lambda1=maximum(errors.norm2(one.W), errors.norm2(other.W)),
+            gamma=given(one.gamma),
+            lambda1=maximum(one.measure("norm2.W"), other.measure("norm2.W")),
             lambda2=maximum(one.norm_A, other.norm_A),
-            norm_A_minus_A=errors.norm2(one.A - other.A),
-            norm_W_minus_W=errors.norm2(one.W - other.W),
+            norm_A_minus_A=(instance(one.A) - instance(other.A)).norm2(),
+            norm_W_minus_W=(instance(one.W) - instance(other.W)).norm2(),
         )
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -36,8 +38,8 @@ class Lemma51(Pointwise):
     regular_equal = equality(regular)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.nonnegative(smallest_A=float(p.start.A.min()))
-        yield self.well_posed(gamma=p.model.gamma, norm_A=p.start.norm_A)
+        yield self.nonnegative(smallest_A=given(float(p.start.A.min())))
+        yield self.well_posed(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield from worst(self._projections(p, state))
@@ -45,7 +47,7 @@ class Lemma51(Pointwise):
         yield (self.regular if state.A.any() else self.regular_equal)(
             alpha0=state.sigma_min_Z,
             sigma_N_Phi=state.sigma_min_Phi,
-            gamma=state.gamma,
+            gamma=given(state.gamma),
             norm_A=state.norm_A,
         )
 
@@ -54,6 +56,8 @@ class Lemma51(Pointwise):
         stream = rng(p.seed, "gao2022/lem5.1.projections")
         resolvent = np.eye(state.m) - state.gamma * state.A
         linear = np.linalg.solve(resolvent.T, state.Phi.T)
+        weights, Phi = state.exact_weights()
+        node = Again(exact.solution, exact.minus(exact.array(np.eye(state.m)), weights), Phi)
         size = float(np.linalg.norm(linear))
         # cond(I - gamma A) <= (1 + gamma0)/(1 - gamma0).
         condition = (1 + state.gamma0.high) / (1 - state.gamma0.high)
@@ -63,7 +67,11 @@ class Lemma51(Pointwise):
             u, v = np.abs(stream.standard_normal(state.N)), np.abs(stream.standard_normal(state.m))
             weight = float(np.linalg.norm(u) * np.linalg.norm(v))
             noise = 8 * EPS * (state.N + state.m) * size
+            form = exact.array(np.outer(v, u))
+            error = weight * (state.equilibrium.error + noise)
             yield self.linear(
-                uZv=Measured(float(v @ state.Z @ u), weight * (state.equilibrium.error + noise)),
-                uLv=Measured(float(v @ linear @ u), weight * (radius + noise)),
+                uZv=Measured(float(v @ state.Z @ u), error, again=exact.inner(form, state.again.Z)),
+                uLv=Measured(
+                    float(v @ linear @ u), weight * (radius + noise), again=exact.inner(form, node)
+                ),
             )

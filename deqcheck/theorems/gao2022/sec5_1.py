@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import instance
 from deqcheck.models.implicit_relu.model import ImplicitReluModel
 from deqcheck.models.implicit_relu.scaled import half, smallest_scale
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
@@ -67,11 +67,11 @@ class ScaledStart(DescentConditions):
         return {
             "norm_W": s.measure("norm2.W"),
             "norm_A": s.norm_A,
-            "norm_b": errors.frobenius(s.b),
+            "norm_b": s.measure("norm2.b"),
             "X_fro": s.X_fro,
             "a1": s.sigma_min_Phi,
-            "norm_y": errors.frobenius(p.model.y),
-            "smallest_A": float(s.A.min()),
+            "norm_y": instance(p.model.y).frobenius(),
+            "smallest_A": given(float(s.A.min())),
         }
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
@@ -113,8 +113,8 @@ class ScaledStart(DescentConditions):
         values = []
         for beyond in BEYOND:
             beta, there = self.scaled(p, beyond)
-            values.append({**self._start(p), **self.values(there), "beta": beta})
+            values.append({**self._start(p), **self.values(there), "beta": given(beta)})
             # The names of the unscaled start, which (24)-(26) speak of.
             values[-1]["norm_W"] = self._start(p)["norm_W"]
         for check in checks:
-            yield from worst(check(f"beta = {v['beta']:.4g}", **v) for v in values)
+            yield from worst(check(f"beta = {v['beta'].value:.4g}", **v) for v in values)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from deqcheck.linalg import errors
+from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, between, maximum
+from deqcheck.records.measured import Measured, between, given, maximum
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.constants import Program, at_start, with_constants
@@ -64,14 +64,14 @@ class FixedGamma(DescentConditions):
         a = s.diagonal_A
         alike = a is not None and a[0] > 0 and bool((a == a[0]).all())
         return {
-            "gamma": s.gamma,
+            "gamma": given(s.gamma),
             "norm_W": s.measure("norm2.W"),
             "norm_A": s.norm_A,
-            "norm_b": errors.frobenius(s.b),
-            "norm_y": errors.frobenius(p.model.y),
+            "norm_b": s.measure("norm2.b"),
+            "norm_y": instance(p.model.y).frobenius(),
             "X_fro": s.X_fro,
             "a1": s.sigma_min_Phi,
-            "multiple_of_I": float(alike),
+            "multiple_of_I": given(int(alike)),
         }
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
@@ -95,13 +95,13 @@ class FixedGamma(DescentConditions):
             program = Program(there, {})
             tried = [_constants(program.start, *parts) for parts in product(PARTS, PARTS)]
             best = min(tried, key=lambda C: max(program.log_ratios(self.conditions(), C)))
-            values = with_constants(at_start(there), best)
+            values = with_constants(at_start(there), {n: given(c) for n, c in best.items()})
             sides = (check.formula.sides(values) for check in self.conditions())
             yield beta, maximum(*(right / left for left, right in sides))
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         values = self._start(p)
-        if not values["multiple_of_I"] or not state.sigma_min_Phi.low > 0:
+        if not values["multiple_of_I"].value or not state.sigma_min_Phi.low > 0:
             return
         tried = list(self.ratios(p))
         if self.printed:

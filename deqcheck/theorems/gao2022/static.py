@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.models.implicit_relu import oracle
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import MODEL
 from deqcheck.theorems.gao2022.setting import Problem, State, Statement
@@ -31,7 +31,7 @@ class BoundedA(Pointwise):
         return self.not_positive()
 
     def M(self, p: Problem) -> Measured:
-        return measured(self.fixed["M"]) if "M" in self.fixed else p.start.norm_A
+        return given(self.fixed["M"]) if "M" in self.fixed else p.start.norm_A
 
     def M_is_norm(self, p: Problem) -> bool:
         """Whether M is |A| itself, known without rounding."""
@@ -41,7 +41,7 @@ class BoundedA(Pointwise):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         if "M" in self.fixed:
             yield self.bounded(norm_A=p.start.norm_A, M=self.M(p))
-        yield self.contracts(gamma=p.model.gamma, M=self.M(p))
+        yield self.contracts(gamma=given(p.model.gamma), M=self.M(p))
 
 
 def equality(check: Check) -> Check:

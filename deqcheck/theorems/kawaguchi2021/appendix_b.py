@@ -5,21 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
 
+from deqcheck.linalg import exact
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.delm.trust import TrustRegion
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given, vanishing
+from deqcheck.records.tower import Again, Level
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.kawaguchi2021 import chains
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.exact_split import ExactSplit
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 
@@ -50,6 +55,12 @@ class Split:
         return float(amplified * np.abs(self.r).max() + math.sqrt(model.m) * moved)
 
     @cached_property
+    def again(self) -> ExactSplit | None:
+        """Where the loss can be computed again."""
+        Q = self.state.exact_Q
+        return ExactSplit(self.state.again, Q, self.region.delta) if Q else None
+
+    @cached_property
     def pi(self) -> np.ndarray:
         return chains.stationary(self.state.S)
 
@@ -60,23 +71,27 @@ class Split:
     def growth(self) -> Measured:
         """|pi . q| for q = (I - P_1) r: U^-T q is that times 1/(1 - gamma), and bounded terms."""
         if chains.doubly_stochastic(self.state.A):
-            return Measured(0.0)
+            return given(0)
         q = self.r - self.r.mean()
         error = self.relative * float(self.pi @ np.abs(q)) + 2 * self.r_error
-        return Measured(abs(float(self.pi @ q)), error)
+        return Measured(
+            abs(float(self.pi @ q)), error, again=self.again.growth if self.again else None
+        )
 
     def uneven(self) -> Measured:
         """max_k |pi_k - 1/m|: 0 where every q in the range of I - P_1 has a bounded U^-T q."""
         if chains.doubly_stochastic(self.state.A):
-            return Measured(0.0)
+            return given(0)
         off = float(np.abs(self.pi - 1 / len(self.pi)).max())
-        return Measured(off, self.relative * float(self.pi.max()) + EPS)
+        error = self.relative * float(self.pi.max()) + EPS
+        return Measured(off, error, again=chains.exact_unevenness(self.state.again.S))
 
     @cached_property
     def multiple(self) -> Measured:
         """|pi . r|: U^-T r is that times 1/(1 - gamma) in every entry, and a bounded rest."""
         error = self.relative * float(self.pi @ np.abs(self.r)) + self.r_error
-        return Measured(abs(float(self.pi @ self.r)), error)
+        node = self.again.multiple if self.again else None
+        return Measured(abs(float(self.pi @ self.r)), error, again=node)
 
     @cached_property
     def q(self) -> np.ndarray:
@@ -93,22 +108,27 @@ class Split:
         """|(I - S)^#T q|_inf."""
         if len(self.q) == 1:
             # I - P_1 = 0: there is no rest.
-            return Measured(0.0)
+            return given(0)
         first = int(np.argmax(self.pi))
         x = chains.settled(self.state.S, self.q, first)
         reach = self.relative * np.abs(self.q) + self.q_error
         error = 2 * float(chains.settled(self.state.S, reach, first).max())
-        return Measured(float(np.abs(x - float(self.pi @ x)).max()), error)
+        node = self.again.limit if self.again else None
+        return Measured(float(np.abs(x - float(self.pi @ x)).max()), error, again=node)
 
-    def rest(self) -> tuple[float, float, float]:
+    def rest(self) -> dict[str, Measured]:
         """|U^-T q|_inf, its limit as gamma -> 1, and rounding."""
         if len(self.q) == 1:
-            return 0.0, 0.0, 0.0
+            return dict.fromkeys(("rest", "limit", "noise"), given(0))
         gamma = self.state.gamma
         here = float(np.abs(scipy.linalg.lu_solve(self.state.lu, self.q, trans=1)).max())
         lost = 16 * EPS * len(self.q) * (1 + gamma) / (1 - gamma) * here
         lost += self.q_error / (1 - gamma) + 2 * float(self.limit.error)
-        return here, float(self.limit.value), lost
+        return {
+            "rest": Measured(here, again=self.again.rest if self.again else None),
+            "limit": Measured(self.limit.value, again=self.limit.again),
+            "noise": vanishing(lost),
+        }
 
 
 class OneOutput(Statement):
@@ -194,16 +214,25 @@ class AppendixB(OneOutput):
         if p.model.m > 1:
             # |lambda_k| <= 1 - sum_i min_j S_ij for every eigenvalue but one (Doeblin).
             common = float(state.S.min(axis=1).sum())
-            yield self.perron(common=Measured(common, split.relative * common))
+            node = Again(_common, state.again.S)
+            yield self.perron(common=Measured(common, split.relative * common, again=node))
         if self.printed:
             yield self.orthogonal(growth=split.growth())
         else:
-            rest, limit, noise = split.rest()
-            yield self.oblique(rest=rest, limit=limit, noise=noise)
+            yield self.oblique(**split.rest())
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         if self.printed and self.looked_at(p):
             yield self.uniform(uneven=Split(p.start).uneven())
+
+
+def _common(level: Level, S: Any) -> Any:
+    """sum_i min_j S_ij."""
+    rows = (exact.column(level, S.transpose(), i) for i in range(S.nrows()))
+    found = level.rational(Fraction(0))
+    for row in rows:
+        found = level.plus(found, exact.smallest(level, row))
+    return found
 
 
 def _step(split: Split) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.delm.trust import TrustRegion
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.appendix_b import OneOutput, Split
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -49,7 +49,7 @@ class AverageFirst(OneOutput):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if self.looked_at(p):
-            yield self.near(gamma=measured(p.model.gamma), **_decomposed(p.start))
+            yield self.near(gamma=given(p.model.gamma), **_decomposed(p.start))
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if not self.looked_at(p):
@@ -58,10 +58,12 @@ class AverageFirst(OneOutput):
         # A single entry is no spread.
         lost = 64 * EPS * p.model.m * state.measure("cond1_U").value ** 2 * float(np.abs(V).max())
         lost *= state.curved.cancelled
+        again = Split(state).again
+        spread, mean = (again.spread, again.mean) if again else (None, None)
         yield self.even(
-            spread=Measured(float(np.ptp(V)), 2 * lost if len(V) > 1 else 0.0),
-            mean=Measured(abs(float(V.mean())), lost),
-            gamma=measured(p.model.gamma),
+            spread=Measured(float(np.ptp(V)), 2 * lost if len(V) > 1 else 0.0, again=spread),
+            mean=Measured(abs(float(V.mean())), lost, again=mean),
+            gamma=given(p.model.gamma),
             **_decomposed(state),
         )
 

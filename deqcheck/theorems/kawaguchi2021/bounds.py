@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, measured, sqrt
+from deqcheck.records.measured import Measured, given, measured, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import Check, Cite
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
@@ -101,7 +101,7 @@ class ExponentialBounds(Statement):
         # Path length <= sqrt(2 gap/(kappa lambda)), so B never leaves the ball of this radius.
         path = sqrt(2 * self.first_gap(p) / (kappa * start.lambda_independent))
         sufficient = (start.measure("norm1.B") + sqrt(p.model.my) * path) / (
-            1 - measured(p.model.gamma)
+            1 - given(p.model.gamma)
         )
         return {
             "kappa": kappa,
@@ -115,7 +115,7 @@ class ExponentialBounds(Statement):
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         infimum = run.series["lambda_min_D"].infimum_until(run.t)
-        model = {"m": p.model.m, "gamma": p.model.gamma}
+        model = {"m": p.model.m, "gamma": given(p.model.gamma)}
         yield self.floor(lambda_T=infimum[-1], **model)
         gap = self.gap(p, run)
         if _rests(gap):

@@ -8,10 +8,13 @@ keeps the relative accuracy of S however near to 1 the second eigenvalue is.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.records.measured import EPS
+from deqcheck.records.tower import Again, Level
 
 # Products of smaller entries may leave the range of floating-point numbers.
 SMALLEST_ENTRY = 1e-100
@@ -48,6 +51,29 @@ def settled(S: np.ndarray, q: np.ndarray, first: int) -> np.ndarray:
     found = np.empty_like(x)
     found[order] = x
     return found
+
+
+def exact_stationary(S: Again) -> Again:
+    """pi once more: its equations but the last, and sum(pi) = 1."""
+    return Again(_stationary, S)
+
+
+def _stationary(level: Level, S: Any) -> Any:
+    m = S.nrows()
+    last = [[1] * m]
+    rows = [[int(i == j) - S[i, j] for j in range(m)] for i in range(m - 1)]
+    system = exact.matrix(level, m, m, [x for row in rows + last for x in row])
+    return exact.solution(level, system, exact.matrix(level, m, 1, [0] * (m - 1) + [1]))
+
+
+def exact_unevenness(S: Again) -> Again:
+    """max_k |pi_k - 1/m|."""
+    return Again(_unevenness, exact_stationary(S))
+
+
+def _unevenness(level: Level, pi: Any) -> Any:
+    even = exact.raw(level, Fraction(1, pi.nrows()))
+    return exact.largest(level, exact.mapped(level, pi, lambda x: abs(x - even)))
 
 
 def relative_error(A: np.ndarray) -> float:

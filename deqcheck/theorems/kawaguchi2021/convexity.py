@@ -10,7 +10,7 @@ import numpy as np
 from deqcheck.linalg.errors import length, symmetric_eigenvalues
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.cor1 import Corollary1
@@ -75,7 +75,7 @@ class Convexity(Statement):
             return
         yield self.rank_m(rank_Phi=rank, m=p.model.m)
         if math.isfinite(outer.R):
-            yield self.in_ball(norm1_Z=p.start.measure("norm1.Z"), R=outer.R)
+            yield self.in_ball(norm1_Z=p.start.measure("norm1.Z"), R=given(outer.R))
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         square = p.loss in Corollary1.losses
@@ -84,9 +84,8 @@ class Convexity(Statement):
     def _square(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         Phi = p.model.outer.factored
         if p.model.m <= p.model.n:
-            yield self.strong(
-                lambda_min_H=_smallest(p, np.full(p.model.n, 2.0)), sigma_min=Phi.last
-            )
+            gram = state.matrices.Phi @ state.matrices.Phi.T
+            yield self.strong(lambda_min_H=(2 * gram).eigenvalue(0), sigma_min=Phi.last)
             return
         check = self.even if Phi.largest.low <= Phi.last.high else self.steep
         slope, loss = state.measure("norm.Q"), state.residual**2
@@ -97,7 +96,11 @@ class Convexity(Statement):
         q = state.Z[0] @ outer.Phi
         moved = (state.Z_radius + 4 * EPS * p.model.m * length(state.Z)) * length(outer.Phi)
         smallest = _smallest(p, outer.second(q), THIRD * moved)
-        constants = {"tau": outer.tau, "rho_R": outer.rho_R, "sigma_min": outer.factored.last}
+        constants = {
+            "tau": given(outer.tau),
+            "rho_R": outer.rho_R,
+            "sigma_min": outer.factored.last,
+        }
         if self.printed:
             yield self.any_v(f"|v| = {SHORT:g}", v_H_v=SHORT**2 * smallest, **constants)
         else:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import exact
 from deqcheck.linalg.errors import lapack, length
+from deqcheck.linalg.matrix import instance
+from deqcheck.models.delm.model import DelmModel
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, between, measured, minimum
+from deqcheck.records.measured import EPS, Measured, between, given, minimum
+from deqcheck.records.tower import Again, rational
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -56,18 +59,19 @@ class Divergence(Statement):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         mode = Mode.of(p)
+        A = instance(p.start.A)
         # Each of the three is an operator norm of A.
-        yield self.unbounded(norm_A=minimum(_norm(p, 1), minimum(_norm(p, 2), _norm(p, np.inf))))
-        yield self.expands(gamma=measured(p.model.gamma), lambda_A=mode.size)
+        yield self.unbounded(norm_A=minimum(A.norm1(), A.norm2(), A.norm_inf()))
+        yield self.expands(gamma=given(p.model.gamma), lambda_A=mode.size)
         yield self.excited(seen=mode.seen)
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
-        mode, gamma = Mode.of(p), measured(p.model.gamma)
+        mode, gamma = Mode.of(p), given(p.model.gamma)
         phi = p.model.outer.Phi[:, mode.sample]
         for count in ITERATES:
             yield self.grows(
                 f"l = {count}",
-                norm_z=_iterated(p.model.gamma * state.A, phi, count),
+                norm_z=_iterated(p.model, state.A, state.again.A, phi, count),
                 seen=mode.seen,
                 gamma=gamma,
                 lambda_A=mode.size,
@@ -77,9 +81,10 @@ class Divergence(Statement):
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         """The same sample with the softmax."""
         phi = p.model.outer.Phi[:, Mode.of(p).sample]
-        last = _iterated(p.model.gamma * p.start.S, phi, ITERATES[-1], 1)
-        size = errors.norm1(phi[:, None])
-        yield self.bounded(norm1_z=last, norm1_phi=size, gamma=measured(p.model.gamma))
+        S = p.start.again.S
+        last = _iterated(p.model, p.start.S, S, phi, ITERATES[-1], 1)
+        size = instance(phi).norm1()
+        yield self.bounded(norm1_z=last, norm1_phi=size, gamma=given(p.model.gamma))
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class Mode:
         sample = int(np.argmax(amplitude))
         error = (turned + EPS * len(A)) * float(np.linalg.norm(Phi[:, sample]))
         size = _at_most(Measured(float(abs(values[at])), bar), _radius(A))
+        size = replace(size, again=exact.spectral_radius(p.start.again.A))
         return cls(size, sample, Measured(float(amplitude[sample]), float(error)))
 
 
@@ -128,17 +134,23 @@ def _at_most(x: Measured, high: float) -> Measured:
     return x if x.high <= high or low > high else between(low, high)
 
 
-def _norm(p: Problem, order: float) -> Measured:
-    A = p.start.A
-    value = float(np.linalg.norm(A, order))
-    return Measured(value, lapack(A.shape, length(A)))
-
-
-def _iterated(M: np.ndarray, phi: np.ndarray, count: int, order: int = 2) -> Measured:
-    """|z_count| for z_l = M z_(l-1) + phi from z_0 = phi. Every iterate rounds m + 2 times, and the
-    same iteration with moduli bounds what comes of that."""
+def _iterated(
+    model: DelmModel, M: np.ndarray, node: Again, phi: np.ndarray, count: int, order: int = 2
+) -> Measured:
+    """|z_count| for z_l = gamma M z_(l-1) + phi from z_0 = phi. Every iterate rounds m + 2 times,
+    and the same iteration with moduli bounds what comes of that."""
+    scaled = model.gamma * M
     z, size = phi, np.abs(phi)
     for _ in range(count):
-        z, size = M @ z + phi, np.abs(M) @ size + np.abs(phi)
+        z, size = scaled @ z + phi, np.abs(scaled) @ size + np.abs(phi)
     lost = 2 * (count + 1) * (len(phi) + 2) * EPS * float(np.linalg.norm(size, order))
-    return Measured(float(np.linalg.norm(z, order)), lost)
+    last = _last(exact.scaled(rational(model.gamma), node), exact.array(phi), count)
+    norm = exact.norm1(last) if order == 1 else exact.frobenius(last)
+    return Measured(float(np.linalg.norm(z, order)), lost, again=norm)
+
+
+def _last(M: Again, phi: Again, count: int) -> Again:
+    z = phi
+    for _ in range(count):
+        z = exact.plus(exact.product(M, z), phi)
+    return z

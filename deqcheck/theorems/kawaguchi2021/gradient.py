@@ -16,6 +16,7 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
+from deqcheck.theorems.kawaguchi2021.metric import steepest
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
 # Up to this order every entry is compared with a difference and with the Kronecker form; beyond it
@@ -60,9 +61,14 @@ class Gradient(Statement):
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         yield from self._entries(p) if _dense(p) else self._parts(p, state)
-        form = float(np.sum(state.Q * oracle.times_D(state, state.Q)))
+        DQ, off = oracle.times_D(state, state.Q), state.outer.gradient_error
+        form = float(np.sum(state.Q * DQ))
         relative = 32 * EPS * p.model.m * ((1 + p.model.gamma) / (1 - p.model.gamma)) ** 2
-        yield self.energy(gradient=state.measure("gradient"), q_D_q=Measured(form, relative * form))
+        # Near a fit Q is a difference of nearly equal numbers.
+        error = relative * form + (2 * length(DQ) + steepest(state) ** 2 * off) * off
+        node = state.exact_Q and state.again.quadratic_form(state.exact_Q)
+        q_D_q = Measured(form, error, again=node)
+        yield self.energy(gradient=state.measure("gradient"), q_D_q=q_D_q)
 
     def _entries(self, p: Problem) -> Iterable[Claim]:
         for agreement in gradcheck(p):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-import numpy as np
-
-from deqcheck.linalg.errors import length
-from deqcheck.linalg.kron import unvec, vec
+from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.rational import products, rows_of
 from deqcheck.linalg.spectra import eliminated, exact_rank
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -52,7 +49,7 @@ class Hessian(Statement):
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         model, Phi = p.model, p.model.outer.Phi
-        yield self.formula(**_difference(p, state))
+        yield self.formula(**_difference(p, state).vanishes())
         if model.m > EXACT_ORDER:
             return
         rank_H = model.my * len(eliminated(products(rows_of(Phi))).pivots)
@@ -61,21 +58,15 @@ class Hessian(Statement):
             yield self.deficient(rank_H=rank_H, m=model.m, my=model.my)
 
 
-def _difference(p: Problem, state: DelmState) -> dict[str, float]:
-    """grad L0(Z + E) - grad L0(Z) against 2 (Phi Phi^T kron I) vec(E), for a drawn E."""
-    outer = p.model.outer
-    Phi, shape = outer.Phi, state.Z.shape
-    E = rng(p.seed, "kawaguchi2021/hessian").normal(size=shape)
-    moved = (outer.slopes(state.Z + E) - outer.slopes(state.Z)) @ Phi.T
-    gram = 2 * Phi @ Phi.T
-    if state.Z.size <= DENSE_ORDER:
-        claimed = unvec(np.kron(gram, np.eye(p.model.my)) @ vec(E), shape)
-    else:
-        claimed = E @ gram
-    size, there, away = (length(a) for a in (Phi, state.Z, E))
-    # Sums of m and of n products; the outputs at Z and at Z + E cancel.
-    scale = size * (size * (2 * there + away) + 2 * length(outer.Y))
-    return {
-        "deviation": length(moved - claimed),
-        "noise": 8 * EPS * (p.model.m + p.model.n) * scale,
-    }
+def _difference(p: Problem, state: DelmState) -> Matrix:
+    """grad L0(W + E) - grad L0(W) less 2 (Phi Phi^T kron I) vec(E), at W = Z as it was computed,
+    for a drawn E."""
+    Phi, Y = state.matrices.Phi, instance(p.model.outer.Y)
+    W = instance(state.Z)
+    E = instance(rng(p.seed, "kawaguchi2021/hessian").normal(size=state.Z.shape))
+    slopes = p.model.outer.slopes
+    there, here = (replace(2 * (at @ Phi - Y), array=slopes(at.array)) for at in (W + E, W))
+    moved, gram = (there - here) @ Phi.T, 2 * (Phi @ Phi.T)
+    if state.Z.size > DENSE_ORDER:
+        return moved - E @ gram
+    return moved.vec() - gram.kronecker(identity(p.model.my)) @ E.vec()

@@ -12,7 +12,7 @@ from deqcheck.models.delm.spectrum import star_map_infimum
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.problem import gradient_norm
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -59,7 +59,7 @@ class Metric(Statement):
             deviation=float(np.linalg.norm(moved - claimed)),
             noise=radius + steepest(state) ** 2 * off,
         )
-        yield self.printed_floor(lambda_min_D=state.lambda_min_D, m=m, gamma=g)
+        yield self.printed_floor(lambda_min_D=state.lambda_min_D, m=m, gamma=given(g))
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         m, g, smallest = p.model.m, p.model.gamma, p.start.lambda_min_D
@@ -68,7 +68,7 @@ class Metric(Statement):
             error = 64 * EPS * m * p.model.my * float(spectrum[-1]) * (1 + g) / (1 - g)
             dense = Measured(float(spectrum[0]), error)
             yield self.dense(lambda_min_D=smallest, lambda_min_dense=dense)
-        yield self.sharp_floor(lambda_min_D=smallest, m=m, gamma=g)
+        yield self.sharp_floor(lambda_min_D=smallest, m=m, gamma=given(g))
         if m > 1:
             note = "" if m <= PROVED_WIDTH else f"a conjecture for m > {PROVED_WIDTH}"
             yield self.star_floor(note, lambda_min_D=smallest, star=star_map_infimum(m, g))

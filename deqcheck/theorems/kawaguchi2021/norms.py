@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
-import scipy
 
-from deqcheck.linalg.errors import norm1
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
-from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -41,23 +39,17 @@ class Norms(Statement):
     attained = Check("norm of Z, columns of B equal", "(1-gamma)*norm1_Z == norm1_B", "A.1.7")
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
-        g, m = p.model.gamma, p.model.m
-        inverse = scipy.linalg.lu_solve(state.lu, np.eye(m))
-        relative = 8 * EPS * m * (1 + g) / (1 - g)
-        U_sums = state.U.sum(axis=0)
-        # Columns of S are nonnegative and add up to 1; the denominators of softmax are sums of m.
-        softmax = (8 + m) * EPS
-        norm_U = norm1(state.U, softmax)
-        yield self.inverse(norm1_U_inverse=norm1(inverse, relative / (1 - g)), gamma=g)
-        yield self.sums(smallest_sum_U=Measured(float(U_sums.min()), 8 * EPS * m), gamma=g)
-        share = float(np.diag(state.S).min())
-        yield self.resolvent(norm1_U=norm_U, gamma=g, min_S=Measured(share, softmax))
+        found, g = state.matrices, state.matrices.gamma
+        norm_U, min_S = found.U.norm1(), found.S.diagonal().smallest()
+        yield self.inverse(norm1_U_inverse=found.inverse.norm1(), gamma=g)
+        yield self.sums(smallest_sum_U=(found.ones @ found.U).smallest(), gamma=g)
+        yield self.resolvent(norm1_U=norm_U, gamma=g, min_S=min_S)
         plain = self.below(norm1_U=norm_U, gamma=g)
-        if plain.judge().decision is Decision.UNDECIDED:
+        if plain.left.low <= plain.right.high and plain.right.low < plain.left.high:
             # Each entry of S is known relatively to itself; the exponent rounds once.
             spread = float(np.ptp(state.A, axis=0).max())
-            min_S = Measured(share, (16 + m + spread) * EPS * share)
-            plain = self.saturated(gamma=g, min_S=min_S)
+            error = (16 + p.model.m + spread) * EPS * min_S.value
+            plain = self.saturated(gamma=g, min_S=replace(min_S, error=error))
         yield plain
         # Then Z = B/(1 - gamma), as 1^T U = (1 - gamma) 1^T.
         equal = bool((np.ptp(state.B, axis=1) == 0).all())
@@ -67,7 +59,5 @@ class Norms(Statement):
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         """The bound of A.1 is attained by every column."""
-        g, m = p.model.gamma, p.model.m
-        sums = scipy.linalg.lu_solve(p.start.lu, np.eye(m)).sum(axis=0)
-        error = 8 * EPS * m * (1 + g) / (1 - g) * float(sums.max())
-        yield self.equal(smallest_sum=Measured(float(sums.min()), error), gamma=g)
+        found = p.start.matrices
+        yield self.equal(smallest_sum=(found.ones @ found.inverse).smallest(), gamma=found.gamma)

@@ -6,9 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg import exact
+from deqcheck.linalg.matrix import instance
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS, Measured, given, vanishing
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -69,7 +72,7 @@ class Proposition1(Statement):
         """The tightest sample. As many iterates as leave a distance to be seen."""
         g, limit, Phi = p.model.gamma, state.equilibrium, p.model.outer.Phi
         scale = 1 + np.abs(limit).max()
-        z = scale * rng(p.seed, "kawaguchi2021/prop1").normal(size=limit.shape)
+        z = start = scale * rng(p.seed, "kawaguchi2021/prop1").normal(size=limit.shape)
         first = np.abs(z - limit).sum(axis=0)
         count = max(1, sum(g**k >= SMALLEST_FACTOR for k in range(1, AWAY + 1)))
         for _ in range(count):
@@ -79,13 +82,15 @@ class Proposition1(Statement):
         total = np.abs(limit).sum(axis=0) + first + np.abs(Phi).sum(axis=0)
         noise = 16 * EPS * len(limit) * total * (1 + g) / (1 - g)
         i = int(np.argmax((off - g**count * first) / total))
+        apart = _apart(state, start[:, i], Phi[:, i])
+        left = exact.product(exact.power(state.again.weights, count), apart)
         return self.elsewhere(
             f"l = {count}",
-            distance=Measured(float(off[i])),
-            gamma=g,
+            distance=Measured(float(off[i]), again=exact.norm1(left)),
+            gamma=given(g),
             l=count,
-            distance_0=Measured(float(first[i])),
-            noise=Measured(float(noise[i])),
+            distance_0=Measured(float(first[i]), again=exact.norm1(apart)),
+            noise=vanishing(float(noise[i])),
         )
 
     def _from_phi(self, p: Problem, state: DelmState) -> Iterable[Claim]:
@@ -117,13 +122,26 @@ class Proposition1(Statement):
         if (wrong > 0).any():
             chosen = [divmod(int(np.argmax(wrong > 0)), len(size))]
         for count, i in chosen:
+            again = _exact_distance(state, Phi[:, i], count)
             yield check(
                 f"l = {count}",
-                distance=Measured(float(off[count, i]), float(noise[i])),
-                gamma=g,
+                distance=Measured(float(off[count, i]), float(noise[i]), again=again),
+                gamma=given(g),
                 l=count,
-                norm1_phi=Measured(float(size[i]), 4 * EPS * float(size[i])),
+                norm1_phi=instance(Phi[:, i]).norm1(),
             )
+
+
+def _exact_distance(state: DelmState, phi: np.ndarray, count: int) -> Again:
+    """From z_0 = phi: z* - z_l = (gamma S)^(l+1) z*."""
+    limit = exact.product(state.again.inverse, exact.array(phi))
+    return exact.norm1(exact.product(exact.power(state.again.weights, count + 1), limit))
+
+
+def _apart(state: DelmState, z: np.ndarray, phi: np.ndarray) -> Again:
+    """z - z*."""
+    limit = exact.product(state.again.inverse, exact.array(phi))
+    return exact.minus(exact.array(z), limit)
 
 
 def _distances(state: DelmState, Phi: np.ndarray, g: float) -> np.ndarray:

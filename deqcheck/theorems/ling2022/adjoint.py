@@ -6,11 +6,15 @@ e_j = D_j (W^T e_j + b_j), neither as an mn x mn matrix.
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Contraction
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.measured import EPS
+from deqcheck.records.tower import Again
 from deqcheck.theorems.ling2022.setting import State
 
 SWEEPS = 20_000
@@ -47,9 +51,9 @@ def _one(A: np.ndarray, on: np.ndarray, b: np.ndarray) -> np.ndarray:
     return found
 
 
-def printed_H(state: State) -> tuple[np.ndarray, float]:
+def printed_H(state: State) -> Matrix:
     """H with R = (a^T kron I_n) J^-1 D, which is not block diagonal: H = G + R ((G + X^T X) kron
-    I_m) R^T, and its Frobenius radius. T_s holds the columns of R^T that belong to sample s."""
+    I_m) R^T. T_s holds the columns of R^T that belong to sample s."""
     (m, n), Z, X = state.Z.shape, state.Z, state.model.X
     right = np.kron(state.a[:, None], np.eye(n)).reshape(n, m, n)
     # One right side of every sample at a time.
@@ -63,4 +67,19 @@ def printed_H(state: State) -> tuple[np.ndarray, float]:
     d_inner = d_gram + errors.rounding(state.model.d, x * x)
     whole = z * z + x * x
     radius = d_gram + d_inner * size**2 + (whole + d_inner) * (2 * size + dT) * dT
-    return H, radius + errors.rounding(m * n, whole * size**2)
+    radius += errors.rounding(m * n, whole * size**2)
+    return Matrix(H, radius, _exactly(state, right))
+
+
+def _exactly(state: State, right: np.ndarray) -> Again:
+    """Column j of R^T is the adjoint of its right side, column under column."""
+    n, m, _ = right.shape
+    again, gram = state.again, exact.gram(exact.transpose(state.again.Z))
+    inner = exact.plus(gram, exact.gram(exact.transpose(exact.array(state.model.X))))
+    turned = [
+        Again(exact.vec, again.relu.sensitivities(exact.array(right[:, :, j].T))) for j in range(n)
+    ]
+    R = exact.transpose(reduce(exact.stacked, map(exact.transpose, turned)))
+    weights = Again(exact.kronecker, inner, exact.array(np.eye(m)))
+    form = exact.product(exact.transpose(R), exact.product(weights, R))
+    return exact.plus(gram, form)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from deqcheck.records.claim import Claim
 from deqcheck.records.law import Law
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.ling2022.kernel import NORM_TOLERANCE, samples
 from deqcheck.theorems.ling2022.setting import Problem
@@ -36,16 +36,16 @@ def assumption_1(p: Problem, with_a: bool = False) -> Iterable[Claim]:
     """sigma_w^2 < 1/8, and W, U drawn as it says; a only where the claim speaks of it: the Gram
     matrices do not depend on a, so that their law is the same for any a(0)."""
     if p.model.sigma_w2 is not None:
-        yield BELOW(sigma_w2=p.model.sigma_w2)
+        yield BELOW(sigma_w2=given(p.model.sigma_w2))
     yield from drawn(p, DRAWN_ALL, "W", "U", "a") if with_a else drawn(p, DRAWN, "W", "U")
 
 
 def drawn(p: Problem, check: Check, *names: str) -> Iterable[Claim]:
     """The laws of these parameters, by `check` and by their variances."""
     laws = {name: _normal(p, name) for name in names}
-    given = [name for name, law in laws.items() if law is None]
-    note = f"{' and '.join(given)} not drawn from a normal law" if given else ""
-    yield check(note, normal=len(names) - len(given))
+    missing = [name for name, law in laws.items() if law is None]
+    note = f"{' and '.join(missing)} not drawn from a normal law" if missing else ""
+    yield check(note, normal=len(names) - len(missing))
     m, d = p.shapes["U"]
     for name, law in laws.items():
         if law is not None and not (name == "W" and p.model.sigma_w2 is None):

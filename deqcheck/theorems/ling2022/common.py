@@ -10,7 +10,7 @@ from deqcheck.linalg import well_posed
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import Check, Cite
 from deqcheck.theorems.ling2022.condition import Condition
 from deqcheck.theorems.ling2022.setting import Problem
@@ -46,8 +46,8 @@ def _equilibria(p: Problem) -> Measured:
         if len(W) > well_posed.SMALL or not np.isfinite(W).all():
             return Measured(np.nan)
         counts = [len(found) for found in well_posed.equilibria(W, p.theta0["U"] @ p.model.X)]
-        return Measured(next((count for count in counts if count != 1), 1))
-    return Measured(1)
+        return given(next((count for count in counts if count != 1), 1))
+    return given(1)
 
 
 def worst(claims: Sequence[Claim]) -> Claim:

@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg import errors
 from deqcheck.models.relu_deq.state import ReluDeqState
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.quantities import once
 
@@ -64,7 +63,8 @@ class Condition:
     )  # fmt: skip
 
     def at(self, delta: float | np.ndarray) -> dict[str, Measured]:
-        values = _constants(self.q, self.norm_u, self.norm_a, measured(delta))
+        known = given(delta) if isinstance(delta, float) else measured(delta)
+        values = _constants(self.q, self.norm_u, self.norm_a, known)
         return dict(zip(self.NAMES, values, strict=True))
 
     def values(self, delta: float | np.ndarray) -> dict[str, Measured]:
@@ -244,7 +244,7 @@ def _constants(q: Any, norm_u: Any, norm_a: Any, delta: Any) -> tuple[Any, ...]:
 @once
 def condition(state: ReluDeqState) -> Condition:
     """Condition 1 at these parameters."""
-    norm_u, norm_a = (errors.norm2(state.theta[name]) for name in ("U", "a"))
+    norm_u, norm_a = (state.measure(f"norm2.{name}") for name in ("U", "a"))
     return Condition(state.q, norm_u, norm_a, state.model.X_fro, state.residual, state.lambda_0)
 
 

@@ -15,6 +15,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.arccos import Q, Q_prime
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.theorems.ling2022.exact_kernel import ExactKernel
 from deqcheck.theorems.ling2022.samples import Samples
 from deqcheck.theorems.quantities import once
 
@@ -34,6 +35,7 @@ class PopulationKernel:
         # Within the tolerance the samples are scaled to the norm sqrt(d), as Definition 1 has it.
         self.even = self.samples.deviation.value <= NORM_TOLERANCE
         lengths = np.ones(self.n) if self.even else self.samples.lengths
+        self.again = ExactKernel(X, sigma_w2, bool(self.even))
         self.xi = np.outer(lengths, lengths) * self.samples.cosines
 
     def rho(self, layer: int) -> float:
@@ -92,11 +94,11 @@ class PopulationKernel:
 
     @cached_property
     def lambda_star(self) -> Measured:
-        return errors.symmetric_eigenvalues(self.K, self.n * self.entry_radius)[0]
+        return errors.eigenvalue(self.K, 0, self.n * self.entry_radius, self.again.K)
 
     @cached_property
     def K_fro(self) -> Measured:
-        return errors.frobenius(self.K, self.n * self.entry_radius)
+        return errors.frobenius(self.K, self.n * self.entry_radius, self.again.K)
 
 
 @once

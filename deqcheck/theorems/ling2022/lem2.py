@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import Again, Level
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.adjoint import solved
@@ -56,19 +59,24 @@ class Lemma2(Statement):
         found = p.start.equilibrium
         note = "at least: what certifies the equilibrium bounds J^-1 D"
         yield self.invertible(note, smallest_J=1 / found.certificate.inverse)
-        yield NO_KINK(kink_margin=found.kink_margin)
+        yield NO_KINK(kink_margin=p.start.kink_margin)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         formula, radius = _printed(state) if self.printed else _corrected(state)
+        again = _exactly_printed(state) if self.printed else state.exact_gradient()
         draws = (_direction(p, self.id, i) for i in range(DIRECTIONS))
-        yield worst([self._along(state, formula, radius, v) for v in draws])
+        yield worst([self._along(state, formula, radius, again, v) for v in draws])
 
-    def _along(self, state: State, formula: Params, radius: float, v: Params) -> Claim:
+    def _along(
+        self, state: State, formula: Params, radius: float, again: Mapping[str, Again], v: Params
+    ) -> Claim:
         length = float(np.sqrt(sum(np.vdot(x, x) for x in v.values())))
         along = sum(float(np.vdot(formula[name], v[name])) for name in v)
         size = float(np.sqrt(sum(np.vdot(g, g) for g in formula.values()))) * length
         count = max(x.size for x in v.values())
-        formula_along = Measured(along, radius * length + errors.product(count, size))
+        parts = [exact.inner(again[name], exact.array(v[name])) for name in v]
+        node = reduce(partial(Again, "plus"), parts)
+        formula_along = Measured(along, radius * length + errors.product(count, size), again=node)
         return self.derivative(formula=formula_along, derivative=_derivative(state, v))
 
 
@@ -115,4 +123,33 @@ def _derivative(state: State, v: Mapping[str, np.ndarray]) -> Measured:
     most = z * b + errors.length(dZ) * errors.length(a)
     off = b * found.error + errors.length(a) * radius + errors.rounding(len(Z), most)
     error = state.r_radius * (most + off) + size * off + errors.rounding(len(r), size * most)
-    return Measured(float(r @ (Z.T @ v["a"] + dZ.T @ a)), error)
+    moving = float(r @ (Z.T @ v["a"] + dZ.T @ a))
+    return Measured(moving, error, again=_exact_derivative(state, v))
+
+
+def _exactly_printed(state: State) -> dict[str, Again]:
+    (m, n), again, X = state.Z.shape, state.again, exact.array(state.model.X)
+    spread = Again(partial(_spread, m, n), again.a, again.r)
+    E = again.relu.sensitivities(spread)
+    return {
+        "W": exact.product(E, exact.transpose(again.Z)),
+        "U": exact.product(E, exact.transpose(X)),
+        "a": again.Zr,
+    }
+
+
+def _spread(m: int, n: int, level: Level, a: Any, r: Any) -> Any:
+    """a kron r, column under column."""
+    long = exact.kronecker(level, a, r)
+    return exact.matrix(level, m, n, [long[j * m + i, 0] for i in range(m) for j in range(n)])
+
+
+def _exact_derivative(state: State, v: Mapping[str, np.ndarray]) -> Again:
+    again, d = state.again, {name: exact.array(x) for name, x in v.items()}
+    source = exact.product(d["U"], exact.array(state.model.X))
+    moved = again.relu.tangent(exact.plus(exact.product(d["W"], again.Z), source))
+    outputs = exact.plus(
+        exact.product(exact.transpose(again.Z), d["a"]),
+        exact.product(exact.transpose(moved), again.a),
+    )
+    return exact.inner(again.r, outputs)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.linalg.arccos import Q
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, norms
 from deqcheck.theorems.ling2022.common import MODELS, cite
@@ -59,7 +60,7 @@ class Lemma3(Statement):
             yield from norms(p)
             return
         if p.model.sigma_w2 is not None:
-            yield BELOW(sigma_w2=p.model.sigma_w2)
+            yield BELOW(sigma_w2=given(p.model.sigma_w2))
         yield from assumption_2(p)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
@@ -80,8 +81,12 @@ class Lemma3(Statement):
             layer, i = (int(at) for at in np.unravel_index(int(np.argmax(apart)), apart.shape))
         return self.diagonal(
             f"sample {i + 1}, l = {layer + 1}",
-            K_definition=Measured(float(diagonals[layer, i]), radius),
-            sigma_w2=kernel.s2,
+            K_definition=Measured(
+                float(diagonals[layer, i]),
+                radius,
+                again=exact.entry(kernel.again.layer(layer + 1), i, i),
+            ),
+            sigma_w2=given(kernel.s2),
             l=layer + 1,
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import MODELS, cite, worst
 from deqcheck.theorems.ling2022.kernel import given_kernel
@@ -72,7 +72,7 @@ class Lemma4(Statement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         s2 = p.model.sigma_w2
         if s2 is not None:
-            yield self.positive(sigma_w2=s2)
+            yield self.positive(sigma_w2=given(s2))
         if s2:
             yield self.independent(usable=len(usable(p, self.printed)))
 

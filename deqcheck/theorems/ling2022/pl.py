@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, nonnegative
 from deqcheck.records.trajectory import Trajectory
@@ -69,17 +68,17 @@ class PolyakLojasiewicz(Statement):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from unique(p)
-        yield NO_KINK(kink_margin=p.start.equilibrium.kink_margin)
+        yield NO_KINK(kink_margin=p.start.kink_margin)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if any(self.unchecked(p)):
             return
-        H, radius = printed_H(state) if self.printed else (state.H, state.H_radius)
+        H = printed_H(state) if self.printed else state.matrix_H
         gradient, sigma = state.measure("gradient"), state.sigma_min_Z
         # With a = 0 both H2 and H3 are exactly zero.
         bare = not state.a.any()
-        smallest = sigma**2 if bare else self._smallest(state, H, radius)
-        yield self.identity(gradient=gradient, quadratic_form=_form(state, H, radius))
+        smallest = sigma**2 if bare else self._smallest(state, H)
+        yield self.identity(gradient=gradient, quadratic_form=_form(state, H))
         by_h = self.equal_h if p.model.n == 1 else self.by_h
         yield by_h(gradient=gradient, lambda_min_H=smallest, loss=state.loss)
         if not (sigma.exact and sigma.value == 0):
@@ -88,11 +87,9 @@ class PolyakLojasiewicz(Statement):
         by_gram = self.equal_gram if bare and p.model.n == 1 else self.by_gram
         yield by_gram(gradient=gradient, sigma_min_Z=sigma, loss=state.loss)
 
-    def _smallest(self, state: State, H: np.ndarray, radius: float) -> Measured:
+    def _smallest(self, state: State, H: Matrix) -> Measured:
         """H is positive semidefinite."""
-        if not self.printed:
-            return state.lambda_min_H
-        return nonnegative(errors.symmetric_eigenvalues(H, radius)[0])
+        return nonnegative(H.eigenvalue(0)) if self.printed else state.lambda_min_H
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         if not self.printed:
@@ -143,12 +140,12 @@ class AlongRuns(Statement):
         yield by_gram.sampled(sigma.k, sigma.t, **values)
 
 
-def _form(state: State, H: np.ndarray, radius: float) -> Measured:
+def _form(state: State, H: Matrix) -> Measured:
     """r^T H r. Without read-out H = Z^T Z, which has nothing of the samples where Z is 0."""
-    r, dr, size = errors.length(state.r), state.r_radius, float(np.linalg.norm(H))
+    r, dr, size = errors.length(state.r), state.r_radius, H.size
     if not state.a.any():
         r = state.read_residual
-    return Measured(
-        float(state.r @ H @ state.r),
-        (2 * r + dr) * dr * (size + radius) + r**2 * (radius + errors.rounding(len(H), size)),
-    )
+    again = state.again.r
+    node = H.exact and exact.inner(again, exact.product(H.exact, again))
+    error = (2 * r + dr) * dr * H.whole + r**2 * (H.radius + errors.rounding(len(state.r), size))
+    return Measured(float(state.r @ H.array @ state.r), error, again=node)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.linalg import exact
+from deqcheck.records.measured import EPS, Measured, given
+from deqcheck.records.tower import Again, Level
 
 # Pairwise sums of any length that fits in memory, a root and a quotient.
 ULPS = 64
@@ -29,7 +33,8 @@ class Samples:
     @cached_property
     def deviation(self) -> Measured:
         """max_i ||x_i|/sqrt(d) - 1|."""
-        return Measured(float(np.abs(self.lengths - 1).max()), ULPS * EPS)
+        again = Again(_deviation, exact.array(self.X))
+        return Measured(float(np.abs(self.lengths - 1).max()), ULPS * EPS, again=again)
 
     @cached_property
     def unit(self) -> np.ndarray:
@@ -48,7 +53,7 @@ class Samples:
         Exactly 0 only where a sample is there twice, or its opposite."""
         twins = self._twins(lines)
         if twins is not None:
-            return Measured(0.0), *twins
+            return given(0), *twins
         cosines = np.abs(self.cosines) if lines else self.cosines.copy()
         np.fill_diagonal(cosines, -np.inf)
         # The cosine tells angles above 1e-8 apart, the difference all of them.
@@ -58,7 +63,11 @@ class Samples:
             apart = np.minimum(apart, np.linalg.norm(self.unit + self.unit[:, other], axis=0))
         i = int(np.argmin(apart))
         low, high = sorted((i, int(other[i])))
-        return Measured(float(apart[i]), ULPS * EPS), low, high
+        again = Again(_angle_chord, exact.array(self.X[:, [low, high]]))
+        if lines:
+            turned = Again(_angle_chord, exact.array(self.X[:, [low, high]] * [1, -1]))
+            again = Again("smaller", again, turned)
+        return Measured(float(apart[i]), ULPS * EPS, again=again), low, high
 
     def _twins(self, lines: bool) -> tuple[int, int] | None:
         seen: dict[bytes, int] = {}
@@ -71,3 +80,22 @@ class Samples:
                 return seen[key], j
             seen[key] = j
         return None
+
+
+def _deviation(level: Level, X: Any) -> Any:
+    """max_i ||x_i|/sqrt(d) - 1|."""
+    d, found = X.nrows(), level.rational(Fraction(0))
+    for j in range(X.ncols()):
+        square = sum((x * x for x in exact.column(level, X, j).entries()), exact.raw(level, 0)) / d
+        off = level.plus(level.root(level.number(square)), level.rational(Fraction(-1)))
+        found = level.larger(found, level.size(off))
+    return found
+
+
+def _angle_chord(level: Level, X: Any) -> Any:
+    """|u - v| for the columns x, y of X scaled to length 1: sqrt(2 - 2 x.y/(|x| |y|))."""
+    gram = X.transpose() * X
+    lengths = level.root(level.times(level.number(gram[0, 0]), level.number(gram[1, 1])))
+    cosine = level.over(level.number(gram[0, 1]), lengths)
+    two = level.rational(Fraction(2))
+    return level.root(level.plus(two, level.minus(level.times(two, cosine))))

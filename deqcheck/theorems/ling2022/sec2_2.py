@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from deqcheck.linalg import errors, well_posed
+from deqcheck.linalg import errors, exact, well_posed
+from deqcheck.linalg.matrix import instance
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.tower import Again
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
@@ -92,8 +94,18 @@ def _pairs(p: Problem, check: Check) -> Iterator[Claim]:
         stream = rng(p.seed, f"{WellPosed.id}.{i}")
         A, B = (scale * stream.standard_normal(C.shape) for _ in range(2))
         size = errors.length(W) * (errors.length(A) + errors.length(B)) + 2 * errors.length(C)
-        after = errors.frobenius(relu(W @ A + C) - relu(W @ B + C), errors.rounding(len(W), size))
-        yield check(f"pair {i + 1}", after=after, before=errors.frobenius(A - B))
+        a, b = exact.array(A), exact.array(B)
+        node = exact.minus(_layer(p.start, a), _layer(p.start, b))
+        radius = errors.rounding(len(W), size)
+        after = errors.frobenius(relu(W @ A + C) - relu(W @ B + C), radius, node)
+        before = errors.frobenius(A - B, EPS * errors.length(A - B), exact.minus(a, b))
+        yield check(f"pair {i + 1}", after=after, before=before)
+
+
+def _layer(state: State, Z: Again) -> Again:
+    """relu(W Z + U X)."""
+    W, C = state.exact_weights()
+    return exact.relu(exact.plus(exact.product(W, Z), C))
 
 
 def _layers(state: State, check: Check) -> Iterator[Claim]:
@@ -104,12 +116,14 @@ def _layers(state: State, check: Check) -> Iterator[Claim]:
         1 - state.q.high,
     )
     layer = np.zeros_like(found.Z)
-    before = errors.frobenius(found.Z, found.error)
+    node, limit = exact.array(layer), state.again.Z
+    before = errors.frobenius(found.Z, found.error, limit)
     for count in range(LAYERS):
-        layer = relu(W @ layer + found.C)
+        layer, node = relu(W @ layer + found.C), _layer(state, node)
         # Each layer rounds once, and |W| < 1 passes it on.
         rounding = errors.rounding(len(W), (count + 1) * size) + found.C_radius * (count + 1)
-        after = errors.frobenius(found.Z - layer, found.error + rounding)
+        apart = exact.minus(limit, node)
+        after = errors.frobenius(found.Z - layer, found.error + rounding, apart)
         if room * before.value > RESOLVED * (before.error + after.error):
             yield check(f"tightest at l = {count}", after=after, before=before)
         before = after
@@ -123,9 +137,11 @@ def smallest_minor(W: np.ndarray) -> Measured:
         count = int(on.sum())
         if count:
             M = np.eye(count) - W[np.ix_(on, on)]
+            node = exact.minus(exact.array(np.eye(count)), exact.array(W[np.ix_(on, on)]))
             value = float(np.linalg.det(M))
             relative = 8 * count**2 * EPS * float(np.linalg.cond(M))
-            found.append(Measured(value, abs(value) * ((1 + relative) ** count - 1)))
+            error = abs(value) * ((1 + relative) ** count - 1)
+            found.append(Measured(value, error, again=exact.determinant(node)))
     return min(found, key=lambda minor: float(minor.low))
 
 
@@ -133,5 +149,7 @@ def smallest_J(state: State) -> Measured:
     """The smallest singular value of all blocks; samples of one pattern have the same."""
     W, eye = state.theta["W"], np.eye(len(state.Z))
     blocks = np.unique(state.equilibrium.mask.T, axis=0)
-    values = [errors.singular_values(eye - on[:, None] * W)[-1] for on in blocks]
+    values = [
+        (instance(eye) - instance(on[:, None] * W)).nth_singular_value(len(W)) for on in blocks
+    ]
     return min(values, key=lambda value: float(value.low))

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, measured
+from deqcheck.records.tower import Again, rational
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.frequency import happened
 from deqcheck.theorems.ling2022.common import MODELS, cite, unique
 from deqcheck.theorems.ling2022.draws import draw
-from deqcheck.theorems.ling2022.kernel import given_kernel, population_kernel, samples
+from deqcheck.theorems.ling2022.kernel import (
+    PopulationKernel,
+    given_kernel,
+    population_kernel,
+    samples,
+)
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 from deqcheck.theorems.ling2022.thm2 import Theorem2
 from deqcheck.theorems.ling2022.thm5 import Theorem5
@@ -24,7 +31,14 @@ def distance(state: State) -> Measured:
     (m, n), size = Z.shape, errors.length(Z)
     radius = (2 * size + found.error) * found.error + errors.rounding(m, size**2)
     radius += 3 * float(samples(state.model).deviation.high) * size**2 if kernel.even else 0.0
-    return errors.frobenius(Z.T @ Z / m - kernel.K, radius / m + n * kernel.entry_radius)
+    apart = Z.T @ Z / m - kernel.K
+    return errors.frobenius(apart, radius / m + n * kernel.entry_radius, _exactly(state, kernel))
+
+
+def _exactly(state: State, kernel: PopulationKernel) -> Again:
+    """Of the samples as they are: Weyl's inequality is one for any two matrices."""
+    gram = exact.gram(exact.transpose(state.again.Z))
+    return exact.minus(exact.scaled(rational(Fraction(1, len(state.Z))), gram), kernel.again.K)
 
 
 class Distance(Theorem5):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from deqcheck.linalg import well_posed
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, feasibility
@@ -53,7 +53,7 @@ class UnderCondition1(Statement):
 
     def values(self, p: Problem) -> dict[str, Measured]:
         c = condition(p.start)
-        fixed = {"norm_W": c.q, "norm_a": c.norm_a, "n": Measured(p.model.n)}
+        fixed = {"norm_W": c.q, "norm_a": c.norm_a, "n": given(p.model.n)}
         return {**fixed, **c.values(self.delta(p))}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
@@ -61,8 +61,8 @@ class UnderCondition1(Statement):
         if not p.start.q.high < 1:
             return
         delta = self.delta(p)
-        yield self.positive(delta=delta)
-        yield self.inside(norm_W=p.start.q, delta=delta)
+        yield self.positive(delta=given(delta))
+        yield self.inside(norm_W=p.start.q, delta=given(delta))
         if not self.has_ball(p):
             return
         values = self.values(p)

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
+from deqcheck.records.tower import Again
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2, distinct
 from deqcheck.theorems.ling2022.common import MODELS, cite
+from deqcheck.theorems.ling2022.exact_kernel import off_diagonal
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 
@@ -60,7 +62,7 @@ class Theorem3(Statement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         s2 = p.model.sigma_w2
         if s2 is not None:
-            yield BELOW(sigma_w2=s2) if self.printed else self.positive(sigma_w2=s2)
+            yield (BELOW if self.printed else self.positive)(sigma_w2=given(s2))
         yield from assumption_2(p) if self.printed else distinct(p)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
@@ -87,14 +89,19 @@ def _rows(kernel: PopulationKernel) -> Iterable[dict[str, Any]]:
     for layer, K in enumerate(kernel.layers(LAYERS)):
         if layer == 1 or (layer > 1 and kernel.s2**layer > RESOLVED * radius):
             D = kernel.K - K if kernel.s2 else np.zeros_like(K)
+            again = kernel.again
+            node = exact.minus(again.K, again.layer(layer)) if kernel.s2 else exact.array(D)
+            largest, smallest = (
+                Again(edge, Again(off_diagonal, node)) for edge in (exact.largest, exact.smallest)
+            )
             yield {
                 "l": layer,
                 "n": kernel.n,
-                "sigma_w2": kernel.s2,
-                "difference": Measured(D[0, 0], radius),
-                "largest": Measured(D[off].max(initial=-np.inf), radius),
-                "smallest": Measured(D[off].min(initial=np.inf), radius),
-                "distance": errors.frobenius(D, kernel.n * radius),
+                "sigma_w2": given(kernel.s2),
+                "difference": Measured(D[0, 0], radius, again=exact.entry(node, 0)),
+                "largest": Measured(D[off].max(initial=-np.inf), radius, again=largest),
+                "smallest": Measured(D[off].min(initial=np.inf), radius, again=smallest),
+                "distance": errors.frobenius(D, kernel.n * radius, node),
             }
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg import exact
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
+from deqcheck.records.tower import Again, Level
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2
 from deqcheck.theorems.ling2022.common import MODELS, cite
 from deqcheck.theorems.ling2022.definition import definition
+from deqcheck.theorems.ling2022.exact_kernel import off_diagonal
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
 
@@ -48,7 +52,7 @@ class Theorem3Steps(Statement):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         if p.model.sigma_w2 is not None:
-            yield BELOW(sigma_w2=p.model.sigma_w2)
+            yield BELOW(sigma_w2=given(p.model.sigma_w2))
         yield from assumption_2(p)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
@@ -60,7 +64,11 @@ class Theorem3Steps(Statement):
         yield max(rests, key=_nearness)
         if kernel.n > 1:
             cosines = np.abs(kernel.cosine[~np.eye(kernel.n, dtype=bool)])
-            yield self.apart(largest_cosine=Measured(float(cosines.max()), kernel.entry_radius))
+            yield self.apart(
+                largest_cosine=Measured(
+                    float(cosines.max()), kernel.entry_radius, again=_largest_off(kernel)
+                )
+            )
 
     def _layers(self, kernel: PopulationKernel) -> Iterable[tuple[Claim, Claim]]:
         """l = 1, 2, ... while the differences have digits; l = 1 in any case."""
@@ -81,14 +89,33 @@ class Theorem3Steps(Statement):
             after, D = np.zeros_like(after), np.zeros_like(D)
         room = kernel.s2 * before + 2 * kernel.s2**layer
         i, j = np.unravel_index(int(np.argmax(after - room)), room.shape)
-        note, values = f"tightest at l = {layer}", {"l": layer, "sigma_w2": kernel.s2}
+        note, values = f"tightest at l = {layer}", {"l": layer, "sigma_w2": given(kernel.s2)}
+        again = kernel.again
+        there = again.layer(layer)
+        first = exact.minus(there, again.layer(layer - 1))
+        second, rest = (exact.minus(there, x) for x in (again.layer(layer + 1), again.K))
+        if not kernel.s2:
+            second = rest = exact.array(D)
         step = self.step(
             f"{note}, K_{i + 1},{j + 1}",
-            increment=Measured(float(after[i, j]), radius),
-            before=Measured(float(before[i, j]), radius),
+            increment=Measured(float(after[i, j]), radius, again=_size(second, i, j)),
+            before=Measured(float(before[i, j]), radius, again=_size(first, i, j)),
             **values,
         )
-        return step, self.rest(note, difference=Measured(float(D.max()), radius), **values)
+        largest = Measured(float(D.max()), radius, again=Again(_largest_modulus, rest))
+        return step, self.rest(note, difference=largest, **values)
+
+
+def _size(a: Again, i: Any, j: Any) -> Again:
+    return Again("size", exact.entry(a, int(i), int(j)))
+
+
+def _largest_modulus(level: Level, a: Any) -> Any:
+    return exact.largest(level, exact.mapped(level, a, abs))
+
+
+def _largest_off(kernel: PopulationKernel) -> Again:
+    return Again(_largest_modulus, Again(off_diagonal, kernel.again.cosine))
 
 
 def _nearness(claim: Claim) -> float:

@@ -1,0 +1,1 @@
+"""What doubles decide of claims at one state, compared with exact numbers."""

@@ -1,0 +1,58 @@
+"""The audit finds what is wrong, and only that."""
+
+from __future__ import annotations
+
+import pytest
+
+import deqcheck as dq
+from deqcheck.records.claim import Claim
+from deqcheck.records.measured import Measured, given, measured, vanishing
+from deqcheck.records.tower import rational
+
+from .__main__ import Audit, accepted, audited
+
+pytest.importorskip("flint")
+
+
+def seen(claim: Claim) -> Audit:
+    audit = Audit()
+    audit.look_at(claim)
+    return audit
+
+
+def test_a_decision_that_exact_numbers_contradict_is_told() -> None:
+    wrong = Measured(3.0, 0.5, again=rational(1))
+    told = seen(Claim("c", wrong, "<=", measured(2))).wrong
+    assert len(told) == 2
+    assert "violated in doubles, holds exactly (rational)" in told[0]
+    assert "left: 1.0 is outside 3.0 +- 0.5" in told[1]
+
+
+def test_a_bar_that_misses_the_number_is_told_although_the_decision_is_right() -> None:
+    wrong = Measured(1.5, 0.25, again=rational(1))
+    assert len(seen(Claim("c", wrong, "<=", measured(2))).wrong) == 1
+
+
+def test_what_is_right_or_open_is_not_told() -> None:
+    right = Claim("c", given(0.1) * 3, "<=", measured(1))
+    assert seen(right).compared.total() == 1
+    assert not seen(right).wrong
+    assert seen(Claim("c", Measured(1.0), "<=", measured(2))).without.total() == 1
+    noise = Claim("c", Measured(1e-17, again=rational(0)), "<=", vanishing(1e-9), formula="noise")
+    assert not seen(noise).wrong
+
+
+@pytest.mark.parametrize(("model", "least"), [("relu-deq", 40), ("implicit-relu", 90)])
+def test_instances_whose_decisions_and_bars_are_right(model: str, least: int) -> None:
+    audit = audited({"drawn": lambda: accepted(model, 10_002)})
+    assert audit.compared.total() > least
+    assert not audit.wrong
+
+
+def test_a_problem_is_audited_as_it_starts() -> None:
+    data = {"Phi": [[1.0, 0.0], [0.5, 2.0]], "Y": [[1.0, -1.0]]}
+    init = {"A": [[0.0, 1.0], [0.5, 0.0]], "B": [[1.0, 0.25]]}
+    train = {"kind": "gd", "step": 1e-3, "steps": 10}
+    audit = audited({"one": lambda: dq.problem("delm", data, init, gamma=0.5, train=train)})
+    assert audit.compared.total() > 30
+    assert not audit.wrong
