@@ -45,9 +45,7 @@ def in_balls(level: Level, a: Any, k: int, every: Callable[[], list[Any]]) -> An
             return _nth(every(), k)
         return clustered(level, a, k)
     except (NoExactForm, Exhausted):
-        if rough is None:
-            raise
-        return rough
+        return clustered(level, a, k) if rough is None else rough
 
 
 def spectrum(level: Level, node: Again) -> list[Any]:

@@ -42,9 +42,10 @@ class Step(NamedTuple):
 
 
 class Near(NamedTuple):
-    """The computed equilibrium, and how far from it the only one that is meant may lie."""
+    """The computed equilibrium, if there is one, and how far from it the only one that is meant
+    may lie."""
 
-    Z: np.ndarray
+    Z: np.ndarray | None
     reach: float
 
 
@@ -174,6 +175,8 @@ class ExactStates:
     def _rest(self, level: Level) -> Any:
         """Balls cannot tell that a unit rests on a kink: rationals are tried first."""
         assert self._near is not None
+        if self._near.Z is None:
+            raise NoExactForm
         if not level.exact:
             try:
                 return level.flint.arb_mat(self.Z.at(Rationals()))

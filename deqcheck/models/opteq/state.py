@@ -31,7 +31,7 @@ from deqcheck.models.opteq.sweep import (
     iterate,
     through_layers,
 )
-from deqcheck.models.problem import Kinks, Objective, Params, State
+from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, State
 from deqcheck.records.measured import Measured, given
 
 if TYPE_CHECKING:
@@ -103,8 +103,12 @@ class OpteqState(State):
         other maps the only one within the radius."""
         near = None
         if self.model.implicit:
-            near = Near(self.Z, np.inf if self.map.lipschitz < 1 else self.Z_radius)
-        return ExactOpteq(self.model, self.theta, len(self.steps), near)
+            try:
+                near = Near(self.Z, np.inf if self.map.lipschitz < 1 else self.Z_radius)
+            except NoEquilibrium:
+                near = Near(None, 0.0)
+        iterations = self.model.iterations if near else len(self.steps)
+        return ExactOpteq(self.model, self.theta, iterations, near)
 
     @cached_property
     def r(self) -> np.ndarray:

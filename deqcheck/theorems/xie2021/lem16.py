@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, given, maximum
+from deqcheck.records.measured import Measured, given, maximum, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.averaged import smoothness
 from deqcheck.theorems.xie2021.bounds import sigma_output, smallest_weight
@@ -119,14 +119,20 @@ def bias_factors(p: Problem) -> list[Measured]:
     start, a, L = p.start, given(p.model.alpha), p.model.depth
     kappa, out = given(p.start.network.s.slopes[0]), []
     weights = [step.weights for step in start.steps]
-    sam = start.sam
-    pulled = [0.0 if sam is None else sam.gamma * (sam.R.smoothness + w.lambda_) for w in weights]
+    sam, fields = start.sam, p.model.fields.sam
+    # k^-rho and k^-c are rounded.
+    number = given if fields is None or fields.rho == fields.c == 0 else measured
+    betas = [number(w.beta) for w in weights]
+    pulled = [
+        given(0) if sam is None else given(sam.gamma) * (sam.R.L_z + number(w.lambda_))
+        for w in weights
+    ]
     for i, layer in enumerate(start.network.layers, start=1):
-        smallest = errors.nth_singular_value(layer.W, p.model.m)
-        total, later = Measured(0.0), Measured(0.0)
-        for w, v in zip(reversed(weights), reversed(pulled), strict=True):
+        smallest = errors.nth_singular_value(layer.W, p.model.m, exact=exact.array(layer.W))
+        total = later = given(0)
+        for beta, v in zip(reversed(betas), reversed(pulled), strict=True):
             off = a * (L - i) + later
-            total = total + (1 - w.beta) * (kappa * smallest - matrix_norm(layer.W) * off)
-            later = later + w.beta * v + (1 - w.beta) * a * L
-        out.append(a * maximum(0.0, total))
+            total = total + (1 - beta) * (kappa * smallest - matrix_norm(layer.W) * off)
+            later = later + beta * v + (1 - beta) * a * L
+        out.append(a * maximum(given(0), total))
     return out
