@@ -1,8 +1,8 @@
 """Flows of small ReLU DEQs against gradient descent with ever smaller steps, and against smoothed
 ReLUs, both in plain NumPy: python -m tests.bench.descent [INSTANCES].
 
-Without slides the end of descent with step h is that of the flow + c h + O(h^2) between kinks: two
-steps extrapolate to it up to a multiple of their product. Along a slide descent jumps from one side
+Without kinks the end of descent with step h is that of the flow + c h + d h^2 + ...: three steps
+extrapolate to it up to a multiple of their product. Along a slide descent jumps from one side
 of the kink to the other: it is off by a multiple of h that depends on the phase of these jumps, and
 nothing extrapolates. There the distance itself must fall like h; that of a softplus of width e must
 fall, too.
@@ -20,6 +20,9 @@ from deqcheck.models.problem import Params, Problem, norm, pack, unpack
 from deqcheck.models.relu_deq.model import ReluDeqModel
 
 HORIZON, STEPS, WIDTHS = 0.25, (1e-3, 1e-4, 1e-5), (1e-2, 1e-3, 1e-4)
+
+
+WEIGHTS = [np.prod([other / (other - step) for other in STEPS if other != step]) for step in STEPS]
 
 
 def small(seed: int, m: int = 3, n: int = 3, d: int = 2) -> Problem:
@@ -95,7 +98,8 @@ def main(count: int) -> None:
         bar = norm(np.array([s.value.error[-1] for s in run.distance.values()]))
         ends = [descent(p, step) for step in STEPS]
         far = [norm(each - end) for each in ends]
-        beyond = norm((10 * ends[1] - ends[0]) / 9 - end)
+        # The parabola through the three ends, at step 0.
+        beyond = norm(np.array(WEIGHTS) @ np.array(ends) - end)
         soft = [norm(smoothed(p, width) - end) for width in WIDTHS]
         kinds = sorted({event.kind for event in run.events})
         shown = " ".join(f"{x:.1e}" for x in far)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import BuiltModel, Held, Kinks, Objective, Params, Problem, State, norm
+from deqcheck.models.problem import BuiltModel, Held, Kinks, Objective, Params, Problem, State
 from deqcheck.records.measured import Measured
 
 LIFT = 100.0
@@ -96,7 +96,7 @@ class HeldCorner(Held):
         self.heights = np.array([state.p])
         self.gradient = state.gradient(on)
         self.residual, self.rounding = 1.0, 1e-15
-        self.speed, self.gain = norm(self.gradient["x"]), abs(state.model.pull)
+        self.speed, self.gain = 1.0, abs(state.model.pull)
         self.pull = state.model.pull
 
     def row(self, kink: int) -> Params:

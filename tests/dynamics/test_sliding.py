@@ -98,6 +98,12 @@ def test_a_slide_may_end_to_the_side_that_it_came_from() -> None:
     assert run.final["x"][0] < -0.1
 
 
+def test_a_slide_goes_on_where_what_holds_it_fades_into_the_tolerance() -> None:
+    """q falls to 0, where the kink holds the flow no more, and never gets there."""
+    run = GradientFlow(horizon=40.0, rtol=1e-6).run(corner(-0.3, 1.0, c=0.0))
+    assert run.status is Status.COMPLETED and told(run) == ["slide"]
+
+
 @pytest.mark.parametrize(
     ("q", "pull", "kinds", "side"),
     [
