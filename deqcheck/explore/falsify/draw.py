@@ -127,7 +127,7 @@ def number(r: Random, spec: Number) -> float:
             return float(one_of(r, ends))
         share = one_of(r, (0.5, 0.1, 0.9, 0.25, 0.01, 0.99, r.random()))
         return float(low + share * (high - low))
-    size = float(one_of(r, (1.0, 0.5, 2.0, 0.1, 0.25, 10.0 ** r.uniform(-2, 1))))
+    size = float(one_of(r, (1.0, 0.5, 2.0, 0.1, 10.0, 10.0 ** r.uniform(-3, 2))))
     if high is not None:
         return high - size
     return float((low or 0.0) + size) if low is not None or r.random() < 0.5 else -size
