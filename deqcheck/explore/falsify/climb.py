@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -92,6 +93,9 @@ class Climbing:
         if self._elite and r.random() < 0.1:
             other = self._elite[int(r.integers(len(self._elite)))][1]
             instance = crossed(r, instance, other)
+        if instance.constants is None:
+            # Those of the statement itself are looked at once: it may have to search for them.
+            instance = replace(instance, constants=self.drawing.constants(r))
         reach = float(10.0 ** r.uniform(-3, 0.3))
         for _ in range(1 + int(r.random() < 0.4)):
             instance = changed(r, self.statement, instance, reach)

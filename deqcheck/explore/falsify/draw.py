@@ -172,7 +172,7 @@ class Drawing:
         data, init = arrays(model.data_arrays), arrays(model.parameters)
         if model.optional and r.random() < SELDOM:
             init |= arrays(model.optional)
-        found = replace(blank, data=data, init=init, constants=self._constants(r))
+        found = replace(blank, data=data, init=init, constants=self.constants(r))
         return self._related(r, replace(found, pace=self._pace(r)))
 
     def _blank(self, r: Random) -> Instance:
@@ -207,7 +207,7 @@ class Drawing:
         found |= blank.spoken.sizes()
         return found
 
-    def _constants(self, r: Random) -> dict[str, float] | None:
+    def constants(self, r: Random) -> dict[str, float] | None:
         """Of which all are meant: seldom those that the statement takes by itself, since it may
         have to search for them."""
         free = for_all(self.statement)
