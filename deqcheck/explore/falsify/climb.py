@@ -96,7 +96,9 @@ class Climbing:
         if instance.constants is None:
             # Those of the statement itself are looked at once: it may have to search for them.
             instance = replace(instance, constants=self.drawing.constants(r))
-        reach = float(10.0 ** r.uniform(-3, 0.3))
+        # Hypotheses that fail are mostly about sizes.
+        near = self._here is None or self._here[0].feasible
+        reach = float(10.0 ** (r.uniform(-3, 0.3) if near else r.uniform(-1, 0.5)))
         for _ in range(1 + int(r.random() < 0.4)):
             instance = changed(r, self.statement, instance, reach)
         return instance

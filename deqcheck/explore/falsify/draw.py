@@ -21,6 +21,8 @@ STAGES = ((1, 1), (1, 2), (1, 3), (1, 4))
 SELDOM = 0.3
 # How often the free constants are left to the statement.
 OWN = 0.05
+# How often about half of the parameters are zero.
+EMPTY = 0.2
 # Integer fields, such as layers and iterations, and how many variants of a model are drawn at all.
 MOST, VARIANTS = 4, 40
 # A field that does not go with the others is left out or put in, so often.
@@ -170,6 +172,8 @@ class Drawing:
 
         model = blank.spoken
         data, init = arrays(model.data_arrays), arrays(model.parameters)
+        if r.random() < EMPTY:
+            init = {n: a * float(r.random() < 0.5) for n, a in init.items()}
         if model.optional and r.random() < SELDOM:
             init |= arrays(model.optional)
         found = replace(blank, data=data, init=init, constants=self.constants(r))
@@ -213,7 +217,12 @@ class Drawing:
         free = for_all(self.statement)
         if not free or r.random() < OWN:
             return None
-        return {name: number(r, c.domain) for name, c in free.items()}
+        found = {name: number(r, c.domain) for name, c in free.items()}
+        if r.random() < 0.5:
+            # All alike, where their domains allow it.
+            one = next(iter(found.values()))
+            found = {n: one if free[n].domain.within(one) else x for n, x in found.items()}
+        return found
 
     def _pace(self, r: Random) -> Pace | None:
         dynamics = self.statement.dynamics

@@ -118,8 +118,16 @@ def fitted(r: Random, instance: Instance) -> Instance:
     size = 0.0 if r.random() < 0.15 else float(10.0 ** r.uniform(-7, 0))
     found = instance
     for name, value in predicted.items():
-        found = found.with_array(name, value + size * r.standard_normal(value.shape))
+        found = found.with_array(name, value + size * _residual(r, value.shape))
     return found
+
+
+def _residual(r: Random, shape: tuple[int, ...]) -> np.ndarray:
+    """Of any direction, all alike, or of signs that alternate from sample to sample."""
+    kind = r.random()
+    if kind < 0.5:
+        return r.standard_normal(shape)
+    return np.ones(shape) if kind < 0.75 else np.ones(shape) * (-1.0) ** np.arange(shape[-1])
 
 
 def crossed(r: Random, one: Instance, other: Instance) -> Instance:
