@@ -10,7 +10,7 @@ import numpy as np
 from deqcheck.explore.falsify.draw import STAGES, Drawing
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.explore.falsify.mutate import changed, crossed, fitted
-from deqcheck.explore.falsify.score import FLAT, UNUSABLE, Score
+from deqcheck.explore.falsify.score import FLAT, TIE, UNUSABLE, Score
 from deqcheck.fields import Refusal
 from deqcheck.theorems.base import AnyStatement
 
@@ -71,7 +71,7 @@ class Climbing:
 
     @staticmethod
     def _patience(score: Score) -> int:
-        flat = score.value >= UNUSABLE or (score.feasible and score.value in (0.0, FLAT))
+        flat = score.value >= UNUSABLE or score.value in (0.0, FLAT, 1 + TIE)
         return PATIENCE_FLAT if flat else PATIENCE
 
     def _start(self) -> Instance:

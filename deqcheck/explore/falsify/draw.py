@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from deqcheck.explore.falsify.instance import Instance, Pace
 from deqcheck.fields import Part, Refusal, Section, Spec, specs
 from deqcheck.fields.spec import REQUIRED, Choice, Flag, Integer, Number
 from deqcheck.kinds import Loss, Model
+from deqcheck.records.arithmetic import FAILURES
 from deqcheck.registry import kinds
 from deqcheck.theorems.base import ANY, DESCENT, FLOW, STATIC, AnyStatement, Constant
 
@@ -289,16 +291,29 @@ def _repaired(r: Random, blank: Instance, declared: Mapping[str, Spec]) -> Insta
     Refusal."""
     for _ in range(REPAIRS):
         try:
-            blank.spoken  # noqa: B018 (it is read, or refused)
+            _tried(blank)
             return blank
         except Refusal as refusal:
-            key = refusal.problems[0][0].partition(".")[0]
+            key = refusal.problems[0][0].removeprefix("model.").partition(".")[0]
             model = dict(blank.model)
             if key in model and declared[key].default is not REQUIRED:
                 del model[key]
             elif key in declared:
                 model[key] = value_of(r, declared[key])
             else:
-                raise
+                # It is not the model that is refused.
+                return blank
             blank = replace(blank, model=model)
     raise Refusal("", "no fields that go together")
+
+
+def _tried(blank: Instance) -> None:
+    """The model on a few numbers. Raises Refusal."""
+    model = blank.spoken
+    sizes = {x: 1 for axes in blank.shapes.values() for x in axes} | model.sizes()
+    data, init = (
+        {n: np.full([sizes[x] for x in axes], 0.5) for n, axes in names.items()}
+        for names in (model.data_arrays, model.parameters)
+    )
+    with suppress(ValueError, *FAILURES):
+        replace(blank, data=data, init=init).problem()
