@@ -170,7 +170,10 @@ def test_a_further_hypothesis_is_one_in_the_names_of_the_statement() -> None:
         (["nope"], "there is no statement 'nope'"),
         (["ling2022/lem1", "--edition", "printed"], "judged over draws"),
         (["hieu2022/condition1"], "is a condition, which claims nothing"),
-        (["ling2022/condition1", "--feasible"], "asks how the start is drawn"),
+        (
+            ["ling2022/condition1", "--edition", "printed", "--feasible"],
+            "asks how the start is drawn",
+        ),
         (["gao2022/thm4.2", "--edition", "printed"], "has no printed edition"),
         (["ling2022/pl", "--sizes", "3:1"], "--sizes 3:1: expected LOW:HIGH"),
         ([], "name one statement, or take --all"),
