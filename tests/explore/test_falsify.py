@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -85,12 +84,7 @@ class Scaled(Doe):
 
 @pytest.mark.parametrize(
     ("id_", "numbers"),
-    [
-        ("hieu2022/prop3", 8),
-        ("hieu2022/def2.5.2", 8),
-        ("gao2022/sigma-min", 5),
-        ("xie2021/lem15", 8),
-    ],
+    [("gao2022/sigma-min", 5), ("xie2021/lem15", 7)],
 )
 def test_what_is_false_as_printed_is_refuted(id_: str, numbers: int) -> None:
     found = falsify(id_, "printed", Asking(Limits(160, None)))
@@ -114,7 +108,7 @@ def test_a_wrong_constant_of_an_author_is_found_and_the_right_one_is_tight() -> 
     W, U, X, a, y = (float(instance.arrays[name].ravel()[0]) for name in "WUXay")
     z = max(U * X, 0) / (1 - W)
     assert abs(z * (a * z - y)) > abs(U * X * (a * z - y)) / (1 - W**2) * (1 + 1e-9)
-    right = dq.falsify(Repaired, evaluations=100)
+    right = dq.falsify(Repaired, evaluations=200)
     assert not right.found and right.code == 0 and right.feasible >= 50
     (tight,) = right.tightest
     assert tight.claim == "bounded" and 0 <= tight.slack < 0.01
@@ -122,7 +116,7 @@ def test_a_wrong_constant_of_an_author_is_found_and_the_right_one_is_tight() -> 
 
 def test_the_same_seed_finds_the_same() -> None:
     def told(seed: int) -> dict[str, Any]:
-        found = falsify("ling2022/pl", "corrected", replace(SHORT, seed=seed)).to_dict()
+        found = falsify(Repaired, None, Asking(Limits(60, None), seed)).to_dict()
         return {key: value for key, value in found.items() if key != "seconds"}
 
     assert told(5) == told(5)
@@ -141,7 +135,7 @@ def test_hypotheses_that_contradict_each_other_are_told() -> None:
 
 
 def test_constants_that_a_statement_speaks_of_all_of_are_searched_in_their_domain() -> None:
-    found = dq.falsify(Scaled, evaluations=80)
+    found = dq.falsify(Scaled, evaluations=150)
     assert found.found and found.simplest is not None
     assert found.simplest.case["constants"][Scaled.id]["c"] > 2
     assert list(Scaled(fixed={"c": 0.0}).outside()) == [
@@ -154,16 +148,16 @@ def test_a_constant_outside_its_domain_is_refused() -> None:
     tree = falsify(Repaired, None, Asking(Limits(20, None))).met
     assert tree is not None
     case = {k: v for k, v in tree.items() if k not in ("theorems", "edition")}
-    with pytest.raises(dq.UsageError, match=r"delta|c = 0"):
+    with pytest.raises(dq.UsageError, match="c = 0 is not positive"):
         dq.judge(Scaled, case, constants={"c": 0.0})
     with pytest.raises(dq.UsageError, match="R_A = 0 is not positive"):
-        dq.judge("hieu2022/thm3.3.5", "hieu2022/flow", constants={"R_A": 0.0})
+        dq.judge("hieu2022/thm3.3.5", "hieu2022/pl-flow", constants={"R_A": 0.0})
 
 
 def test_a_further_hypothesis_is_one_in_the_names_of_the_statement() -> None:
-    found = dq.falsify(Doe, evaluations=150, also="norm2_W < 0.25")
+    found = dq.falsify(Doe, evaluations=150, also="norm2_W < 0.6")
     assert found.simplest is not None
-    assert abs(found.simplest.case["init"]["W"][0][0]) < 0.25
+    assert abs(found.simplest.case["init"]["W"][0][0]) < 0.6
     with pytest.raises(dq.UsageError, match="have no foo; they have X_fro, gradient_a"):
         dq.falsify(Doe, evaluations=150, also="foo < 1")
     with pytest.raises(dq.UsageError, match="--also"):
@@ -176,6 +170,10 @@ def test_a_further_hypothesis_is_one_in_the_names_of_the_statement() -> None:
         (["nope"], "there is no statement 'nope'"),
         (["ling2022/lem1", "--edition", "printed"], "judged over draws"),
         (["hieu2022/condition1"], "is a condition, which claims nothing"),
+        (
+            ["ling2022/condition1", "--edition", "printed", "--feasible"],
+            "asks how the start is drawn",
+        ),
         (["gao2022/thm4.2", "--edition", "printed"], "has no printed edition"),
         (["ling2022/pl", "--sizes", "3:1"], "--sizes 3:1: expected LOW:HIGH"),
         ([], "name one statement, or take --all"),
@@ -190,7 +188,17 @@ def test_bad_usage(arguments: list[str], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["hieu2022/prop3", "--edition", "printed", "--evaluations", "100", "--keep-per-claim"], 1),
+        (
+            [
+                "hieu2022/def2.5.2",
+                "--edition",
+                "printed",
+                "--evaluations",
+                "60",
+                "--keep-per-claim",
+            ],
+            1,
+        ),
         (["ling2022/eq11", "--evaluations", "150"], 0),
         (["ling2022/eq11", "--evaluations", "10"], 3),
         (["ling2022/eq11", "--evaluations", "60", "--feasible"], 0),
@@ -207,7 +215,9 @@ def test_the_json_has_its_schema(arguments: list[str], code: int, tmp_path: Path
     assert list(VALIDATOR.iter_errors({**told, "found": "yes"}))
     if code == 1:
         again = CliRunner().invoke(cli, ["run", str(file), "--quiet"])
-        assert again.exit_code == 0 and again.stdout.startswith("REFUTED hieu2022/prop3 (printed)")
+        assert again.exit_code == 0 and again.stdout.startswith(
+            "REFUTED hieu2022/def2.5.2 (printed)"
+        )
         assert len(told["each"]) >= 1
 
 
@@ -233,11 +243,16 @@ def test_a_refutation_that_does_not_come_out_again_is_withdrawn(
 
 
 def test_a_search_is_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Kept(tmp_path).falsify("ling2022/pl", "printed", Asking(Limits(400, None)))
+    first = Kept(tmp_path).falsify(Doe, None, SHORT)
     monkeypatch.setattr(Hunt, "search", None)
-    again = Kept(tmp_path).falsify("ling2022/pl", "printed", Asking(Limits(400, None)))
-    assert again.evaluations == first.evaluations and again.found == first.found
-    assert again.simplest is None or again.simplest.case == first.simplest.case  # type: ignore[union-attr]
+    again = Kept(tmp_path).falsify(Doe, None, SHORT)
+    assert again.evaluations == first.evaluations
+    assert again.simplest is not None and first.simplest is not None
+    assert again.simplest.case == first.simplest.case
+
+
+def _jsoned(value: Any) -> Any:
+    return json.loads(json.dumps(value))
 
 
 def test_processes_share_a_search(
@@ -257,7 +272,7 @@ def test_processes_share_a_search(
     worker.main([])
     reply = json.loads(capsys.readouterr().out)
     found, total = worker.unplain(reply), Found()
-    assert found.evaluations == 51 and worker.plain(found, s) == reply
+    assert found.evaluations == 51 and _jsoned(worker.plain(found, s)) == reply
     total.merge(found)
     total.merge(found)
     assert total.evaluations == 102 and total.feasible == 2 * found.feasible
@@ -333,7 +348,7 @@ def test_a_mistake_in_the_authors_file_is_told() -> None:
         def claims(self, p: Any, state: Any) -> Iterable[Any]:
             yield self.bound(nothing=1)
 
-    with pytest.raises(dq.UsageError, match="nothing"):
+    with pytest.raises(dq.UsageError, match="class Wrong: check 'bounded'"):
         dq.falsify(Wrong, evaluations=60)
 
 

@@ -87,7 +87,11 @@ def asked(cls: type[AnyStatement], edition: str | None, feasible: bool = False) 
     if edition is not None and edition not in cls.editions:
         raise UsageError(f"{cls.id} has no {edition} edition; it has {' and '.join(cls.editions)}")
     s = cls(edition or cls.editions[-1])
-    if counted(s) and not feasible:
+    if counted(s) and feasible:
+        raise UsageError(
+            f"{s.id} ({s.edition}) asks how the start is drawn, which no single instance tells"
+        )
+    if counted(s):
         raise UsageError(
             f"{s.id} ({s.edition}) is judged over draws: no single instance refutes a claim about "
             "a probability or an order; run a case of it with more seeds"

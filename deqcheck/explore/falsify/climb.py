@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from deqcheck.explore.falsify.draw import STAGES, Drawing
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.explore.falsify.mutate import changed, crossed, fitted
-from deqcheck.explore.falsify.score import FLAT, Score
+from deqcheck.explore.falsify.score import FLAT, TIE, UNUSABLE, Score
 from deqcheck.fields import Refusal
 from deqcheck.theorems.base import AnyStatement
 
@@ -19,6 +20,8 @@ GROWS = (0, 60, 300, 900)
 PATIENCE, PATIENCE_FLAT = 16, 3
 # How often a start is one of the best so far, and how many are kept, with how many of one size.
 AGAIN, ELITE, ALIKE = 0.3, 12, 3
+# What a slack of exactly 0 counts as.
+EQUAL = 0.05
 
 
 class Strategy(Protocol):
@@ -56,8 +59,8 @@ class Climbing:
         self._told += 1
         self._keep(score, instance)
         before = self._here
-        if before is None or score.value <= before[0].value:
-            better = before is None or score.value < before[0].value
+        if before is None or _worth(score) <= _worth(before[0]):
+            better = before is None or _worth(score) < _worth(before[0])
             self._failures = 0 if better else self._failures + 1
             self._here = (score, instance)
         else:
@@ -68,7 +71,7 @@ class Climbing:
 
     @staticmethod
     def _patience(score: Score) -> int:
-        flat = score.feasible and score.value == FLAT
+        flat = score.value >= UNUSABLE or score.value in (0.0, FLAT, 1 + TIE)
         return PATIENCE_FLAT if flat else PATIENCE
 
     def _start(self) -> Instance:
@@ -90,20 +93,31 @@ class Climbing:
         if self._elite and r.random() < 0.1:
             other = self._elite[int(r.integers(len(self._elite)))][1]
             instance = crossed(r, instance, other)
-        reach = float(10.0 ** r.uniform(-3, 0.3))
+        if instance.constants is None:
+            # Those of the statement itself are looked at once: it may have to search for them.
+            instance = replace(instance, constants=self.drawing.constants(r))
+        # Hypotheses that fail are mostly about sizes.
+        near = self._here is None or self._here[0].feasible
+        reach = float(10.0 ** (r.uniform(-3, 0.3) if near else r.uniform(-1, 0.5)))
         for _ in range(1 + int(r.random() < 0.4)):
             instance = changed(r, self.statement, instance, reach)
         return instance
 
     def _keep(self, score: Score, instance: Instance) -> None:
-        if len(self._elite) >= ELITE and score.value >= self._elite[-1][0]:
+        worth = _worth(score)
+        if len(self._elite) >= ELITE and worth >= self._elite[-1][0]:
             return
         alike = [i for i, (_, x) in enumerate(self._elite) if x.sizes == instance.sizes]
         if len(alike) >= ALIKE:
             # They are sorted: the last of them is the worst.
-            if score.value >= self._elite[alike[-1]][0]:
+            if worth >= self._elite[alike[-1]][0]:
                 return
             del self._elite[alike[-1]]
-        self._elite.append((score.value, instance))
+        self._elite.append((worth, instance))
         self._elite.sort(key=lambda each: each[0])
         del self._elite[ELITE:]
+
+
+def _worth(score: Score) -> float:
+    """An equality is as near as can be, and leads nowhere."""
+    return EQUAL if score.feasible and score.value == 0 else score.value

@@ -30,6 +30,7 @@ def case_of(s: AnyStatement, instance: Instance, outcome: str = "") -> dict[str,
 def confirmed(s: AnyStatement, instance: Instance) -> Counterexample | None:
     """The written case, judged as whoever runs it will see it, in exact numbers where they can be
     had. None where the refutation does not stand."""
+    s = type(s)(s.edition, instance.constants)
     tree = case_of(s, instance, str(Outcome.REFUTED))
     own = _refuted(s, tree)
     if own is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from deqcheck.explore.falsify.instance import Instance, Pace
 from deqcheck.fields import Part, Refusal, Section, Spec, specs
 from deqcheck.fields.spec import REQUIRED, Choice, Flag, Integer, Number
 from deqcheck.kinds import Loss, Model
+from deqcheck.records.arithmetic import FAILURES
 from deqcheck.registry import kinds
 from deqcheck.theorems.base import ANY, DESCENT, FLOW, STATIC, AnyStatement, Constant
 
@@ -21,6 +23,8 @@ STAGES = ((1, 1), (1, 2), (1, 3), (1, 4))
 SELDOM = 0.3
 # How often the free constants are left to the statement.
 OWN = 0.05
+# How often about half of the parameters are zero.
+EMPTY = 0.2
 # Integer fields, such as layers and iterations, and how many variants of a model are drawn at all.
 MOST, VARIANTS = 4, 40
 # A field that does not go with the others is left out or put in, so often.
@@ -127,7 +131,7 @@ def number(r: Random, spec: Number) -> float:
             return float(one_of(r, ends))
         share = one_of(r, (0.5, 0.1, 0.9, 0.25, 0.01, 0.99, r.random()))
         return float(low + share * (high - low))
-    size = float(one_of(r, (1.0, 0.5, 2.0, 0.1, 0.25, 10.0 ** r.uniform(-2, 1))))
+    size = float(one_of(r, (1.0, 0.5, 2.0, 0.1, 10.0, 10.0 ** r.uniform(-3, 2))))
     if high is not None:
         return high - size
     return float((low or 0.0) + size) if low is not None or r.random() < 0.5 else -size
@@ -170,9 +174,11 @@ class Drawing:
 
         model = blank.spoken
         data, init = arrays(model.data_arrays), arrays(model.parameters)
+        if r.random() < EMPTY:
+            init = {n: a * float(r.random() < 0.5) for n, a in init.items()}
         if model.optional and r.random() < SELDOM:
             init |= arrays(model.optional)
-        found = replace(blank, data=data, init=init, constants=self._constants(r))
+        found = replace(blank, data=data, init=init, constants=self.constants(r))
         return self._related(r, replace(found, pace=self._pace(r)))
 
     def _blank(self, r: Random) -> Instance:
@@ -207,13 +213,18 @@ class Drawing:
         found |= blank.spoken.sizes()
         return found
 
-    def _constants(self, r: Random) -> dict[str, float] | None:
+    def constants(self, r: Random) -> dict[str, float] | None:
         """Of which all are meant: seldom those that the statement takes by itself, since it may
         have to search for them."""
         free = for_all(self.statement)
         if not free or r.random() < OWN:
             return None
-        return {name: number(r, c.domain) for name, c in free.items()}
+        found = {name: number(r, c.domain) for name, c in free.items()}
+        if r.random() < 0.5:
+            # All alike, where their domains allow it.
+            one = next(iter(found.values()))
+            found = {n: one if free[n].domain.within(one) else x for n, x in found.items()}
+        return found
 
     def _pace(self, r: Random) -> Pace | None:
         dynamics = self.statement.dynamics
@@ -280,16 +291,29 @@ def _repaired(r: Random, blank: Instance, declared: Mapping[str, Spec]) -> Insta
     Refusal."""
     for _ in range(REPAIRS):
         try:
-            blank.spoken  # noqa: B018 (it is read, or refused)
+            _tried(blank)
             return blank
         except Refusal as refusal:
-            key = refusal.problems[0][0].partition(".")[0]
+            key = refusal.problems[0][0].removeprefix("model.").partition(".")[0]
             model = dict(blank.model)
             if key in model and declared[key].default is not REQUIRED:
                 del model[key]
             elif key in declared:
                 model[key] = value_of(r, declared[key])
             else:
-                raise
+                # It is not the model that is refused.
+                return blank
             blank = replace(blank, model=model)
     raise Refusal("", "no fields that go together")
+
+
+def _tried(blank: Instance) -> None:
+    """The model on a few numbers. Raises Refusal."""
+    model = blank.spoken
+    sizes = {x: 1 for axes in blank.shapes.values() for x in axes} | model.sizes()
+    data, init = (
+        {n: np.full([sizes[x] for x in axes], 0.5) for n, axes in names.items()}
+        for names in (model.data_arrays, model.parameters)
+    )
+    with suppress(ValueError, *FAILURES):
+        replace(blank, data=data, init=init).problem()

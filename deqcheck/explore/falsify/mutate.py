@@ -120,7 +120,15 @@ def fitted(r: Random, instance: Instance) -> Instance:
     except (NoEquilibrium, Refusal, OutOfRange, ValueError, *FAILURES):
         return instance
     size = 0.0 if r.random() < 0.15 else float(10.0 ** r.uniform(-7, 0))
-    return instance.with_array(name, predicted + size * r.standard_normal(predicted.shape))
+    return instance.with_array(name, predicted + size * _residual(r, predicted.shape))
+
+
+def _residual(r: Random, shape: tuple[int, ...]) -> np.ndarray:
+    """Of any direction, all alike, or of signs that alternate from sample to sample."""
+    kind = r.random()
+    if kind < 0.5:
+        return r.standard_normal(shape)
+    return np.ones(shape) if kind < 0.75 else np.ones(shape) * (-1.0) ** np.arange(shape[-1])
 
 
 def crossed(r: Random, one: Instance, other: Instance) -> Instance:

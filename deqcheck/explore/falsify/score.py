@@ -179,7 +179,7 @@ class Scorer:
         if any(True for _ in s.unchecked(p)):
             return Score(UNUSABLE)
         claims = (c.judge() for c in s.claims(p, p.start))
-        if s.is_condition or counted(s):
+        if s.is_condition:
             # Whether it is met is all that there is to ask.
             failed = self._failed(claims, thorough)
             return failed or Score(FLAT, True, instance=instance)

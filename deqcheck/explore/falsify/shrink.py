@@ -93,7 +93,9 @@ def _simpler_numbers(x: float) -> Iterator[float]:
 
 
 def _simpler_settings(instance: Instance) -> Iterator[Instance]:
-    """Of the model's fields, the free constants and the training."""
+    """Of the model's fields, the free constants, the training, and arrays that may be left out."""
+    for name in instance.spoken.optional.keys() & instance.init.keys():
+        yield replace(instance, init={n: a for n, a in instance.init.items() if n != name})
     if instance.constants:
         yield replace(instance, constants=None)
         for name, value in instance.constants.items():
