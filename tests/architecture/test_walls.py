@@ -41,7 +41,7 @@ store: atomic __init__
 trials: store theorems models environment threads plugins __init__
 judging: theorems dynamics models linalg store trials environment +
 case: judging plugins theorems dynamics models losses data targets inits +
-explore: judging case theorems dynamics models linalg environment store plugins threads +
+explore: search judging case theorems dynamics models linalg environment store plugins threads +
 api: explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
