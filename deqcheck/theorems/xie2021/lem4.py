@@ -62,8 +62,18 @@ class Lemma4(Pointwise):
             return
         rank = _rank(W)
         reachable = min(W.shape[1], rank.value + A.shape[1] - len(A))
-        yield self.reached(rank_B=_rank(B), reachable=Measured(reachable, rank.error))
+        smallest = float(np.linalg.svd(A, compute_uv=False)[-1])
+        rank_B = _rank_within(B, factor_noise(W, A, B) / smallest)
+        yield self.reached(rank_B=rank_B, reachable=Measured(reachable, rank.error))
 
 
 def _rank(a: np.ndarray) -> Measured:
     return Factored(a).measured_rank if a.any() else Measured(0.0)
+
+
+def _rank_within(a: np.ndarray, radius: float) -> Measured:
+    """Of a computed matrix: by Weyl what is above the radius is no rounding of a smaller rank; what
+    is not much above it may be either."""
+    values = np.linalg.svd(a, compute_uv=False)
+    open_ = bool(np.any((values > radius) & (values < 1e3 * radius)))
+    return Measured(float(np.sum(values > radius)), np.inf if open_ else 0.0, "numerical rank")
