@@ -16,6 +16,8 @@ class Constant(str):
     all of them. Of the others some value will do, and the statement itself looks for it."""
 
     for_all: bool
+    # Whether the statement searches for its default, which takes long.
+    sought: bool
     domain: Number
 
     def __new__(
@@ -23,13 +25,14 @@ class Constant(str):
         doc: str,
         *,
         for_all: bool = False,
+        sought: bool = False,
         above: float | None = None,
         at_least: float | None = None,
         below: float | None = None,
         at_most: float | None = None,
     ) -> Constant:
         found = super().__new__(cls, doc)
-        found.for_all = for_all
+        found.for_all, found.sought = for_all, sought
         found.domain = Number(above=above, at_least=at_least, below=below, at_most=at_most)
         return found
 

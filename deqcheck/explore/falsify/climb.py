@@ -93,8 +93,8 @@ class Climbing:
         if self._elite and r.random() < 0.1:
             other = self._elite[int(r.integers(len(self._elite)))][1]
             instance = crossed(r, instance, other)
-        if instance.constants is None:
-            # Those of the statement itself are looked at once: it may have to search for them.
+        if instance.constants is None and self.drawing.sought:
+            # Those that the statement searches for are looked at once.
             instance = replace(instance, constants=self.drawing.constants(r))
         # Hypotheses that fail are mostly about sizes.
         near = self._here is None or self._here[0].feasible

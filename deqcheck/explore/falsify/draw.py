@@ -22,7 +22,7 @@ STAGES = ((1, 1), (1, 2), (1, 3), (1, 4))
 # Of fields that a case may leave out: how often they are set all the same.
 SELDOM = 0.3
 # How often the free constants are left to the statement.
-OWN = 0.05
+OWN, OWN_SOUGHT = 0.5, 0.05
 # How often about half of the parameters are zero.
 EMPTY = 0.2
 # Integer fields, such as layers and iterations, and how many variants of a model are drawn at all.
@@ -213,11 +213,16 @@ class Drawing:
         found |= blank.spoken.sizes()
         return found
 
+    @property
+    def sought(self) -> bool:
+        """Whether the statement searches for constants that an instance leaves open."""
+        return any(constant.sought for constant in for_all(self.statement).values())
+
     def constants(self, r: Random) -> dict[str, float] | None:
-        """Of which all are meant: seldom those that the statement takes by itself, since it may
-        have to search for them."""
+        """Of which all are meant, or those that the statement takes by itself: seldom, where it
+        has to search for them."""
         free = for_all(self.statement)
-        if not free or r.random() < OWN:
+        if not free or r.random() < (OWN_SOUGHT if self.sought else OWN):
             return None
         found = {name: number(r, c.domain) for name, c in free.items()}
         if r.random() < 0.5:

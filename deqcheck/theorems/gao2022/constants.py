@@ -25,7 +25,7 @@ MOVES = {
     for name, moved in zip(NAMES, "WAb", strict=True)
 }
 # What follows from the conditions does so for all constants that meet them.
-MEANING = {name: Constant(doc, for_all=True, above=0) for name, doc in MOVES.items()}
+MEANING = {name: Constant(doc, for_all=True, sought=True, above=0) for name, doc in MOVES.items()}
 # The logarithms are searched in this box, and nothing is taken for smaller than SMALLEST.
 BOX = (-46.0, 46.0)
 SMALLEST = 1e-300

@@ -29,7 +29,9 @@ from deqcheck.theorems.hieu2022.common import (
 from deqcheck.theorems.hieu2022.setting import Problem
 
 RADII = {
-    f"R_{name}": Constant(f"how far {name} may move; default: the best", for_all=True, above=0)
+    f"R_{name}": Constant(
+        f"how far {name} may move; default: the best", for_all=True, sought=True, above=0
+    )
     for name in PARAMETERS
 }
 # The search looks so far around a start of the right size, in logarithms; R_B may be larger.
