@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck import judging
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.opteq.activations import Relu, Tanh
@@ -535,3 +536,26 @@ def test_an_equilibrium_on_a_kink_need_not_be_the_only_one(b: float, alone: bool
     p = problem(data, theta, iterations=2, activation="relu")
     assert p.start.solved.found and not p.start.solved.Z.any()
     assert (p.start.solved.existence is Existence.UNIQUE) == alone
+
+
+def test_the_rank_of_a_computed_factor_is_no_matter_of_rounding() -> None:
+    """rank W = 1, m = n = k = 2: no B has rank 2, whatever rounding makes of it."""
+    init = {
+        "W1": [[0.0, 1.0], [1.0, 1.0]],
+        "U1": [[0.0, 0.0], [-1.0, 0.1]],
+        "b1": [0.0, 0.0],
+        "Wo": [[1.0, 0.0]],
+    }
+    data = {"X": [[1.0], [0.5]], "Y": [[1.0]]}
+    p = dq.problem("opteq", data, init, activation="relu", iterations=2)
+    assert dq.judge("xie2021/lem4", p, edition="corrected").outcome == "confirmed"
+    assert dq.judge("xie2021/lem4", p, edition="printed").outcome == "refuted"
+
+
+def test_the_factor_of_a_layer_is_known_up_to_rounding() -> None:
+    """|W^T s(W a) - W^T s(W b)| = |a - b| for W = 1 and the identity: no rounding may exceed it."""
+    data, init = {"X": [[0.3]], "Y": [[1.0]]}, {"U1": [[0.7]], "b1": [0.1], "Wo": [[1.0]]}
+    for W in (1.0, 0.1, 1 / 3):
+        p = dq.problem("opteq", data, {**init, "W1": [[W]]}, activation="identity", iterations=1)
+        found = dq.judge("xie2021/well-posed", p, edition="corrected")
+        assert found.outcome != "refuted"

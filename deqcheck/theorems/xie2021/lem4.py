@@ -59,14 +59,14 @@ class Lemma4(Pointwise):
         off = float(np.linalg.norm(A @ B.T - W))
         noise = tolerance(factor_noise(W, A, B), float(np.linalg.norm(W)))
         yield self.product(deviation=Measured(off), noise=noise)
-        if self.printed:
-            yield self.full(rank_B=_rank(B), n=W.shape[1])
-            return
         rank = _rank(W)
         reachable = min(W.shape[1], rank.value + A.shape[1] - len(A))
         smallest = float(np.linalg.svd(A, compute_uv=False)[-1])
         rank_B = _rank_near(B, factor_noise(W, A, B) / smallest, reachable)
-        yield self.reached(rank_B=rank_B, reachable=Measured(reachable, rank.error))
+        if self.printed:
+            yield self.full(rank_B=rank_B.widened(rank.error), n=W.shape[1])
+        else:
+            yield self.reached(rank_B=rank_B, reachable=Measured(reachable, rank.error))
 
 
 def _rank(a: np.ndarray) -> Measured:
