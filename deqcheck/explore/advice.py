@@ -18,6 +18,7 @@ from deqcheck.judging import UsageError
 from deqcheck.judging.question import Question, choose
 from deqcheck.judging.verdicts import first_failing, foreseen, of_setting
 from deqcheck.kinds import Model
+from deqcheck.linalg.minimax import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.claim import Judged
@@ -92,7 +93,7 @@ def advise(
         problem = case.problem()
         # Without an equilibrium there is nothing to advise on.
         _ = problem.start.objective
-        wanted = [s for s in choose(asked, problem) if s.is_convergence_theorem()]
+        wanted = [s for s in choose(asked, problem) if s.bounds_the_loss()]
         if not wanted:
             raise UsageError("no convergence theorem speaks of this model, loss and dynamics")
         entries = _entries(problem, wanted, asked, show) if train else {}
@@ -150,6 +151,7 @@ class Trial:
 
     def __init__(self, s: AnyStatement, case: Case):
         self.statement, self.case = s, case
+        self._memory: Memory = {}
 
     def searches(self, scales: bool) -> Iterator[tuple[str, Changes | None]]:
         """Each thing that may be changed, and what must be set of it; None where nothing helps."""
@@ -259,7 +261,7 @@ class Trial:
         hypothesis fails."""
         try:
             p = self._built(changes)
-            if first_failing(self.statement, p) is None:
+            if first_failing(self.statement, p, self._memory) is None:
                 return changes if changes else None
             if p.dynamics != DESCENT:
                 return None
@@ -267,7 +269,11 @@ class Trial:
             if step is None or not step.low > 0:
                 return None
             changes = {**changes, "train.step": STEP_SHARE * step.low}
-            return changes if first_failing(self.statement, self._built(changes)) is None else None
+            return (
+                changes
+                if first_failing(self.statement, self._built(changes), self._memory) is None
+                else None
+            )
         except (CaseError, NoEquilibrium, OutOfRange, *FAILURES):
             return None
 

@@ -17,6 +17,7 @@ from deqcheck import judging
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.judging.question import Question, choose
 from deqcheck.judging.verdicts import before_training, decide, first_failing, of_setting
+from deqcheck.linalg import minimax
 from deqcheck.linalg.minimax import roughly
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params
@@ -87,7 +88,7 @@ def with_entries(
 
 def enters(s: AnyStatement, p: AnyProblem, found: Verdict) -> bool:
     """Whether it is asked for: a convergence theorem for these dynamics that does not apply."""
-    if not s.is_convergence_theorem() or found.outcome is not Outcome.NOT_APPLICABLE:
+    if not s.bounds_the_loss() or found.outcome is not Outcome.NOT_APPLICABLE:
         return False
     return all(each.decision is not Decision.VIOLATED for each in of_setting(s, p))
 
@@ -132,7 +133,8 @@ class Scan:
                 Progress("entry", point.k, point.t, n / len(self.kept), self._gap(position))
             )
             for i, search in list(waiting.items()):
-                if search.met_at(point) and self._enter(search, before, point):
+                entered = search.met_at(point) and self._enter(search, before, point)
+                if entered or search.rests == RESTS:
                     del waiting[i]
             before = position
         return [
@@ -167,8 +169,6 @@ class Scan:
         if first.problem.train is None:
             search.found, search.verdict = first, None
             return True
-        if search.rests == RESTS:
-            return False
         search.rests += 1
         verdict = decide(search.statement, first.problem)
         if verdict.outcome is Outcome.NOT_APPLICABLE:
@@ -238,6 +238,7 @@ class _Search:
     def __init__(self, s: AnyStatement):
         self.statement = s
         self.looked: set[int] = set()
+        self._memory: minimax.Memory = {}
         self.rests = 0
         self.found: Point | None = None
         self.verdict: Verdict | None = None
@@ -246,7 +247,7 @@ class _Search:
     def met_at(self, point: Point) -> bool:
         self.looked.add(point.k)
         try:
-            return first_failing(self.statement, point.problem) is None
+            return first_failing(self.statement, point.problem, self._memory) is None
         except (NoEquilibrium, OutOfRange):
             return False
 
@@ -265,7 +266,7 @@ def _exempt(s: AnyStatement) -> str:
 
 def _hypotheses(s: AnyStatement, p: AnyProblem) -> Mapping[str, Judged]:
     try:
-        with roughly():
+        with roughly({}):
             return {each.name: each for each in before_training(s, p)}
     except (NoEquilibrium, OutOfRange):
         return {}

@@ -20,7 +20,7 @@ from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.states import at_states, over_states
 from deqcheck.judging.training import check_start
-from deqcheck.linalg.minimax import roughly
+from deqcheck.linalg.minimax import Memory, roughly
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.basis import COMPANION, TRIALS, WEAKER, resting_on
@@ -270,10 +270,10 @@ def of_setting(s: AnyStatement, p: AnyProblem) -> list[Judged]:
     return [*judged(s.departures(p), "departures"), *judged(s.setting(p), "setting")]
 
 
-def first_failing(s: AnyStatement, p: AnyProblem) -> Judged | None:
+def first_failing(s: AnyStatement, p: AnyProblem, memory: Memory | None = None) -> Judged | None:
     """The first hypothesis before training that is not known to hold; those after it, which may
-    cost more, are not looked at."""
-    with authored(s, p), roughly():
+    cost more, are not looked at. Problems that are much alike share their memory."""
+    with authored(s, p), roughly({} if memory is None else memory):
         for claim in chain(s.hypotheses(p), s.step_hypotheses(p) if p.step else ()):
             (found,) = judged([claim], "hypotheses")
             if found.decision is not Decision.HOLDS:

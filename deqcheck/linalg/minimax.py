@@ -10,20 +10,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
 
-# An optimum further above zero than this is not polished where only its sign matters: SLSQP, whose
-# slopes are differences, finds it to about 1e-7.
-FAR = 0.1
-_ROUGHLY: ContextVar[bool] = ContextVar("roughly", default=False)
+# Of points where some function has no value.
+OUTSIDE = 1e6
+# An optimum further above zero than this is not sought to the last digit where only its sign
+# matters, but to that tolerance.
+FAR, ROUGH = 0.1, 1e-6
+# Where the last optimum was, by the number of constants.
+Memory: TypeAlias = "dict[int, np.ndarray]"
+_ROUGHLY: ContextVar[Memory | None] = ContextVar("roughly", default=None)
 
 
 @contextmanager
-def roughly() -> Iterator[None]:
-    """Inside, what matters is whether the optimum is above zero."""
-    token = _ROUGHLY.set(True)
+def roughly(memory: Memory) -> Iterator[None]:
+    """Inside, what matters is whether the optimum is above zero. Problems that are much alike, one
+    after the other, share their memory: the search is convex, so where it starts is no matter."""
+    token = _ROUGHLY.set(memory)
     try:
         yield
     finally:
@@ -48,32 +54,39 @@ def minimise_largest(
 
     def largest(x: np.ndarray) -> float:
         if (x < low).any() or (x > high).any():
-            return 1e6
+            return OUTSIDE
         with np.errstate(all="ignore"):
             worst = float(np.max(f(x)))
-        return worst if np.isfinite(worst) else 1e6
+        return worst if np.isfinite(worst) else OUTSIDE
 
     def room(xs: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             found: np.ndarray = np.clip(np.nan_to_num(xs[-1] - f(xs[:-1]), nan=-1e6), -1e6, 1e6)
             return found
 
-    best = Optimum(start, largest(start))
-    for shift in (0.0, -2.0, 2.0):
-        x0 = np.clip(start + shift, low, high)
+    def sought(x0: np.ndarray, tolerance: float) -> Any:
+        x0 = np.clip(x0, low, high)
         with np.errstate(all="ignore"):
-            found = scipy.optimize.minimize(
+            return scipy.optimize.minimize(
                 lambda xs: xs[-1],
                 np.append(x0, largest(x0)),
                 jac=lambda xs: np.append(np.zeros(len(xs) - 1), 1.0),
                 constraints={"type": "ineq", "fun": room},
                 bounds=[(low, high)] * len(x0) + [(None, None)],
                 method="SLSQP",
-                options={"maxiter": 500, "ftol": 1e-13},
+                options={"maxiter": 500, "ftol": tolerance},
             )
-        best = _better(best, found.x[:-1], largest)
-        if _ROUGHLY.get() and found.success and best.value > FAR:
+
+    memory = _ROUGHLY.get()
+    if memory is not None:
+        found = sought(memory.get(len(start), start), ROUGH)
+        best = Optimum(found.x[:-1], largest(found.x[:-1]))
+        if found.success and FAR < best.value < OUTSIDE:
+            memory[len(start)] = best.x
             return best
+    best = Optimum(start, largest(start))
+    for shift in (0.0, -2.0, 2.0):
+        best = _better(best, sought(start + shift, 1e-13).x[:-1], largest)
     for _ in range(3):
         polished = scipy.optimize.minimize(
             largest,

@@ -200,11 +200,6 @@ class Statement(Generic[M, S]):
         return cls.id.partition("/")[0]
 
     @classmethod
-    def is_convergence_theorem(cls) -> bool:
-        """Whether it bounds how the loss falls."""
-        return any(check.decays for check in cls.checks())
-
-    @classmethod
     def incompatibility(cls, model: str, loss: str) -> str:
         """Why a case with this model and loss cannot be judged by it; empty if it can."""
         if cls.models is not ANY and model not in cls.models:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import deqcheck as dq
 from deqcheck.cli.main import cli
 from deqcheck.explore.advice import ACCURACY
+from deqcheck.report.parts.advised import as_json
 
 THEOREM = "gao2022/thm4.2"
 CASE: dict[str, Any] = {
@@ -77,7 +78,7 @@ def test_what_no_scale_can_mend_is_said_and_not_tried() -> None:
 
 
 def test_convergence_theorems_are_ranked_by_how_near_they_are() -> None:
-    found = dq.advise(CASE, edition="both", entry=False)
+    found = dq.advise("kawaguchi2021/equality", edition="both", entry=False)
     distances = [each.distance for each in found]
     assert len(found) > 2 and distances == sorted(distances, reverse=True)
 
@@ -105,12 +106,14 @@ def test_the_command_writes_ready_cases(tmp_path: Path) -> None:
     for each in written:
         checked = CliRunner().invoke(cli, ["validate", str(each)])
         assert checked.exit_code == 0, checked.output
-    told = json.loads(
-        run(str(file), "--only", THEOREM, "--no-entry", "--quiet", "--format", "json").stdout
-    )
+
+
+def test_advice_as_json(advice: Any) -> None:
+    told = json.loads(as_json([advice]))
     assert told["schema"] == "deqcheck-advice/1"
     (entry,) = told["advice"]
-    assert len(entry["remedies"]) == len(written)
+    assert entry["binding"]["decision"] == "violated" and entry["applies"] is False
+    assert len(entry["remedies"]) == len(advice.remedies)
     assert all(yaml.safe_load(r["case"]) for r in entry["remedies"])
 
 

@@ -97,11 +97,10 @@ class TrainedNetwork(Statement):
         """The setting of the conditions."""
         # First what is known without an equilibrium.
         yield self.starts_well(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
-        values = self.values(p)
-        yield self.well_posed(**values)
         # At r0 = 0 the conditions of Theorem 4.2 hold whatever alpha0 is.
         if p.start.residual.high > 0:
-            yield self.certifiable(_certificate_note(p), **values)
+            yield self.certifiable(_certificate_note(p), alpha0=p.start.sigma_min_Z)
+        yield self.well_posed(**self.values(p))
 
     def obstacle(self, p: Problem) -> str:
         return _certificate_note(p)
