@@ -37,6 +37,12 @@ def test_statements_by_what_they_are_about() -> None:
     assert "did you mean 'relu-deq'?" in call("theorems", "--model", "relu-dec").stderr
 
 
+def test_a_list_of_nothing_says_so() -> None:
+    nothing = call("theorems", "--model", "relu-deq", "--dynamics", "gd", "--status", "false")
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert nothing.stderr.count("\n") == 1 and "leave out a filter" in nothing.stderr
+
+
 def test_a_list_is_not_cut() -> None:
     listed = call("theorems", "--model", "implicit-relu").stdout.splitlines()
     assert max(map(len, listed)) <= 80

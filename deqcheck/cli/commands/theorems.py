@@ -64,6 +64,9 @@ def _list(found: Sequence[type[AnyStatement]], form: str) -> None:
     if form == "json":
         to_stdout(dumps([_entry(s) for s in found]))
         return
+    if not found:
+        click.echo("deqcheck: no statement is all of that: leave out a filter", err=True)
+        return
     own = any(_source(s) for s in found)
     titles = ("id", "model", "status", "editions", "title, source" if own else "title")
     rows = (heading(titles), *(_row(s) for s in found))
