@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import Entry, trend
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.records.words import DESCENT
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
@@ -40,6 +41,8 @@ RESTS = 3
 # The trend of a hypothesis is read off at so many points.
 TREND_POINTS = 12
 ONLY_AT_START = "it speaks of a random initialisation, which later points of a run are not"
+NOT_AGAIN = "such a run cannot be made again from a later point"
+ENTRY_INTERRUPTED = "interrupted while looking for the points from which theorems apply"
 NOT_KEPT = "the run kept no parameters but the last"
 NOTHING_LEFT = "the run ends where its hypotheses begin to hold: train longer"
 
@@ -57,7 +60,15 @@ def run(
     started = time.perf_counter()
     keeping = replace(problem, record_states=True)
     report = judging.run(keeping, question, progress=progress, store=store, certify=certify)
-    report = with_entries(report, problem, question, progress or silent)
+    if report.status is Status.INTERRUPTED:
+        return report
+    try:
+        report = with_entries(report, problem, question, progress or silent)
+    except KeyboardInterrupt:
+        # What was judged is not lost.
+        report = replace(
+            report, status=Status.INTERRUPTED, notes=(*report.notes, ENTRY_INTERRUPTED)
+        )
     return replace(report, seconds=time.perf_counter() - started)
 
 
@@ -122,7 +133,7 @@ class Scan:
         self.points = len(run.k) - 1
 
     def entries(self, statements: Sequence[AnyStatement]) -> list[Entry]:
-        waiting = {i: _Search(s) for i, s in enumerate(statements) if not _exempt(s)}
+        waiting = {i: _Search(s) for i, s in enumerate(statements) if not self._exempt(s)}
         searches = dict(waiting)
         before = 0
         for n, position in enumerate(self.kept):
@@ -138,9 +149,17 @@ class Scan:
                     del waiting[i]
             before = position
         return [
-            self._told(searches[i]) if i in searches else Entry(0, self.points, reason=_exempt(s))
+            self._told(searches[i])
+            if i in searches
+            else Entry(0, self.points, reason=self._exempt(s))
             for i, s in enumerate(statements)
         ]
+
+    def _exempt(self, s: AnyStatement) -> str:
+        """Why no later point is looked at; empty where they are."""
+        if isinstance(s, Frequency):
+            return ONLY_AT_START
+        return "" if self.p.train.rest(0, 0.0) is not None else NOT_AGAIN
 
     def _gap(self, position: int) -> float:
         return float(self.run.gap.value[position])
@@ -183,12 +202,13 @@ class Scan:
         if self.p.dynamics != DESCENT:
             return point
         theta, low = dict(self.run.states[before]), int(self.run.k[before])
-        for _ in range(2):
-            for between in self._descended(theta, low, _spaced(low, point.k)):
-                if search.met_at(between):
-                    point = between
-                    break
-                theta, low = between.problem.theta0, between.k
+        with suppress(NoEquilibrium, OutOfRange):
+            for _ in range(2):
+                for between in self._descended(theta, low, _spaced(low, point.k)):
+                    if search.met_at(between):
+                        point = between
+                        break
+                    theta, low = between.problem.theta0, between.k
         return point
 
     def _descended(self, theta: Params, k: int, wanted: Sequence[int]) -> Iterator[Point]:
@@ -258,10 +278,6 @@ def _spaced(low: int, high: int) -> list[int]:
     if len(every) <= BETWEEN:
         return [int(k) for k in every]
     return [int(k) for k in np.unique(np.linspace(low + 1, high - 1, BETWEEN).astype(int))]
-
-
-def _exempt(s: AnyStatement) -> str:
-    return ONLY_AT_START if isinstance(s, Frequency) else ""
 
 
 def _hypotheses(s: AnyStatement, p: AnyProblem) -> Mapping[str, Judged]:

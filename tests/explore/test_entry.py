@@ -199,3 +199,31 @@ def test_states_need_bounded_memory() -> None:
         kept.keep(i, theta)
     assert 0 in kept.kept and 4 <= len(kept.kept) <= 8
     assert np.ptp(np.diff(sorted(kept.kept))) == 0
+
+
+def test_an_interruption_loses_nothing_that_was_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deqcheck.explore.entry.with_entries", stopped)
+    train = {"kind": "gd", "step": 0.01, "steps": 9}
+    report = dq.run(dq.problem("delm", **DELM), train=train, only=[Shrinks])
+    assert report.status.word == "interrupted" and report[0].outcome == "not applicable"
+    assert "interrupted while looking" in report.notes[-1]
+
+
+def test_a_run_that_was_made_elsewhere_is_not_made_again(tmp_path: Any) -> None:
+    """Its steps are those of descent, but the rest of it is what it is."""
+    p = dq.problem("delm", **DELM)
+    A, B, states = np.zeros((1, 1)), np.zeros((1, 1)), []
+    for _ in range(200):
+        states.append((A, B))
+        gradient = p.model.at({"A": A, "B": B}).objective.gradient
+        A, B = A - 0.01 * gradient["A"], B - 0.01 * gradient["B"]
+    file = tmp_path / "run.npz"
+    steps = np.full(len(states) - 1, 0.01)
+    np.savez(file, A=[a for a, _ in states], B=[b for _, b in states], step=steps)
+    report = dq.run(p, train={"kind": "recorded", "path": str(file)}, only=[Shrinks])
+    (verdict,) = report.verdicts
+    assert verdict.outcome == "not applicable" and verdict.entry is not None
+    assert not verdict.entry.found and "cannot be made again" in verdict.entry.reason
