@@ -26,12 +26,12 @@ from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.explore import advice as advising
 from deqcheck.explore import entry as entering
-from deqcheck.explore.advice import Advice
 from deqcheck.fields import did_you_mean, show, unknown
 from deqcheck.judging import Question, UsageError
 from deqcheck.judging.catalogue import Named
 from deqcheck.judging.errors import refusals
 from deqcheck.models.problem import AnyProblem, Problem
+from deqcheck.records.advice import Advice
 from deqcheck.records.entry import Entry
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory

@@ -3,8 +3,7 @@ judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,8 +19,8 @@ from deqcheck.judging.verdicts import first_failing, foreseen, of_setting
 from deqcheck.kinds import Model
 from deqcheck.linalg.minimax import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
+from deqcheck.records.advice import Advice, Remedy
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import Entry
 from deqcheck.records.words import DESCENT
@@ -35,44 +34,6 @@ FACTOR, FARTHEST, ACCURACY = 4.0, 2.0**46, 1e-3
 DOUBLINGS = 5
 
 Changes = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """What to set, by dotted key, so that every hypothesis holds, and the case with it."""
-
-    name: str
-    changes: Mapping[str, float]
-    # YAML of one document.
-    case: str
-
-
-@dataclass(frozen=True)
-class Advice:
-    """One theorem: how near it is, and what would make it apply."""
-
-    id: str
-    edition: str
-    title: str
-    applies: bool
-    # The hypothesis that is furthest from holding.
-    binding: Judged | None = None
-    # Why no scale can help, where that is known.
-    obstacle: str = ""
-    remedies: tuple[Remedy, ...] = ()
-    # What was tried in vain.
-    in_vain: tuple[str, ...] = ()
-    entry: Entry | None = None
-    # What keeps it from being judged at all.
-    reason: str = ""
-
-    @property
-    def distance(self) -> float:
-        """The ratio of the binding hypothesis; what has none is far."""
-        if self.applies:
-            return 1.0
-        ratio = None if self.binding is None else self.binding.ratio
-        return 0.0 if ratio is None else min(ratio, 1.0)
 
 
 def advise(

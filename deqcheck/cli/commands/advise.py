@@ -21,7 +21,8 @@ from deqcheck.cli.options import (
 from deqcheck.cli.output import Destination, save
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import sentences, task
-from deqcheck.explore.advice import Advice, advise
+from deqcheck.explore.advice import advise
+from deqcheck.records.advice import Advice
 from deqcheck.records.words import FLOW
 from deqcheck.report.parts.advised import as_json, as_text
 from deqcheck.report.parts.sentences import Clock

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from deqcheck.records.claim import Judged
-from deqcheck.records.entry import Entry
+from deqcheck.records.advice import Advice
 from deqcheck.report.json import dumps, entry_of, finite, judged_of
 from deqcheck.report.parts.entries import entry_told
 from deqcheck.report.parts.numbers import number
@@ -15,40 +14,6 @@ from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import Clock, numbered, tell
 
 SCHEMA = "deqcheck-advice/1"
-
-
-class Remedy(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def changes(self) -> Any: ...
-    @property
-    def case(self) -> str: ...
-
-
-class Advice(Protocol):
-    """As `deqcheck.explore.advice` has it."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def edition(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def applies(self) -> bool: ...
-    @property
-    def binding(self) -> Judged | None: ...
-    @property
-    def obstacle(self) -> str: ...
-    @property
-    def remedies(self) -> Sequence[Any]: ...
-    @property
-    def in_vain(self) -> Sequence[str]: ...
-    @property
-    def entry(self) -> Entry | None: ...
-    @property
-    def reason(self) -> str: ...
 
 
 def as_text(
