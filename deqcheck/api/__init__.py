@@ -1,0 +1,24 @@
+"""The public functions of deqcheck: cases and arrays in, reports and verdicts out.
+
+Nothing is printed. Bad input raises CaseError or UsageError with the sentences that the command
+line prints.
+"""
+
+from deqcheck.api.cases import load, problem, read, statements
+from deqcheck.api.explored import advise, entry, falsify
+from deqcheck.api.judged import bounds, check, judge, run, run_all
+
+__all__ = [
+    "advise",
+    "bounds",
+    "check",
+    "entry",
+    "falsify",
+    "judge",
+    "load",
+    "problem",
+    "read",
+    "run",
+    "run_all",
+    "statements",
+]
