@@ -15,6 +15,8 @@ import yaml
 from deqcheck.fields import join, show
 
 MOST_NESTING = 20
+# Where libyaml and PyYAML's own parser do not agree.
+_DOUBTFUL = re.compile("[\t?|>\ufeff]")
 
 _WORDS: dict[str, Any] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True)
@@ -49,8 +51,23 @@ class Tree(NamedTuple):
 
 def parse(text: str) -> Tree:
     """The only document of a YAML text. Raises Unreadable."""
+    return _by_libyaml(text) or _by_pyyaml(text)
+
+
+def _by_libyaml(text: str) -> Tree | None:
+    """Ten times as fast. What it refuses is left to the parser whose sentences are known."""
+    if not yaml.__with_libyaml__ or _DOUBTFUL.search(text):
+        return None
     try:
-        return _Composer(text).document()
+        return _Composer(text, yaml.CSafeLoader(text)).document()
+    except (yaml.YAMLError, Unreadable, ValueError, OverflowError, AttributeError):
+        # Among them what needs the line of a loader: libyaml's has none.
+        return None
+
+
+def _by_pyyaml(text: str) -> Tree:
+    try:
+        return _Composer(text, yaml.SafeLoader(text)).document()
     except yaml.reader.ReaderError as error:
         # The whole text is checked before the first event, so there is no mark yet.
         line = text.count("\n", 0, error.position) + 1
@@ -59,13 +76,12 @@ def parse(text: str) -> Tree:
 
 def read_title(text: str) -> str:
     """The title of a case that is known to be valid; what comes after it is not read."""
-    return str(_Composer(text).first("title") or "")
+    return str(_Composer(text, yaml.SafeLoader(text)).first("title") or "")
 
 
 class _Composer:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.loader: Any = yaml.SafeLoader(text)
+    def __init__(self, text: str, loader: Any) -> None:
+        self.text, self.loader = text, loader
         self.lines: dict[str, int] = {}
         self.faults: list[Fault] = []
 

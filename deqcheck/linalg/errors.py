@@ -44,11 +44,14 @@ def summed(length: int, scale: float) -> float:
     return rounding(max(4, min(length, IN_BLOCK + halvings)), scale, 1.0)
 
 
-@np.errstate(over="ignore")
 def _squares(a: np.ndarray) -> float:
-    """Added up in pairs, which the inner products of BLAS are not."""
+    """Added up in pairs, which the inner products of BLAS are not: few terms may come in any order
+    (`summed` counts every one of them)."""
     flat = a.ravel(order="K")
-    return float(np.add.reduce(flat * flat))
+    if flat.size <= IN_BLOCK:
+        return float(flat.dot(flat))
+    with np.errstate(over="ignore"):
+        return float(np.add.reduce(flat * flat))
 
 
 def length(a: np.ndarray) -> float:

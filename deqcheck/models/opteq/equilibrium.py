@@ -13,7 +13,7 @@ import numpy as np
 
 from deqcheck.linalg.errors import rounding
 from deqcheck.models.opteq.network import Network
-from deqcheck.models.problem import NoEquilibrium
+from deqcheck.models.problem import NoEquilibrium, norm
 
 WARM_UP, NEWTON_STEPS, HALVINGS = 20, 200, 30
 # T counts as nonexpansive up to this: norms of 1 are computed with rounding.
@@ -84,7 +84,7 @@ class FixedPoint:
     def noise(self, Z: np.ndarray) -> float:
         """Rounding of one evaluation; the last layer rounds once more."""
         _, moved, radius = self.network.visit(Z, 0.0)
-        own = rounding(len(Z), float(np.linalg.norm(moved) + np.linalg.norm(Z)))
+        own = rounding(len(Z), norm(moved) + norm(Z))
         if self.prox is None:
             return radius + own
         return float(self.prox.lipschitz * radius + own + self.prox.noise(moved))
@@ -153,7 +153,7 @@ class FixedPoint:
         return best
 
     def _certified(self, Z: np.ndarray) -> OpteqEquilibrium:
-        residual, noise = float(np.linalg.norm(self._residuals(Z))), self.noise(Z)
+        residual, noise = norm(self._residuals(Z)), self.noise(Z)
         if not np.isfinite(Z).all() or not np.isfinite(residual):
             return OpteqEquilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
         total = residual + noise
@@ -161,7 +161,7 @@ class FixedPoint:
         local = self._local_radius(Z, total)
         contraction = total / (1 - q) if q < 1 else np.inf
         error = min(local, contraction)
-        limit = CERTIFIED * max(float(np.linalg.norm(Z)), 1.0)
+        limit = CERTIFIED * max(norm(Z), 1.0)
         if error <= limit:
             existence = Existence.UNIQUE if self._alone(Z, error) else Existence.ISOLATED
         elif residual <= limit and self._near_solutions(Z):
@@ -201,5 +201,5 @@ class FixedPoint:
         later = Z
         for _ in range(WARM_UP):
             later = self(later)
-        drift = float(np.linalg.norm(later - Z))
+        drift = norm(later - Z)
         return drift <= WARM_UP * self.noise(Z)

@@ -10,7 +10,7 @@ import numpy as np
 from deqcheck.linalg.errors import rounding
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.sweep import Piece, Pull
-from deqcheck.models.problem import Params
+from deqcheck.models.problem import Params, norm
 
 
 class Gradient(NamedTuple):
@@ -46,14 +46,14 @@ def summed(
         parts[name] += each.Pd @ seen.Zin.T + a * (seen.G @ each.Q.T)
         radii[name] += _outer_error(each, a)
         driven[each.layer] += each.Pd
-        driven_error[each.layer] += each.Pd_error + rounding(1, float(np.linalg.norm(each.Pd)))
+        driven_error[each.layer] += each.Pd_error + rounding(1, norm(each.Pd))
     columns = network.X.shape[1]
-    x = float(np.linalg.norm(network.X))
+    x = norm(network.X)
     if network.extractor is not None:
         pulled, pulled_error = by_input(network, driven, driven_error)
         parts["W0"], radii["W0"] = network.extractor.gradient(pulled, pulled_error)
     for i in range(depth):
-        size, error = float(np.linalg.norm(driven[i])), driven_error[i]
+        size, error = norm(driven[i]), driven_error[i]
         parts[f"U{i + 1}"] = driven[i] @ network.X.T
         radii[f"U{i + 1}"] = x * (error + rounding(columns, size)) + size * network.X_error
         parts[f"b{i + 1}"] = driven[i].sum(axis=1)
@@ -68,7 +68,7 @@ def input_rows(network: Network, sweep: Iterable[Piece | Pull]) -> tuple[np.ndar
     for each in sweep:
         if isinstance(each, Piece):
             driven[each.layer] += each.Pd
-            radii[each.layer] += each.Pd_error + rounding(1, float(np.linalg.norm(each.Pd)))
+            radii[each.layer] += each.Pd_error + rounding(1, norm(each.Pd))
     return by_input(network, driven, radii)
 
 
@@ -79,22 +79,22 @@ def by_input(
     out, radius = np.zeros(network.X.shape), 0.0
     for layer, P, error in zip(network.layers, driven, driven_error, strict=True):
         out += layer.U.T @ P
-        size = float(np.linalg.norm(layer.U))
-        radius += size * (error + rounding(len(P) + 1, float(np.linalg.norm(P))))
+        size = norm(layer.U)
+        radius += size * (error + rounding(len(P) + 1, norm(P)))
     return out, radius
 
 
 def _pull_error(each: Pull, Wo: np.ndarray) -> float:
     """Of Wo (Z Q^T + Q Z^T)."""
-    Z, Q, W = (float(np.linalg.norm(a)) for a in (each.Z, each.Q, Wo))
+    Z, Q, W = (norm(a) for a in (each.Z, each.Q, Wo))
     moved = each.Z_error * (Q + each.Q_error) + Z * each.Q_error
     return 2 * W * (moved + rounding(sum(Wo.shape) + each.Z.shape[1], Z * Q))
 
 
 def _outer_error(each: Piece, a: float) -> float:
     seen = each.seen
-    Pd, Q = float(np.linalg.norm(each.Pd)), float(np.linalg.norm(each.Q))
-    Zin, G = float(np.linalg.norm(seen.Zin)), float(np.linalg.norm(seen.G))
+    Pd, Q = norm(each.Pd), norm(each.Q)
+    Zin, G = norm(seen.Zin), norm(seen.G)
     left = each.Pd_error * (Zin + seen.Zin_error) + Pd * seen.Zin_error
     right = each.Q_error * (G + seen.A_error) + Q * seen.A_error
     return left + a * right + rounding(seen.Zin.shape[1] + 2, Pd * Zin + a * G * Q)

@@ -12,7 +12,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.extractor import Extractor
-from deqcheck.models.problem import Params
+from deqcheck.models.problem import Params, norm
 from deqcheck.records.measured import EPS
 
 
@@ -50,14 +50,12 @@ class Layer:
 
     @cached_property
     def frobenius(self) -> float:
-        return float(np.linalg.norm(self.W))
+        return norm(self.W)
 
     @cached_property
     def _drive_size(self) -> float:
         columns = np.sqrt(self.X.shape[1])
-        return float(
-            np.linalg.norm(self.U) * np.linalg.norm(self.X) + columns * np.linalg.norm(self.b)
-        )
+        return float(norm(self.U) * norm(self.X) + columns * norm(self.b))
 
     @cached_property
     def lipschitz(self) -> float:
@@ -80,10 +78,10 @@ class Layer:
         A = self.W @ Z + self.drive
         G = self.s.value(A)
         out = self.alpha * (self.W.T @ G) + (1 - self.alpha) * Z
-        size, active = float(np.linalg.norm(Z)), float(np.linalg.norm(G))
+        size, active = norm(Z), norm(G)
         length = sum(self.W.shape) + len(self.X)
         noise = errors.rounding(length, self.frobenius * size + self._drive_size)
-        noise += float(np.linalg.norm(self.U)) * self.X_error
+        noise += norm(self.U) * self.X_error
         local = self.alpha * (
             self.norm * noise + errors.rounding(len(self.W), self.frobenius * active)
         )

@@ -31,7 +31,7 @@ from deqcheck.models.opteq.sweep import (
     iterate,
     through_layers,
 )
-from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, State
+from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, State, norm
 from deqcheck.records.measured import Measured, given
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class OpteqState(State):
 
     @cached_property
     def r_radius(self) -> float:
-        size = float(np.linalg.norm(self.Wo) * np.linalg.norm(self.Z))
-        size += float(np.linalg.norm(self.model.Y))
+        size = norm(self.Wo) * norm(self.Z)
+        size += norm(self.model.Y)
         return self._Wo_norm * self.Z_radius + errors.rounding(self.Wo.shape[1], size)
 
     @cached_property
@@ -158,11 +158,11 @@ class OpteqState(State):
         left = float(smallest) - turned
         # On an unknown piece, or next to a singular one, nothing is known of the inverse.
         known = left > 0 and here.piece_known(self.Z, self.Z_radius)
-        v_error = (error + turned * float(np.linalg.norm(v))) / left if known else np.inf
+        v_error = (error + turned * norm(v)) / left if known else np.inf
         if self.map.prox is not None:
             slopes = self.map.prox.prox_slopes(self.network.T(self.Z))
             bent = self.map.prox.bend * self.network.lipschitz * self.Z_radius
-            v_error = self.map.prox.lipschitz * v_error + bent * float(np.linalg.norm(v))
+            v_error = self.map.prox.lipschitz * v_error + bent * norm(v)
             v = np.einsum("jki,kj->ij", slopes, v)
         return v, v_error
 
@@ -177,10 +177,10 @@ class OpteqState(State):
     def _from(self, r: np.ndarray, r_radius: float) -> Gradient:
         """What comes of an error r of the outputs (dy x N), known up to the radius."""
         seed = self.Wo.T @ r
-        wo, size = float(np.linalg.norm(self.Wo)), float(np.linalg.norm(r))
+        wo, size = norm(self.Wo), norm(r)
         seed_error = self._Wo_norm * r_radius + errors.rounding(len(r), wo * size)
         parts, radii = summed(self.network, self.shapes, self.sweep(seed, seed_error), self.Wo)
-        z = float(np.linalg.norm(self.Z))
+        z = norm(self.Z)
         parts["Wo"] = parts["Wo"] + r @ self.Z.T
         radii["Wo"] += r_radius * (z + self.Z_radius) + size * self.Z_radius
         radii["Wo"] += errors.rounding(r.shape[1], size * z)

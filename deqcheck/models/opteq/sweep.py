@@ -14,6 +14,7 @@ import numpy as np
 from deqcheck.linalg.errors import rounding
 from deqcheck.models.opteq.convex import Smooth
 from deqcheck.models.opteq.network import Layer, Network, Pass
+from deqcheck.models.problem import norm
 from deqcheck.records.measured import EPS
 
 
@@ -84,9 +85,9 @@ def iterate(
         passes, moved, moved_radius = network.visit(Z, radius)
         steps.append(Step(network, Z, passes, w))
         if sam is not None:
-            noise = sam.noise(float(np.linalg.norm(Z)), Z.shape[1])
+            noise = sam.noise(norm(Z), Z.shape[1])
             pulled, S = sam.stretch(w) * radius + noise, sam.S(Z, w)
-            size = float(np.linalg.norm(S) + np.linalg.norm(moved))
+            size = norm(S) + norm(moved)
             moved = w.beta * S + (1 - w.beta) * moved
             moved_radius = w.beta * pulled + (1 - w.beta) * moved_radius + rounding(1, size)
         Z, radius = moved, moved_radius
@@ -121,7 +122,7 @@ def through_layers(
     for i in reversed(range(len(network.layers))):
         layer, seen = network.layers[i], passes[i]
         P = layer.alpha * (layer.W @ Q)
-        P_size, Q_size = float(np.linalg.norm(P)), float(np.linalg.norm(Q))
+        P_size, Q_size = norm(P), norm(Q)
         P_error = layer.alpha * (layer.norm * error + rounding(len(Q), layer.frobenius * Q_size))
         bent = _bent(layer, seen, P)
         Pd = layer.s.slope(seen.A) * P
@@ -135,13 +136,13 @@ def _bent(layer: Layer, seen: Pass, P: np.ndarray) -> float:
     """What the radius of the pre-activations does to s'(A) o P. On a linear piece nothing, but
     which piece may be open."""
     if layer.s.smooth:
-        return layer.s.curvature * seen.A_error * float(np.linalg.norm(P))
+        return layer.s.curvature * seen.A_error * norm(P)
     low, high = layer.s.slopes
-    return (high - low) * float(np.linalg.norm(P[layer.s.doubtful(seen.A, seen.A_error)]))
+    return (high - low) * norm(P[layer.s.doubtful(seen.A, seen.A_error)])
 
 
 def _after(layer: Layer, Pd: np.ndarray, Pd_error: float, Q_size: float, error: float) -> float:
-    size = layer.frobenius * float(np.linalg.norm(Pd))
+    size = layer.frobenius * norm(Pd)
     inner = layer.norm * Pd_error + rounding(len(layer.W), size)
     return inner + (1 - layer.alpha) * error + rounding(1, Q_size)
 
@@ -150,7 +151,7 @@ def before_layers(network: Network, first: Piece) -> tuple[np.ndarray, float]:
     """The adjoint of the input of the first layer, from that layer's piece."""
     layer = network.layers[first.layer]
     Q = layer.W.T @ first.Pd + (1 - layer.alpha) * first.Q
-    size = float(np.linalg.norm(first.Q))
+    size = norm(first.Q)
     return Q, _after(layer, first.Pd, first.Pd_error, size, first.Q_error)
 
 
@@ -186,10 +187,10 @@ def backwards(
             if sam.uses_output:
                 yield Pull(step.Z, Q, beta * sam.gamma, step.passes[0].Zin_error, error)
             back = sam.adjoint(step.Z, Q, step.weights)
-            size = float(np.linalg.norm(below) + np.linalg.norm(back))
+            size = norm(below) + norm(back)
             below = below + beta * back
-            noise = sam.noise(float(np.linalg.norm(Q)), Q.shape[1])
+            noise = sam.noise(norm(Q), Q.shape[1])
             turned = sam.gamma * sam.R.hessian_bend * step.passes[0].Zin_error
-            pulled = sam.stretch(step.weights) * error + noise + turned * float(np.linalg.norm(Q))
+            pulled = sam.stretch(step.weights) * error + noise + turned * norm(Q)
             below_error += beta * pulled + rounding(1, size)
         Q, error = below, below_error
