@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,7 +73,7 @@ def _computed(
     for position, i in enumerate(missing):
         spent = time.perf_counter() - started
         rest = missing[position:]
-        if position and spent / position * len(rest) > WORTHWHILE and (os.cpu_count() or 1) > 1:
+        if position and spent / position * len(rest) > WORTHWHILE and threads.cores() > 1:
             yield from _in_processes(s, p, batches, rest)
             return
         yield i, _batch(s, p, batches[i])
@@ -93,7 +92,7 @@ def _in_processes(
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    workers = min(os.cpu_count() or 1, len(missing))
+    workers = min(threads.cores(), len(missing))
     # A copy of the problem: what was computed lazily stays here.
     task = (plugins.places(), pickle.dumps((s, replace(p, origin=None))))
     with (

@@ -14,9 +14,9 @@ from deqcheck.case import Case, embedded
 from deqcheck.ci.discover import FoundCase, discover
 from deqcheck.ci.gate import Runner, stated_in
 from deqcheck.ci.records import Result
-from deqcheck.cli.running import cores
 from deqcheck.environment import source
 from deqcheck.store import Store
+from deqcheck.threads import cores
 
 FOLDER = Path(__file__).parents[1] / "cases"
 SLOW = os.environ.get("DEQCHECK_SLOW") == "1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from deqcheck.ci.records import GateError
 from deqcheck.cli.errors import Complaint
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store
+from deqcheck.threads import cores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,7 +74,3 @@ def plan_options(function: F) -> F:
         return function(*args, plan=Plan(jobs, timeout, store), **more)
 
     return wrapped  # type: ignore[return-value]
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from deqcheck import threads
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import environment
 from deqcheck.judging.errors import UsageError
@@ -82,6 +83,13 @@ def bounds(problem: AnyProblem, question: Question = ASK) -> Report:
 
 
 def _report(p: AnyProblem, question: Question, judged: Callable[[Asked], dict[str, Any]]) -> Report:
+    with threads.fitting(p.shapes):
+        return _reported(p, question, judged)
+
+
+def _reported(
+    p: AnyProblem, question: Question, judged: Callable[[Asked], dict[str, Any]]
+) -> Report:
     started = time.perf_counter()
     asked = choose(question, p)
     told = tuple(dict.fromkeys(remarks_on(question, asked)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
+from deqcheck import threads
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.authored import check_tracks
 from deqcheck.judging.errors import refusals
@@ -28,7 +29,7 @@ def train(
         check_tracks(s, problem)
     tracks = _union(s.tracks for s in statements)
     infima = _union(s.infima for s in statements)
-    with refusals():
+    with refusals(), threads.fitting(problem.shapes):
         run: Trajectory = problem.train.run(problem, tracks, infima, progress)
     return run
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from deqcheck import threads
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.fields import unknown
@@ -82,7 +83,7 @@ def judge(
 def decide(s: AnyStatement, problem: AnyProblem, run: Trajectory | None = None) -> Verdict:
     """Of a statement that fits the problem, on this run of it or on one that is made for it."""
     try:
-        with in_range():
+        with in_range(), threads.fitting(problem.shapes):
             check_start(problem)
             if run is None and problem.train is not None and STATIC not in s.dynamics:
                 p = problem

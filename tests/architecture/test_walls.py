@@ -39,7 +39,7 @@ threads:
 environment: threads plugins __init__
 store: atomic __init__
 trials: store theorems models environment threads plugins __init__
-judging: theorems dynamics models linalg store trials environment +
+judging: theorems dynamics models linalg store trials environment threads +
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: search judging case theorems dynamics models linalg environment store plugins threads +
 api: explore judging plugins case theorems dynamics models store report +
