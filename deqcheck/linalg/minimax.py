@@ -17,9 +17,12 @@ import scipy
 
 # Of points where some function has no value.
 OUTSIDE = 1e6
-# An optimum further above zero than this is not sought to the last digit where only its sign
-# matters, but to that tolerance.
-FAR, ROUGH = 0.1, 1e-6
+# To this tolerance it is sought where only its sign matters.
+ROUGH = 1e-6
+# A point proved to be as near to the optimum as this is the optimum.
+SHARP = 1e-10
+# Weight of the row that makes multipliers add up to one.
+WHOLE = 1e3
 # Where the last optimum was, by the number of constants.
 Memory: TypeAlias = "dict[int, np.ndarray]"
 _ROUGHLY: ContextVar[Memory | None] = ContextVar("roughly", default=None)
@@ -45,7 +48,8 @@ class Optimum:
 def minimise_largest(
     f: Callable[[np.ndarray], np.ndarray], start: np.ndarray, box: tuple[float, float]
 ) -> Optimum:
-    """Epigraph form by SLSQP from several starts, then a Nelder-Mead polish of the maximum.
+    """Epigraph form by SLSQP. Unless its multipliers prove that this is the optimum, from several
+    starts, and then a Nelder-Mead polish of the maximum.
 
     Outside the domain f may return inf; the search steps back.
     """
@@ -79,13 +83,15 @@ def minimise_largest(
 
     memory = _ROUGHLY.get()
     if memory is not None:
-        found = sought(memory.get(len(start), start), ROUGH)
-        best = Optimum(found.x[:-1], largest(found.x[:-1]))
-        if found.success and FAR < best.value < OUTSIDE:
+        x = sought(memory.get(len(start), start), ROUGH).x[:-1]
+        best = Optimum(x, largest(x))
+        if gap(f, best, box) < best.value < OUTSIDE:
             memory[len(start)] = best.x
             return best
-    best = Optimum(start, largest(start))
-    for shift in (0.0, -2.0, 2.0):
+    best = _better(Optimum(start, largest(start)), sought(start, 1e-13).x[:-1], largest)
+    if gap(f, best, box) <= SHARP:
+        return best
+    for shift in (-2.0, 2.0):
         best = _better(best, sought(start + shift, 1e-13).x[:-1], largest)
     for _ in range(3):
         polished = scipy.optimize.minimize(
@@ -96,6 +102,27 @@ def minimise_largest(
         )
         best = _better(best, polished.x, largest)
     return best
+
+
+def gap(f: Callable[[np.ndarray], np.ndarray], at: Optimum, box: tuple[float, float]) -> float:
+    """The optimum lies at most so far below the value at this point, up to the differences that
+    stand for slopes.
+
+    Convex f_i lie above their tangents: with weights w >= 0 that add up to one, max_i f_i(y) >=
+    sum w_i (f_i(x) + grad f_i(x) (y - x)), smallest in a corner of the box. The weights are those
+    that nearly cancel the gradients of the largest f_i.
+    """
+    with np.errstate(all="ignore"):
+        below = at.value - f(at.x)
+        slopes = _slopes(f, at.x)
+    if not (np.isfinite(below).all() and np.isfinite(slopes).all()):
+        return np.inf
+    rows = np.vstack([slopes.T, below, np.full(len(below), WHOLE)])
+    w, _ = scipy.optimize.nnls(rows, np.append(np.zeros(len(rows) - 1), WHOLE))
+    w /= w.sum()
+    slope = w @ slopes
+    reach = np.where(slope > 0, at.x - box[0], box[1] - at.x)
+    return float(w @ below + np.abs(slope) @ reach)
 
 
 def nearest(

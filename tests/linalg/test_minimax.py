@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg.minimax import Optimum, minimise_largest, nearest
+from deqcheck.linalg.minimax import Optimum, gap, minimise_largest, nearest
 
 BOX = (-35.0, 35.0)
 ROOM = 1e-4
@@ -37,3 +37,21 @@ def test_a_goal_that_is_good_enough_is_taken() -> None:
 def test_without_room_the_optimum_stays() -> None:
     best = minimise_largest(floored, np.zeros(2), BOX)
     assert nearest(floored, best, np.ones(2), BOX, 0.0) is best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_point_lies_further_below_than_the_gap(seed: int) -> None:
+    """Of random log posynomials, against the smallest of many points."""
+    rng = np.random.default_rng(seed)
+    shifts, powers = rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 2))
+
+    def f(x: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.log(np.exp(shifts + powers @ x).sum(axis=1))
+        return found
+
+    points = rng.uniform(*BOX, size=(200, 2))
+    here = Optimum(points[0], float(f(points[0]).max()))
+    best = minimise_largest(f, np.zeros(2), BOX)
+    lowest = min(best.value, *(float(f(x).max()) for x in points))
+    assert gap(f, here, BOX) >= here.value - lowest - 1e-6
+    assert -1e-9 <= gap(f, best, BOX) < 1e-6 and best.value <= lowest
