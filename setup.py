@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-KINDS = {".yaml", ".npz", ".json"}
+KINDS = {".yaml", ".npz", ".pt", ".json"}
 
 
 class BuildWithCases(build_py):

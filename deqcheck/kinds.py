@@ -60,6 +60,8 @@ class Model(Kind):
     optional: ClassVar[Shapes] = {}
     # Arrays that an initialisation may bring, which `absorbed` makes part of the others.
     biases: ClassVar[Shapes] = {}
+    # Fields that a file of parameters may hold in place of the case, but one of them must.
+    required: ClassVar[tuple[str, ...]] = ()
     # The data array that its predictions are compared with, and may be given beside, as `yhat`.
     predicted: ClassVar[str] = ""
     # The largest arrays that an evaluation makes; a property where fields decide them.

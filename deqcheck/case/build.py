@@ -71,8 +71,9 @@ def _companion(case: CaseFile) -> CaseFile:
 def _problem(case: CaseFile) -> AnyProblem:
     from deqcheck.models.problem import Problem
 
-    case = _with_scalars(case)
-    data, theta0, drawn, told = _arrays(case)
+    problems: list[tuple[str, str]] = []
+    case = _with_scalars(case, problems)
+    data, theta0, drawn, told = _arrays(case, problems)
     _rescale(case, data, theta0)
     # What is optional stands beside the parameters, but is not trained.
     optional = {name: theta0.pop(name) for name in case.model.optional}
@@ -117,8 +118,9 @@ def _built(stated: Any, arrays: dict[str, np.ndarray], case: CaseFile) -> Any:
         raise Refusal("model", str(error)) from None
 
 
-def _with_scalars(case: CaseFile) -> CaseFile:
-    """With the initialisation told the model, and the numbers of the model that its file holds."""
+def _with_scalars(case: CaseFile, problems: list[tuple[str, str]]) -> CaseFile:
+    """With the initialisation told the model, and the numbers of the model that its file holds;
+    what is wrong with them is told later, with the rest."""
     init = case.init.within(case.model, case.data)
     found: dict[str, float] = {}
     for key, spec in specs(type(case.model)).items():
@@ -126,40 +128,42 @@ def _with_scalars(case: CaseFile) -> CaseFile:
         stored = value if isinstance(value, Stored) else None
         if not isinstance(spec, StoredNumber) or (value is not None and stored is None):
             continue
-        with below(f"model.{key}"):
+        with collect(problems, f"model.{key}"):
             taken = init.scalar(key, stored)
             if taken is not None:
                 found[key] = spec.taken(*taken)
             elif stored is not None:
                 raise Refusal("", f"{init.kind!r} holds no numbers; expected init: {{kind: file}}")
+            elif key in case.model.required:
+                raise Refusal("", f"missing; expected {spec.expected}, or where the file has it")
     model: Any = case.model
     return replace(case, init=init, model=replace(model, **found) if found else model)
 
 
 def _arrays(
-    case: CaseFile,
+    case: CaseFile, problems: list[tuple[str, str]]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], list[str], tuple[str, ...]]:
     """Data, parameters, the names of those that were drawn, and notes. What is wrong with the data
     is told together with what is wrong with the parameters."""
     sizes = Sizes()
-    problems: list[tuple[str, str]] = []
     given: dict[str, Given] = {}
     data: dict[str, np.ndarray] = {}
+    wrong: list[tuple[str, str]] = []
     # Where a large scale overflows, the check that every entry is finite says so.
-    with collect(problems, "data"):
+    with collect(wrong, "data"):
         stored = case.data.arrays(case.model, case.seed)
         shapes = {name: shapes_of(case.model)[name] for name in stored}
         refuse(transposed(stored, shapes, sample_letter(case.model.data_arrays)))
         given = case.model.brought(stored)
         data = sizes.fit(given, shapes)
-    if problems:
+    if wrong:
         # Sizes of wrong data are no measure for the rest.
         sizes = Sizes()
     clashes = [
         sizes.bind(letter, size, f"the model has {letter} = {size}")
         for letter, size in case.model.sizes().items()
     ]
-    problems += [("model", sentence) for sentence in clashes if sentence]
+    problems += wrong + [("model", sentence) for sentence in clashes if sentence]
     with collect(problems, "init"):
         brought = _brought(case, sizes)
     refuse(problems)

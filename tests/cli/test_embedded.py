@@ -82,7 +82,9 @@ def test_the_cases_travel_with_a_wheel_and_an_sdist(tmp_path):
     (tmp_path / "empty").mkdir()
     words = ["egg_info", "--egg-base", str(tmp_path), "build_py", "--build-lib", str(tmp_path)]
     python("setup.py", "--quiet", *words, cwd=ROOT)
-    shipped = [p for p in (ROOT / "cases").rglob("*") if p.suffix in (".yaml", ".npz", ".json")]
+    shipped = [
+        p for p in (ROOT / "cases").rglob("*") if p.suffix in (".yaml", ".npz", ".pt", ".json")
+    ]
     packed = [p for p in (tmp_path / "deqcheck" / "cases").rglob("*") if p.is_file()]
     assert contents(packed, tmp_path / "deqcheck") == contents(shipped, ROOT)
     listed = (tmp_path / "deqcheck.egg-info" / "SOURCES.txt").read_text().splitlines()

@@ -409,3 +409,32 @@ def test_what_does_not_fit_into_memory_is_refused(model: dict[str, Any], sizes: 
     assert len(told) == len(sizes)
     for each, size in zip(told, sizes, strict=True):
         assert size in each and "too large" in each
+
+
+# Half the sum of squares of PyTorch's own predictions at these parameters, printed by the script
+# that trained the networks; residuals are a thirtieth of the predictions, which have seven digits.
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [("torch-relu", 0.00560202390515252), ("torch-monotone", 0.006521378482300166)],
+)
+def test_the_loss_is_that_of_the_framework_which_trained_it(name: str, loss: float) -> None:
+    report = dq.bounds(f"import/{name}")
+    assert report.quantities["loss"].value == pytest.approx(loss, rel=1e-5)
+    assert "your predictions yhat agree" in report.notes[0]
+
+
+def test_what_is_wrong_with_data_model_and_weights_is_told_at_once(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", X=X.T)
+    np.savez(tmp_path / "weights.npz", A=normal(2, 2))
+    text = """
+deqcheck: 1
+data: {kind: file, path: data.npz}
+model: {kind: monotone-deq}
+init: {kind: file, path: weights.npz, map: {A: nowhere}}
+"""
+    (tmp_path / "case.yaml").write_text(text)
+    with pytest.raises(CaseError) as told:
+        dq.bounds(tmp_path / "case.yaml")
+    keys = [line.split(": ")[1] for line in str(told.value).splitlines()]
+    assert {key.partition(".")[0] for key in keys} == {"data", "model", "init"}
+    assert "model.m" in keys

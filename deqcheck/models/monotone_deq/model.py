@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.fields import Refusal, choice, integer, number
+from deqcheck.fields import choice, integer, number
 from deqcheck.importing.array import Given
 from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers
@@ -54,6 +54,7 @@ model: {kind: monotone-deq, m: 1, width: 8}
 init: {kind: gaussian, scale: 0.3}
 train: {kind: gd, step: 1e-4, steps: 50}"""
     loss: ClassVar[type[Loss]] = HalfSquare
+    required: ClassVar[tuple[str, ...]] = ("m",)
 
     m: float = number(
         above=0, default=None, stored=True, doc="strong monotonicity of I - W; required"
@@ -86,8 +87,6 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         return {"X": inputs, "y": targets[0]}
 
     def build(self, arrays: Params, loss: Any) -> MonotoneDeqModel:
-        if self.m is None:
-            raise Refusal("model.m", "missing; expected a number > 0, or where the file has it")
         return MonotoneDeqModel(self.m, arrays["X"], arrays["y"], self.solver, self.alpha)
 
 
