@@ -38,14 +38,15 @@ atomic:
 threads:
 environment: threads plugins __init__
 store: atomic __init__
-trials: store theorems models environment threads plugins __init__
+engines: plugins threads environment __init__
+trials: engines store theorems models environment __init__
 judging: theorems dynamics models linalg store trials environment +
 case: judging plugins theorems dynamics models losses data targets inits +
-explore: search judging case theorems dynamics models linalg environment store plugins threads +
+explore: engines search judging case theorems dynamics models linalg environment store plugins +
 api: explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
-ci: plugins store case judging environment report models threads +
+ci: explore engines store case report +
 cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
  threads plugins +
 pytest_plugin: ci cli case __init__
