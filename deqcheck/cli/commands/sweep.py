@@ -1,0 +1,146 @@
+"""Run a grid of cases, of any size, and keep, tabulate and draw what comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deqcheck.case.source import Changes
+from deqcheck.cli import completing
+from deqcheck.cli.errors import INTERRUPTED, Complaint
+from deqcheck.cli.options import AskedFor, case_options, choice_options, quiet_option
+from deqcheck.cli.output import to_stdout
+from deqcheck.cli.progress import ProgressLine
+from deqcheck.cli.running import cores
+from deqcheck.cli.sweeping import (
+    Told,
+    Varied,
+    exit_code,
+    shard_of,
+    status_text,
+    summary,
+)
+from deqcheck.cli.swept_files import Table
+from deqcheck.cli.work import open_store
+from deqcheck.engines import EngineError
+from deqcheck.engines.processes import Processes
+from deqcheck.explore.single import Results
+from deqcheck.explore.sweep import Sweeping
+
+STORE = Path(".deqcheck_cache")
+
+
+@click.command("sweep")
+@click.argument("case", metavar="CASE", shell_complete=completing.cases)
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="KEY=VALUES",
+    help="Vary a field: 0.05:0.95:20 (from, to, points), log:1e-4:1e-1:10, or 1,2,4,8; "
+    "repeatable, all combinations are taken.",
+)
+@click.option(
+    "--zip",
+    "zips",
+    multiple=True,
+    metavar="KEY=V,V,V",
+    help="Fields that vary in step with each other; repeatable.",
+)
+@click.option(
+    "--seeds",
+    multiple=True,
+    metavar="N",
+    help="Seeds 0 to N-1, or those of a list; init=N, data=N or train=N vary only what is named.",
+)
+@click.option(
+    "--expect", is_flag=True, help="Keep what the file expects beside --grid and --seeds."
+)
+@choice_options
+@case_options
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=cores,
+    show_default="the cores",
+    help="Processes, each with one thread; every one runs many members.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True, max=1e6),
+    metavar="SECONDS",
+    help="Time limit per member; the others go on.",
+)
+@click.option(
+    "--store",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=STORE,
+    show_default=True,
+    metavar="DIR",
+    help="Where each finished member is kept: a repeated command does only what is missing.",
+)
+@click.option("--retry", type=click.Choice(["failed"]), help="Try those again that failed.")
+@click.option("--status", is_flag=True, help="Run nothing: count what is done, failed, missing.")
+@click.option("--shard", metavar="I/N", help="Only the I-th of N parts, into a shared --store.")
+@click.option(
+    "--sbatch", type=click.IntRange(min=1), metavar="N", help="Print a SLURM script of N shards."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A table: .csv, .json, .parquet or .nc.",
+)
+@quiet_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    case: str,
+    grid: tuple[str, ...],
+    zips: tuple[str, ...],
+    seeds: tuple[str, ...],
+    expect: bool,
+    choice: AskedFor,
+    changes: Changes,
+    jobs: int,
+    timeout: float | None,
+    folder: Path,
+    retry: str | None,
+    status: bool,
+    shard: str | None,
+    sbatch: int | None,
+    output: Path | None,
+    quiet: bool,
+) -> None:
+    """Run every member of the sweep in CASE, or of the one that --grid, --zip and --seeds make.
+
+    Whatever happens to a member is its result, and the others go on; what is finished is kept.
+    What is undecided, not checked or not applicable is no failure. Exit codes: 1 if a member is
+    refuted or not as expected, 4 if one broke, else 0.
+    """
+    varied = Varied(grid, zips, seeds, expect)
+    part = shard_of(shard)
+    table = None if output is None else Table(output, (case,))
+    if shard and table:
+        raise Complaint("a shard only fills the store: the same command without --shard writes")
+    stream = varied.stream(case, changes, choice)
+    store = open_store(folder)
+    results = Results(store, lambda sentence: click.echo(sentence, err=True))
+    doing = Sweeping(stream, results, retry is not None, part)
+    if status:
+        to_stdout(status_text(*doing.status()))
+        return
+    try:
+        with ProgressLine(quiet) as line:
+            doing.tell = Told(line, quiet)
+            sweep = doing.run(Processes(jobs, timeout))
+    except EngineError as error:
+        raise Complaint(f"deqcheck: {error}") from None
+    except KeyboardInterrupt:
+        click.echo(f"deqcheck: interrupted; what is finished is kept in {folder}", err=True)
+        ctx.exit(INTERRUPTED)
+    if table is not None:
+        table.write(sweep)
+    to_stdout(summary(sweep))
+    ctx.exit(exit_code(sweep))
