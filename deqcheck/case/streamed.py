@@ -37,6 +37,12 @@ class Stream:
         return sum(grid.size for grid in self.grids)
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """What varies."""
+        every = (key for grid in self.grids for axis in grid.axes for key in axis.keys)
+        return tuple(dict.fromkeys(every))
+
+    @property
     def title(self) -> str:
         return str(self.source.written.get("title") or "")
 
@@ -67,14 +73,16 @@ class Stream:
     def check(self) -> None:
         """Every value of every axis, before anything is run. Raises CaseError with all that is
         wrong; what is wrong with some combinations only is the result of these."""
-        problems: list[CaseProblem] = []
+        problems: dict[tuple[str, int | None, str], CaseProblem] = {}
         for member in (probe for grid in self.grids for probe in grid.probes(PROBES)):
             try:
                 self.case(member)
             except CaseError as error:
-                problems += error.problems
+                for each in error.problems:
+                    # Of many values of a key, the first that is wrong.
+                    problems.setdefault((each.file, each.line, each.key), each)
         if problems:
-            raise CaseError(dict.fromkeys(problems))
+            raise CaseError(problems.values())
 
     def built(self) -> tuple[Case, AnyProblem] | None:
         """The first member, or else the last, so that what is wrong with all is told at once.
@@ -115,6 +123,8 @@ def read_stream(
     try:
         grids = grids_of(source.written, source.folder)
     except Refusal as refusal:
+        if typed:
+            raise CaseError(_of_option(*problem) for problem in refusal.problems) from None
         raise located(source.name, source.lines, refusal.problems) from None
     found = Stream(source, grids)
     found.check()
@@ -134,6 +144,12 @@ def _with_typed(source: Source, typed: Mapping[str, Any], expect: bool) -> Sourc
         lines=lines,
         changes=source.changes._replace(settings=settings),
     )
+
+
+def _of_option(key: str, sentence: str) -> CaseProblem:
+    """What is wrong with an option, in its own words: `--grid: model.gamma.points: ...`."""
+    option, _, rest = key.removeprefix(f"{KEY}.{TYPED}").lstrip(".").partition(".")
+    return CaseProblem(f"--{option or GRID_PART}", None, rest, sentence)
 
 
 def typed_sweep(

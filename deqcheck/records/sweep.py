@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from deqcheck.records.verdict import Outcome, Status
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 RAN = "ran"
 # From what speaks against a statement to what speaks for it.
@@ -120,3 +121,25 @@ class Sweep:
         from deqcheck.report.parts.swept_arrays import frame
 
         return frame(self)
+
+    def map(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        color: str | Sequence[str] = (),
+        show: str = "worst",
+    ) -> Figure:
+        """A heat map over two keys, or curves over one (needs matplotlib). `color` is such as
+        `kawaguchi2021/cor1:rate_tightness`, `:slack`, `:outcome`, or the name of a quantity; `show`
+        is worst, median or share, of the members of a cell. Raises ValueError."""
+        from deqcheck.report.parts.map_picture import figure
+        from deqcheck.report.parts.mapped import chosen
+
+        colors = [color] if isinstance(color, str) else list(color)
+        drawn: Figure = figure(chosen(self, x, y, colors, show))
+        return drawn
+
+    def _repr_html_(self) -> str:
+        from deqcheck.report.parts.map_page import fragment
+
+        return fragment(self)

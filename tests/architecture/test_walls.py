@@ -47,8 +47,8 @@ api: explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
 ci: explore engines store case report +
-cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
- threads plugins +
+cli: explore engines ci atomic store case judging dynamics gradcheck search report theorems models
+ docs threads plugins +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """

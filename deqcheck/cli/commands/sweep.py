@@ -21,12 +21,13 @@ from deqcheck.cli.sweeping import (
     status_text,
     summary,
 )
-from deqcheck.cli.swept_files import Table
+from deqcheck.cli.swept_files import Drawn, SweptFiles
 from deqcheck.cli.work import open_store
 from deqcheck.engines import EngineError
 from deqcheck.engines.processes import Processes
 from deqcheck.explore.single import Results
 from deqcheck.explore.sweep import Sweeping
+from deqcheck.report.parts.mapped import SHOWN, WORST
 
 STORE = Path(".deqcheck_cache")
 
@@ -92,6 +93,31 @@ STORE = Path(".deqcheck_cache")
     metavar="FILE",
     help="A table: .csv, .json, .parquet or .nc.",
 )
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A map: .png, .svg, .pdf or .html; repeatable.",
+)
+@click.option("--x", metavar="KEY", help="Across the map. Default: the first key that varies.")
+@click.option("--y", metavar="KEY", help="Up the map; without it, curves over --x.")
+@click.option(
+    "--color",
+    "colors",
+    multiple=True,
+    metavar="WHAT",
+    help="ID:rate_tightness, ID:slack, ID:outcome, loss, or the name of a quantity; repeatable for "
+    "curves. Default: the outcome of the first statement.",
+)
+@click.option(
+    "--show",
+    type=click.Choice(SHOWN),
+    default=WORST,
+    show_default=True,
+    help="Of the members of one cell: the worst, their median, or the share confirmed.",
+)
 @quiet_option
 @click.pass_context
 def command(
@@ -111,6 +137,11 @@ def command(
     shard: str | None,
     sbatch: int | None,
     output: Path | None,
+    maps: tuple[Path, ...],
+    x: str | None,
+    y: str | None,
+    colors: tuple[str, ...],
+    show: str,
     quiet: bool,
 ) -> None:
     """Run every member of the sweep in CASE, or of the one that --grid, --zip and --seeds make.
@@ -121,10 +152,11 @@ def command(
     """
     varied = Varied(grid, zips, seeds, expect)
     part = shard_of(shard)
-    table = None if output is None else Table(output, (case,))
-    if shard and table:
+    files = SweptFiles(output, maps, Drawn(x, y, colors, show))
+    if shard and (output or maps):
         raise Complaint("a shard only fills the store: the same command without --shard writes")
     stream = varied.stream(case, changes, choice)
+    files.check((case,), stream.keys)
     store = open_store(folder)
     results = Results(store, lambda sentence: click.echo(sentence, err=True))
     doing = Sweeping(stream, results, retry is not None, part)
@@ -140,7 +172,6 @@ def command(
     except KeyboardInterrupt:
         click.echo(f"deqcheck: interrupted; what is finished is kept in {folder}", err=True)
         ctx.exit(INTERRUPTED)
-    if table is not None:
-        table.write(sweep)
+    files.write(sweep)
     to_stdout(summary(sweep))
     ctx.exit(exit_code(sweep))
