@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -181,12 +182,21 @@ def parsed(
     if not isinstance(tree, dict):
         found = "the file is empty" if tree is None else f"found {show(tree)}"
         raise _failed(name, 1, f"{found}; expected a mapping that begins with 'deqcheck: 1'")
-    problems = [CaseProblem(name, *fault) for fault in faults]
+    source, problems = changed(Source(name, folder, lines, tree), changes)
+    return source, [*(CaseProblem(name, *fault) for fault in faults), *problems]
+
+
+def changed(source: Source, changes: Changes) -> tuple[Source, list[CaseProblem]]:
+    """The tree of a case once the changes are made in it, and those that cannot be."""
+    tree, lines = copy.deepcopy(dict(source.written)), dict(source.lines)
     refused = override(tree, lines, changes.settings)
-    problems += [CaseProblem("--set", None, key, sentence) for key, sentence in refused]
+    problems = [CaseProblem("--set", None, key, sentence) for key, sentence in refused]
     if changes.seed is not None:
         tree["seed"], lines["seed"] = changes.seed, SET
-    return Source(name, folder, lines, tree, changes), problems
+    before = source.changes
+    settings = (*before.settings, *changes.settings)
+    both = Changes(settings, before.seed if changes.seed is None else changes.seed)
+    return replace(source, written=tree, lines=lines, changes=both), problems
 
 
 def _stated_in(source: Source, problems: list[CaseProblem]) -> list[Case]:

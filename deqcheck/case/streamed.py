@@ -12,7 +12,7 @@ from deqcheck.case.axes import SEEDS, typed_grid, typed_seeds, typed_zip
 from deqcheck.case.embedded import find_text
 from deqcheck.case.errors import GRID, CaseError, CaseProblem, located
 from deqcheck.case.expand import beside, grids_of, stated, without_sweep
-from deqcheck.case.read import Case, checked, parsed
+from deqcheck.case.read import Case, changed, checked, parsed
 from deqcheck.case.source import Changes, Source
 from deqcheck.case.sweep import GRID as GRID_PART
 from deqcheck.case.sweep import KEY, ZIP, Grid, Member
@@ -100,16 +100,16 @@ class Stream:
 
 
 def read_stream(
-    word: str | os.PathLike[str] | Mapping[str, Any],
+    word: str | os.PathLike[str] | Mapping[str, Any] | Source,
     changes: Changes,
     typed: Mapping[str, Any] | None = None,
     expect: bool = False,
 ) -> Stream:
     """The sweep of a file, or else the one that is typed: then the file's expectations, which are
     about other numbers, are left out unless they are to be kept. Raises CaseError."""
-    if isinstance(word, Mapping):
-        tree = {"deqcheck": 1, **word}
-        source, problems = Source(written=tree, changes=changes), list[CaseProblem]()
+    if isinstance(word, Mapping | Source):
+        here = word if isinstance(word, Source) else Source(written={"deqcheck": 1, **word})
+        source, problems = changed(here, changes)
     else:
         text, folder = find_text(word)
         source, problems = parsed(text, os.fspath(word), folder, changes)

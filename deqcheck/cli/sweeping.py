@@ -15,7 +15,7 @@ from typing import TextIO
 import click
 from rich.text import Text
 
-from deqcheck import judging
+from deqcheck import judging, plugins
 from deqcheck.case.source import Changes
 from deqcheck.case.streamed import Stream, read_stream, typed_sweep
 from deqcheck.cli.errors import FAILED, NUMERICAL, OK, Complaint
@@ -57,11 +57,20 @@ class Varied:
                 judging.choose(built[0].question, built[1])
         return stream
 
-    def arguments(self) -> list[str]:
-        words = [word for each in self.grid for word in ("--grid", each)]
-        words += [word for each in self.zips for word in ("--zip", each)]
-        words += [word for each in self.seeds for word in ("--seeds", each)]
-        return [*words, "--expect"] if self.expect else words
+    def arguments(self, case: str, changes: Changes, choice: AskedFor) -> list[str]:
+        """The words that say the same again."""
+        words = [case]
+        options = (("--grid", self.grid), ("--zip", self.zips), ("--seeds", self.seeds))
+        for option, values in (*options, ("--only", choice.only)):
+            words += [word for value in values for word in (option, value)]
+        words += ["--expect"] if self.expect else []
+        words += ["--edition", _edition(choice)] if choice.editions else []
+        return [*words, *changes.arguments(), *plugins.options()]
+
+
+def _edition(choice: AskedFor) -> str:
+    editions = choice.editions or ()
+    return editions[0] if len(editions) == 1 else BOTH
 
 
 def _with_choice(changes: Changes, choice: AskedFor) -> Changes:
@@ -70,8 +79,7 @@ def _with_choice(changes: Changes, choice: AskedFor) -> Changes:
     if choice.only:
         settings.append(f"theorems={json.dumps(list(choice.only))}")
     if choice.editions:
-        word = choice.editions[0] if len(choice.editions) == 1 else BOTH
-        settings.append(f"edition={word}")
+        settings.append(f"edition={_edition(choice)}")
     return changes._replace(settings=tuple(settings))
 
 
@@ -163,7 +171,7 @@ def script(parts: int, words: Sequence[str]) -> str:
 #SBATCH --cpus-per-task=1
 #SBATCH --time=04:00:00
 #SBATCH --output=deqcheck-sweep-%a.log
-# When all parts are done, the same command without --shard reads them from the store.
+# Once all parts are done, the same command without --shard reads them from the store.
 cd {shlex.quote(os.getcwd())} || exit 1
 {command} --jobs "${{SLURM_CPUS_PER_TASK:-1}}" --shard "$SLURM_ARRAY_TASK_ID/{parts}"
 """

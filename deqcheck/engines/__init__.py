@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 K = TypeVar("K")
 Message = Mapping[str, Any]
+PROCESSES, HERE, DASK = "processes", "here", "dask"
 # Whether this process is one of an engine: it starts no others.
 INSIDE: list[bool] = []
 
@@ -80,3 +81,16 @@ def crashed(bug: Exception) -> Reply:
     place = f"{Path(last.filename).name}:{last.lineno}"
     sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
     return Reply(End.CRASHED, f"internal error at {place}: {sentence}")
+
+
+def engine(
+    where: str = PROCESSES, jobs: int = 1, timeout: float | None = None, address: str = ""
+) -> Engine:
+    """`processes`, `here`, or `dask` at an address, such as `local`. Raises EngineError."""
+    from deqcheck.engines.cluster import Cluster
+    from deqcheck.engines.here import Here
+    from deqcheck.engines.processes import Processes
+
+    if where == DASK:
+        return Cluster(address, jobs, timeout)
+    return Here() if where == HERE else Processes(jobs, timeout)

@@ -43,7 +43,7 @@ trials: engines store theorems models environment __init__
 judging: theorems dynamics models linalg store trials environment +
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: engines search judging case theorems dynamics models linalg environment store plugins +
-api: explore judging plugins case theorems dynamics models store report +
+api: explore engines judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
 ci: explore engines store case report +

@@ -17,14 +17,14 @@ from deqcheck.cli.sweeping import (
     Told,
     Varied,
     exit_code,
+    script,
     shard_of,
     status_text,
     summary,
 )
 from deqcheck.cli.swept_files import Drawn, SweptFiles
 from deqcheck.cli.work import open_store
-from deqcheck.engines import EngineError
-from deqcheck.engines.processes import Processes
+from deqcheck.engines import DASK, PROCESSES, EngineError, engine
 from deqcheck.explore.single import Results
 from deqcheck.explore.sweep import Sweeping
 from deqcheck.report.parts.mapped import SHOWN, WORST
@@ -83,6 +83,11 @@ STORE = Path(".deqcheck_cache")
 )
 @click.option("--retry", type=click.Choice(["failed"]), help="Try those again that failed.")
 @click.option("--status", is_flag=True, help="Run nothing: count what is done, failed, missing.")
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Run on the Dask cluster at ADDRESS; `local` starts one of --jobs processes.",
+)
 @click.option("--shard", metavar="I/N", help="Only the I-th of N parts, into a shared --store.")
 @click.option(
     "--sbatch", type=click.IntRange(min=1), metavar="N", help="Print a SLURM script of N shards."
@@ -134,6 +139,7 @@ def command(
     folder: Path,
     retry: str | None,
     status: bool,
+    dask: str | None,
     shard: str | None,
     sbatch: int | None,
     output: Path | None,
@@ -157,6 +163,11 @@ def command(
         raise Complaint("a shard only fills the store: the same command without --shard writes")
     stream = varied.stream(case, changes, choice)
     files.check((case,), stream.keys)
+    if sbatch is not None:
+        words = [*varied.arguments(case, changes, choice), "--store", str(folder)]
+        words += [] if timeout is None else ["--timeout", f"{timeout:g}"]
+        to_stdout(script(sbatch, words))
+        return
     store = open_store(folder)
     results = Results(store, lambda sentence: click.echo(sentence, err=True))
     doing = Sweeping(stream, results, retry is not None, part)
@@ -166,7 +177,7 @@ def command(
     try:
         with ProgressLine(quiet) as line:
             doing.tell = Told(line, quiet)
-            sweep = doing.run(Processes(jobs, timeout))
+            sweep = doing.run(engine(DASK if dask else PROCESSES, jobs, timeout, dask or ""))
     except EngineError as error:
         raise Complaint(f"deqcheck: {error}") from None
     except KeyboardInterrupt:

@@ -97,11 +97,20 @@ def _heat(drawn: Any, axes: Any, found: Heat) -> None:
             facecolor=plain or look(word)[0],
             edgecolor="black",
             hatch=look(word)[1],
-            label=f"{word}{' (the worst)' if several else ''}",
+            label=word,
         )
         for word in found.outcomes
     ]
-    drawn.legend(handles=samples, loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    title = "outcome, the worst of each cell" if several else "outcome"
+    drawn.legend(
+        handles=samples,
+        loc="outside lower center",
+        ncols=4,
+        fontsize=8,
+        title=title,
+        title_fontsize=8,
+        frameon=False,
+    )
 
 
 def _colours(drawn: Any, axes: Any, found: Heat, x: np.ndarray, y: np.ndarray) -> None:
@@ -147,8 +156,11 @@ def _scale(axis: Any, set_scale: Any, side: Side) -> None:
     if side.listed:
         step = -(-len(side.values) // MOST_TICKS)
         axis.set_ticks(range(0, len(side.values), step), side.labels[::step])
-    elif side.scale == LOG:
+        return
+    if side.scale == LOG:
         set_scale("log")
+    elif len(side.values) <= MOST_TICKS:
+        axis.set_ticks(side.values, side.labels)
 
 
 def _curves(axes: Any, found: Curves) -> None:

@@ -286,9 +286,16 @@ def _title(sweep: Sweep, keys: Sequence[str]) -> str:
     """The case, and what the cells are taken over."""
     axes = [axis for every in sweep.axes.values() for axis in every]
     rest = [axis for axis in axes if not set(axis.keys) & set(keys)]
-    over = ", ".join(f"{len(axis.values)} of {' and '.join(axis.keys)}" for axis in rest)
+    over = ", ".join(map(_counted, rest))
     name = sweep.title or sweep.name
     return f"{name} (over {over})" if over else name
+
+
+def _counted(axis: Axis) -> str:
+    if not axis.seeds:
+        return f"{len(axis.values)} values of {' and '.join(axis.keys)}"
+    stream = axis.keys[0].partition(".")[2]
+    return f"{len(axis.values)} seeds{f' of {stream}' if stream else ''}"
 
 
 def _label(shade: Shade, shown: str) -> str:
