@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 
-def replace(path: Path, content: str | bytes) -> None:
-    """Put `content` in the place of a file; whatever stops it, the old file is still there."""
-    # A file name that is not UTF-8 may be part of a text.
-    data = content.encode(errors="replace") if isinstance(content, str) else content
+def replace(path: Path, content: str | bytes | Iterable[str]) -> None:
+    """Put `content`, whole or in parts, in the place of a file; whatever stops it, the old file is
+    still there."""
+    parts = [content] if isinstance(content, str | bytes) else content
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "wb") as file:
-            file.write(data)
+            for part in parts:
+                # A file name that is not UTF-8 may be part of a text.
+                file.write(part if isinstance(part, bytes) else part.encode(errors="replace"))
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(path))

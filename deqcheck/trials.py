@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from deqcheck import plugins, threads
+from deqcheck.engines import INSIDE, End, Message, Reply
+from deqcheck.engines.processes import Processes
 from deqcheck.environment import source
 from deqcheck.models.problem import AnyProblem
 from deqcheck.store import Store
 from deqcheck.theorems.frequency import AnyFrequency
+from deqcheck.threads import cores
 
 # Seeds that are tried, kept and handed to a process together.
 BATCH = 20
 # Further processes pay off when this many seconds of work remain.
 WORTHWHILE = 5.0
 # The fields of a case that a trial depends on.
-FIELDS = ("seed", "data", "model", "init", "rescale")
+FIELDS = ("seed", "seeds", "data", "model", "init", "rescale")
 
 Results = list[bool | None]
 Done = Callable[[int, int], None]
@@ -73,7 +77,8 @@ def _computed(
     for position, i in enumerate(missing):
         spent = time.perf_counter() - started
         rest = missing[position:]
-        if position and spent / position * len(rest) > WORTHWHILE and threads.cores() > 1:
+        worthwhile = position and spent / position * len(rest) > WORTHWHILE
+        if worthwhile and not INSIDE and cores() > 1:
             yield from _in_processes(s, p, batches, rest)
             return
         yield i, _batch(s, p, batches[i])
@@ -87,34 +92,22 @@ def _batch(s: AnyFrequency, p: AnyProblem, batch: range) -> Results:
 def _in_processes(
     s: AnyFrequency, p: AnyProblem, batches: Sequence[range], missing: Sequence[int]
 ) -> Iterator[tuple[int, Results]]:
-    """Fresh processes: a fork would copy the locks of the parent's threads in whatever state."""
-    # Few runs come here: the others need not wait for these imports.
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
-
-    workers = min(threads.cores(), len(missing))
     # A copy of the problem: what was computed lazily stays here.
-    task = (plugins.places(), pickle.dumps((s, replace(p, origin=None))))
-    with (
-        threads.one_in_children(),
-        ProcessPoolExecutor(workers, get_context("spawn"), _remember, task) as pool,
-    ):
-        futures = {pool.submit(_remembered, batches[i]): i for i in missing}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    task = base64.b64encode(pickle.dumps((s, replace(p, origin=None)))).decode()
+    messages = ((i, {"task": task, "seeds": [batches[i].start, batches[i].stop]}) for i in missing)
+    engine = Processes(min(cores(), len(missing)))
+    with closing(engine.replies(__name__, messages)) as replies:
+        for i, reply in replies:
+            # What failed there is done here: either it works, or the error has its place.
+            there = reply.facts
+            yield i, _batch(s, p, batches[i]) if there is None else there["results"]
 
 
-_TASK: list[tuple[AnyFrequency, AnyProblem]] = []
+def answer(message: Message) -> Reply:
+    """The task of engines: one batch."""
+    s, p = pickle.loads(base64.b64decode(message["task"]))
+    return Reply(End.RAN, facts={"results": _batch(s, p, range(*message["seeds"]))})
 
 
-def _remember(places: list[str], task: bytes) -> None:
-    """The user's own classes must be known before an instance of one can be read."""
-    plugins.load_again(places)
-    _TASK.append(pickle.loads(task))
-
-
-def _remembered(batch: range) -> Results:
-    return _batch(*_TASK[0], batch)
+def warm_up() -> None:
+    """What the statement needs is imported with it."""

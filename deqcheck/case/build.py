@@ -92,7 +92,7 @@ def _problem(case: CaseFile) -> AnyProblem:
         model=model,
         theta0=theta0,
         laws={name: law for name, law in laws.items() if law is not None},
-        seed=case.seed,
+        seed=case.seed_of("train"),
         record_points=case.record.points,
         yhat=yhat,
         told=(*told, *_of_biases(absorbed)),
@@ -151,7 +151,7 @@ def _arrays(
     wrong: list[tuple[str, str]] = []
     # Where a large scale overflows, the check that every entry is finite says so.
     with collect(wrong, "data"):
-        stored = case.data.arrays(case.model, case.seed)
+        stored = case.data.arrays(case.model, case.seed_of("data"))
         shapes = {name: shapes_of(case.model)[name] for name in stored}
         refuse(transposed(stored, shapes, sample_letter(case.model.data_arrays)))
         given = case.model.brought(stored)
@@ -222,7 +222,7 @@ def _parameters(
             continue
         shape = _decided(name, sizes.shape(symbols[name]))
         drawn = name not in case.model.optional or name in asked
-        array = case.init.draw(name, shape, case.seed) if drawn else np.zeros(shape)
+        array = case.init.draw(name, shape, case.seed_of("init")) if drawn else np.zeros(shape)
         parameters[name] = Given(array, "", name)
         drawn_ones += [name] if drawn else []
     return sizes.fit(parameters, {n: symbols[n] for n in symbols if n in parameters}), drawn_ones

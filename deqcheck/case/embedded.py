@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from deqcheck.case.errors import CaseError, CaseProblem
-from deqcheck.case.read import Case, read_cases, read_texts
+from deqcheck.case.read import Case, read_cases, read_texts, text_of
 from deqcheck.case.source import Changes
 from deqcheck.case.yaml_reader import read_title
 from deqcheck.fields import did_you_mean
@@ -53,14 +53,20 @@ def cases() -> dict[str, Case]:
 
 def read_named(word: str | os.PathLike[str], changes: Changes | None = None) -> list[Case]:
     """Every case of a file, or else of the embedded case of that name. Raises CaseError."""
-    name, (settings, seed) = os.fspath(word), changes or Changes()
+    settings, seed = changes or Changes()
+    text, folder = find_text(word)
+    return read_texts(text, os.fspath(word), folder, settings, seed)
+
+
+def find_text(word: str | os.PathLike[str]) -> tuple[str, Path]:
+    """The text of a case, and the folder that its paths start from. Raises CaseError."""
+    name = os.fspath(word)
     # Not Path.exists: it raises for a name that is too long.
     if os.path.exists(name):
-        return read_cases(Path(name), settings, seed)
+        return text_of(name), Path(name).parent
     found = find(name)
     if found is None:
         hint = did_you_mean(name, names(), "; `deqcheck cases` lists them")
         sentence = f"neither a file nor an embedded case{hint}"
         raise CaseError([CaseProblem(name, None, "", sentence)])
-    text = found.read_text(encoding="utf-8")
-    return read_texts(text, name, found.parent, settings, seed)
+    return found.read_text(encoding="utf-8"), found.parent

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from deqcheck.fields import show
 
 # The line of whatever an option set, not the file.
-SET = 0
+SET, GRID = 0, -1
+OPTIONS = {SET: "--set", GRID: "--grid"}
 _INDEX = re.compile(r"\[\d+\]\Z")
 
 
@@ -48,7 +49,9 @@ def located(name: str, lines: Mapping[str, int], problems: Iterable[tuple[str, s
     def place(key: str, sentence: str) -> CaseProblem:
         # Without lines there is no file.
         line = _line(key, lines) if lines else None
-        return CaseProblem("--set" if line == SET else name, line or None, key, sentence)
+        if line in OPTIONS:
+            return CaseProblem(OPTIONS[line], None, key, sentence)
+        return CaseProblem(name, line, key, sentence)
 
     return CaseError(place(key, sentence) for key, sentence in problems)
 

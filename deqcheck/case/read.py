@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,6 +66,9 @@ class Case:
     def resolved(self) -> Mapping[str, Any]:
         """The whole case as JSON can hold it, defaults filled in."""
         resolved = without_sweep(plain_record(self.stated))
+        if not self.stated.seeds:
+            # A case that says nothing of them is the one that it was before they could be said.
+            del resolved["seeds"]
         used = fingerprints_of(self.stated)
         return {**resolved, "plugins": used} if used else resolved
 
@@ -127,6 +131,11 @@ def read_cases(
     path: str | Path, overrides: Sequence[str] = (), seed: int | None = None
 ) -> list[Case]:
     """Read and check a case file, which states several cases if it has a sweep."""
+    return read_texts(text_of(path), str(path), Path(path).parent, overrides, seed)
+
+
+def text_of(path: str | Path) -> str:
+    """Of a case file. Raises CaseError."""
     name = str(path)
     try:
         with open(path, "rb") as stream:
@@ -141,11 +150,10 @@ def read_cases(
     if len(content) > MOST_BYTES:
         raise _too_large(name)
     try:
-        text = content.decode()
+        return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _failed(name, line, "not UTF-8 text") from None
-    return read_texts(text, name, Path(path).parent, overrides, seed)
 
 
 def read_texts(
@@ -156,6 +164,15 @@ def read_texts(
     seed: int | None = None,
 ) -> list[Case]:
     """Read and check the text of a case file; `name` is what messages call it."""
+    source, problems = parsed(text, name, folder, Changes(tuple(overrides), seed))
+    return _stated_in(source, problems)
+
+
+def parsed(
+    text: str, name: str, folder: Path, changes: Changes
+) -> tuple[Source, list[CaseProblem]]:
+    """The tree of a case file once the changes are made in it, and what cannot be made of it.
+    Raises CaseError."""
     if len(text) > MOST_BYTES:
         raise _too_large(name)
     try:
@@ -165,19 +182,26 @@ def read_texts(
     if not isinstance(tree, dict):
         found = "the file is empty" if tree is None else f"found {show(tree)}"
         raise _failed(name, 1, f"{found}; expected a mapping that begins with 'deqcheck: 1'")
-    problems = [CaseProblem(name, *fault) for fault in faults]
-    source = Source(name, folder, lines, tree, Changes(tuple(overrides), seed))
-    return _stated_in(source, problems)
+    source, problems = changed(Source(name, folder, lines, tree), changes)
+    return source, [*(CaseProblem(name, *fault) for fault in faults), *problems]
+
+
+def changed(source: Source, changes: Changes) -> tuple[Source, list[CaseProblem]]:
+    """The tree of a case once the changes are made in it, and those that cannot be."""
+    tree, lines = copy.deepcopy(dict(source.written)), dict(source.lines)
+    refused = override(tree, lines, changes.settings)
+    problems = [CaseProblem("--set", None, key, sentence) for key, sentence in refused]
+    if changes.seed is not None:
+        tree["seed"], lines["seed"] = changes.seed, SET
+    before = source.changes
+    settings = (*before.settings, *changes.settings)
+    both = Changes(settings, before.seed if changes.seed is None else changes.seed)
+    return replace(source, written=tree, lines=lines, changes=both), problems
 
 
 def _stated_in(source: Source, problems: list[CaseProblem]) -> list[Case]:
-    """Every case of a tree, once the changes are made in it."""
-    name, lines, changes = source.name, dict(source.lines), source.changes
-    tree = dict(source.written)
-    refused = override(tree, lines, changes.settings)
-    problems += [CaseProblem("--set", None, key, sentence) for key, sentence in refused]
-    if changes.seed is not None:
-        tree["seed"], lines["seed"] = changes.seed, SET
+    """Every case of a tree."""
+    name, lines, tree = source.name, dict(source.lines), dict(source.written)
     try:
         every = expand(tree, lines, source.folder)
     except Refusal as refusal:
@@ -188,7 +212,7 @@ def _stated_in(source: Source, problems: list[CaseProblem]) -> list[Case]:
         here = replace(source, written=own, lines=places, member=member)
         try:
             # Settings from outside may leave something unjudged that the file expects.
-            cases.append(checked(here, as_written=not changes.settings))
+            cases.append(checked(here, as_written=not source.changes.settings))
         except CaseError as error:
             problems += error.problems
     if problems:

@@ -10,7 +10,7 @@ from typing import Any
 from deqcheck import registry
 from deqcheck.case.judged import unjudged
 from deqcheck.case.renamed import current
-from deqcheck.case.sweep import Member, Sweeps
+from deqcheck.case.sweep import STREAMS, Grid, Sweeps
 from deqcheck.fields import (
     Choice,
     Part,
@@ -145,6 +145,12 @@ class CaseFile:
     deqcheck: int = declare(_Version(doc="version of the case format"))
     title: str = text(default="", doc="one line about the case")
     seed: int = integer(at_least=0, default=0, doc="seed of everything that is drawn")
+    seeds: Mapping[str, int] = mapping(
+        integer(at_least=0),
+        default={},
+        doc="seeds of their own for data (inputs and targets), init, or train (batches, and what "
+        "statements draw)",
+    )
     data: Data = part(Data, doc="what the model is trained on")
     model: Model = part(Model, doc="the model")
     loss: Loss = part(Loss, default=None, doc="the loss; default: that of the paper")
@@ -165,7 +171,7 @@ class CaseFile:
         number(), default={}, doc="factors on arrays of the data or on parameters, by name"
     )
     record: Record = section(Record, default={}, doc="what of a run is kept")
-    sweep: tuple[Member, ...] | None = declare(
+    sweep: tuple[Grid, ...] | None = declare(
         Sweeps(default=None, doc="settings that vary: the file states a case for each")
     )
 
@@ -173,7 +179,13 @@ class CaseFile:
     def editions(self) -> tuple[str, ...]:
         return editions(self.edition)
 
+    def seed_of(self, stream: str) -> int:
+        return self.seeds.get(stream, self.seed)
+
     def check(self) -> Iterator[tuple[str, str]]:
+        for name in self.seeds:
+            if name not in STREAMS:
+                yield f"seeds.{name}", unknown("nothing is drawn under the name", name, STREAMS)
         if self.loss is not None and not isinstance(self.loss, self.model.loss):
             yield "loss", no_theory(self.model, self.loss)
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deqcheck.fields import Refusal, Spec, refuse, show
+from deqcheck.case.axes import SEEDS, grid_axes, seed_axes, zipped
+from deqcheck.fields import Refusal, Spec, below, collect, refuse, show
+from deqcheck.records.axis import Axis
 
 KEY = "sweep"
-# Between them they say what a case file is.
-FIXED = ("deqcheck", KEY)
-MOST = 1000
+GRID, ZIP = "grid", "zip"
+PARTS = (GRID, ZIP, SEEDS)
+# What may be drawn from a seed of its own.
+STREAMS = ("data", "init", "train")
 
 
 class Member(NamedTuple):
@@ -40,54 +44,92 @@ class Member(NamedTuple):
         return [f"{KEY}=null", *(f"{key}={json.dumps(v)}" for key, v in self.settings.items())]
 
 
+class Grid(NamedTuple):
+    """The product of some axes; its members are made when they are asked for."""
+
+    name: str
+    axes: tuple[Axis, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(len(axis.values) for axis in self.axes)
+
+    def member(self, position: int) -> Member:
+        """The last axis varies first."""
+        settings: dict[str, Any] = {}
+        rest = position
+        for axis in reversed(self.axes):
+            rest, i = divmod(rest, len(axis.values))
+            settings = dict(zip(axis.keys, axis.values[i], strict=True)) | settings
+        return Member(self.name, position, settings)
+
+    def probes(self, most: int) -> Iterator[Member]:
+        """Every value of every axis once, the others being at their first; of long axes some."""
+        step = 1
+        yield self.member(0)
+        for axis in reversed(self.axes):
+            length = len(axis.values)
+            for i in range(1, length, max(1, math.ceil(length / most))):
+                yield self.member(i * step)
+            yield self.member((length - 1) * step)
+            step *= length
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sweeps(Spec):
-    """Sweeps by name; each gives lists of values, taken in step, by the dotted key they go to."""
+    """Sweeps by name. Each gives lists of values, taken in step, by the dotted key they go to; or
+    `grid`, `zip` and `seeds`, whose product is taken."""
 
     @property
     def expected(self) -> str:
-        return "a mapping from names to sweeps, such as {widths: {model.width: [10, 20]}}"
+        return (
+            "a mapping from names to sweeps, such as {widths: {model.width: [10, 20]}} or {phase: "
+            "{grid: {model.width: {from: 10, to: 50, points: 5}}, seeds: 3}}"
+        )
 
-    def read(self, value: Any, folder: Path) -> tuple[Member, ...]:
+    def read(self, value: Any, folder: Path) -> tuple[Grid, ...]:
         if not isinstance(value, dict) or not value:
             raise self.wrong(value)
-        members: list[Member] = []
-        problems = []
-        for name, lists in value.items():
-            try:
-                members += _members(name, lists)
-            except Refusal as refusal:
-                problems += [(f"{name}.{k}".rstrip("."), said) for k, said in refusal.problems]
+        found: list[Grid] = []
+        problems: list[tuple[str, str]] = []
+        for name, said in value.items():
+            with collect(problems, name):
+                found.append(Grid(name, _axes(said)))
         refuse(problems)
-        return tuple(members)
+        return tuple(found)
 
 
-def _members(name: str, lists: Any) -> Iterator[Member]:
-    expected = "expected lists of values by dotted key, such as {model.width: [10, 20]}"
-    if not isinstance(lists, dict) or not lists:
-        raise Refusal("", f"{expected}; found {show(lists)}")
-    length = max(len(v) if isinstance(v, list) else 0 for v in lists.values())
-    refuse(
-        (key, sentence)
-        for key, values in lists.items()
-        if (sentence := _fault(key, values, length))
-    )
-    if length > MOST:
-        raise Refusal("", f"states {length} cases; expected at most {MOST}")
-    seen: dict[str, int] = {}
-    for i in range(length):
-        member = Member(name, i, {key: values[i] for key, values in lists.items()})
-        first = seen.setdefault(member.label, i)
-        if first != i:
-            raise Refusal("", f"cases {first + 1} and {i + 1} are the same")
-        yield member
+def _axes(said: Any) -> tuple[Axis, ...]:
+    if not isinstance(said, dict) or not said or not all(key in PARTS for key in said):
+        return (zipped(said),)
+    problems: list[tuple[str, str]] = []
+    axes: list[Axis] = []
+    if GRID in said:
+        with collect(problems, GRID):
+            if not isinstance(said[GRID], dict) or not said[GRID]:
+                raise Refusal("", f"expected values by dotted key; found {show(said[GRID])}")
+            axes += grid_axes(said[GRID])
+    if ZIP in said:
+        with collect(problems, ZIP):
+            axes.append(zipped(said[ZIP]))
+    if SEEDS in said:
+        with collect(problems, SEEDS):
+            axes += seed_axes(said[SEEDS], STREAMS)
+    refuse(problems)
+    keys = [key for axis in axes for key in axis.keys]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise Refusal("", f"{show(twice)} is varied twice")
+    return tuple(axes)
 
 
-def _fault(key: str, values: Any, length: int) -> str | None:
-    if key.partition(".")[0] in FIXED:
-        return f"a sweep cannot set {show(key)}"
-    if not isinstance(values, list) or not values:
-        return f"expected a list of values; found {show(values)}"
-    if len(values) != length:
-        return f"expected {length} values, as many as the longest list; found {len(values)}"
-    return None
+def limited(grids: tuple[Grid, ...], most: int) -> None:
+    """Where every case is made at once. Raises Refusal."""
+    for grid in grids:
+        with below(grid.name):
+            if grid.size > most:
+                raise Refusal(
+                    "",
+                    f"states {grid.size} cases; expected at most {most}: `deqcheck sweep` takes "
+                    "any number",
+                )

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from deqcheck.ci.facts import Facts, named, ratio_error
 from deqcheck.ci.records import GateError, label
+from deqcheck.records.facts import Facts, named, ratio_error
 from deqcheck.report.json import dumps
 
 SCHEMA = "deqcheck-baseline/1"

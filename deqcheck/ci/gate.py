@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from deqcheck.case import Case, CaseError, read_cases
@@ -12,9 +13,10 @@ from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import updated
 from deqcheck.ci.discover import Discovery, FoundCase
 from deqcheck.ci.judge import FAILED, INTERRUPTED, Rule, judge
-from deqcheck.ci.records import End, Gate, GateError, Interrupted, Reply, Result
-from deqcheck.ci.single import environment, key, reply
-from deqcheck.ci.workers import Pool
+from deqcheck.ci.records import Gate, GateError, Interrupted, Result
+from deqcheck.engines import End, Reply
+from deqcheck.engines.processes import Processes
+from deqcheck.explore.single import TASK, Results, environment, message, reply
 from deqcheck.store import Store
 
 # A case of a file, or why the file cannot be read.
@@ -38,13 +40,14 @@ class Runner:
         if strict:
             _refuse_silent(case for _, case in stated if isinstance(case, Case))
         replies: dict[FoundCase, Reply] = {}
+        kept = Results(self.store, self.warn)
         for each, case in stated:
-            known = self._kept(case) if isinstance(case, Case) else case
+            known = kept.get(case.digest) if isinstance(case, Case) else case
             if known is not None:
                 replies[each] = known
         try:
             cases = {f: c for f, c in stated if isinstance(c, Case) and f not in replies}
-            self._run(cases, replies, len(stated))
+            self._run(cases, replies, kept, len(stated))
         except KeyboardInterrupt:
             unfinished = tuple(each.id for each, _ in stated if each not in replies)
             if unfinished:
@@ -52,32 +55,22 @@ class Runner:
         return _results(stated, replies)
 
     def _run(
-        self, cases: dict[FoundCase, Case], replies: dict[FoundCase, Reply], total: int
+        self,
+        cases: dict[FoundCase, Case],
+        replies: dict[FoundCase, Reply],
+        kept: Results,
+        total: int,
     ) -> None:
-        def done(each: FoundCase, reply: Reply) -> None:
-            replies[each] = reply
-            self._keep(reply)
-            self.tell(len(replies), total)
-
         self.tell(len(replies), total)
-        if cases:
-            Pool(min(self.jobs, len(cases)), self.timeout).judge_all(cases, done)
-
-    def _kept(self, case: Case) -> Reply | None:
-        entry = None if self.store is None else self.store.get(key(case.digest))
-        if entry is None:
-            return None
-        return Reply(End.RAN, facts=entry["facts"], seconds=entry["seconds"])
-
-    def _keep(self, reply: Reply) -> None:
-        if self.store is None or reply.facts is None:
+        if not cases:
             return
-        entry = {"facts": dict(reply.facts), "seconds": reply.seconds}
-        try:
-            self.store.put(key(reply.facts["digest"]), entry)
-        except OSError as error:
-            self.warn(f"cannot keep results in {self.store.folder}: {error.strerror}")
-            self.store = None
+        messages = ((each, message(case, self.store)) for each, case in cases.items())
+        engine = Processes(min(self.jobs, len(cases)), self.timeout)
+        with closing(engine.replies(TASK, messages)) as answers:
+            for each, answer in answers:
+                replies[each] = answer
+                kept.keep(cases[each].digest, answer)
+                self.tell(len(replies), total)
 
 
 def stated_in(found: FoundCase) -> list[ReadCase]:

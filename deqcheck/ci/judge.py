@@ -8,7 +8,8 @@ from typing import Any
 from deqcheck.ci import baseline as base
 from deqcheck.ci.compare import changes
 from deqcheck.ci.facts import Facts, ending, outcomes
-from deqcheck.ci.records import Change, End, Result, Row, label
+from deqcheck.ci.records import Change, Result, Row, label
+from deqcheck.engines import End
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.report import Ending
 from deqcheck.records.verdict import Status

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
+from deqcheck.engines import Reply
 from deqcheck.records.expectations import Expectations
 
 
@@ -16,33 +16,6 @@ class GateError(Exception):
 
 class NoCase(GateError):
     """There is nothing to run."""
-
-
-class End(Enum):
-    """How the process of a case ended."""
-
-    RAN = "ran"
-    BAD_CASE = "bad case"
-    CRASHED = "crashed"
-    TIMED_OUT = "timed out"
-    KILLED = "killed"
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What came of one case: what was judged, or why nothing was."""
-
-    end: End
-    sentence: str = ""
-    facts: Mapping[str, Any] | None = None
-    seconds: float = 0.0
-
-    def plain(self) -> dict[str, Any]:
-        return vars(self) | {"end": self.end.value}
-
-    @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Reply:
-        return cls(**{**plain, "end": End(plain["end"])})
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def ending(report: Report) -> str:
     return f"{sentence.removesuffix('.')} ({'; '.join(report.notes)})."
 
 
-def save(path: Path, content: str | bytes) -> None:
+def save(path: Path, content: str | bytes | Iterable[str]) -> None:
     """A file that no terminal can show."""
     try:
         atomic.replace(path.resolve(), content)

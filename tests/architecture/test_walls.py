@@ -38,16 +38,17 @@ atomic:
 threads:
 environment: threads plugins __init__
 store: atomic __init__
-trials: store theorems models environment threads plugins __init__
+engines: plugins threads environment __init__
+trials: engines store theorems models environment threads __init__
 judging: theorems dynamics models linalg store trials environment threads +
 case: judging plugins theorems dynamics models losses data targets inits +
-explore: search judging case theorems dynamics models linalg environment store plugins threads +
-api: explore judging plugins case theorems dynamics models store report +
+explore: engines search judging case theorems dynamics models linalg environment store plugins +
+api: explore engines judging plugins case theorems dynamics models store report threads +
 report: records registry kinds __init__
 docs: case theorems +
-ci: plugins store case judging environment report models threads +
-cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
- threads plugins +
+ci: explore engines store case report +
+cli: explore engines ci atomic store case judging dynamics gradcheck search report theorems models
+ docs threads plugins +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """

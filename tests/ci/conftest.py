@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from deqcheck.case import Case
-from deqcheck.ci import gate, workers
-from deqcheck.ci.discover import FoundCase
-from deqcheck.ci.records import Reply
-from deqcheck.ci.single import reply
+from deqcheck.ci import gate
 from deqcheck.cli.main import cli
+from deqcheck.engines import processes
+from deqcheck.engines.here import Here
 
 CASE = """\
 deqcheck: 1
@@ -28,11 +26,11 @@ theorems: [kawaguchi2021/gd]
 CONFIRMED = "expect: {kawaguchi2021/gd: confirmed}"
 # A worker whose cases misbehave according to their names.
 FAULTY = """
-import json, sys; sys.path[:], _ = json.loads(sys.argv.pop())
-import os, time, deqcheck.ci.single as single
-from deqcheck.ci import worker
+import json, sys; sys.path[:], task, _ = json.loads(sys.argv.pop())
+import os, time, deqcheck.explore.single as single
+from deqcheck.engines import worker
 real = single.judge
-def judge(case):
+def judge(case, store=None):
     name = os.path.basename(case.source.name)
     if "crash" in name: raise ZeroDivisionError("a bug\\nin two lines")
     if "memory" in name: raise MemoryError
@@ -42,7 +40,7 @@ def judge(case):
     if "print" in name: print("noise"); os.system("echo more noise")
     return real(case)
 single.judge = judge
-worker.main()
+worker.main(task)
 """
 
 
@@ -69,7 +67,7 @@ def deqcheck():
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "PROGRAM", FAULTY)
+    monkeypatch.setattr(processes, "PROGRAM", FAULTY)
 
 
 class Inline:
@@ -78,14 +76,10 @@ class Inline:
     def __init__(self, jobs: int, timeout: float | None = None):
         assert jobs >= 1
 
-    def judge_all(
-        self, cases: dict[FoundCase, Case], done: Callable[[FoundCase, Reply], None]
-    ) -> None:
-        for found, case in reversed(cases.items()):
-            text = json.dumps(reply(case).plain(), allow_nan=False)
-            done(found, Reply.read(json.loads(text)))
+    def replies(self, task: str, messages: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
+        return Here().replies(task, reversed(list(messages)))
 
 
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "Pool", Inline)
+    monkeypatch.setattr(gate, "Processes", Inline)

@@ -10,7 +10,8 @@ import pytest
 
 from deqcheck.ci.formats import formats, renderer
 from deqcheck.ci.parts.words import summary
-from deqcheck.ci.records import Change, End, Gate, Reply, Result, Row
+from deqcheck.ci.records import Change, Gate, Result, Row
+from deqcheck.engines import End, Reply
 from deqcheck.report.parts.render_options import RenderOptions
 
 NASTY = "<b>&\x00\x1b[31m | `x` *y* \ud800 ]]>"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from deqcheck.ci import gate as gate_module
-from deqcheck.ci import workers
 from deqcheck.ci.discover import discover, is_case
+from deqcheck.engines import processes
 
 
 def result(done) -> dict[str, str]:
@@ -164,7 +164,7 @@ def test_a_folder_that_may_not_be_read_is_named(deqcheck, write, monkeypatch, co
             raise PermissionError(13, "Permission denied", str(path))
         return real(path)
 
-    monkeypatch.setattr(gate_module, "Pool", None)
+    monkeypatch.setattr(gate_module, "Processes", None)
     monkeypatch.setattr(os, "scandir", scandir)
     done = deqcheck(command, cases / named)
     assert (done.exit_code, done.stdout) == (2, "")
@@ -178,7 +178,7 @@ def test_power_is_no_gate(deqcheck, tmp_path):
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_what_cannot_be_asked_is_one_sentence(deqcheck, write, monkeypatch, sentence):
-    monkeypatch.setattr(gate_module, "Pool", None)
+    monkeypatch.setattr(gate_module, "Processes", None)
     cases = write("x/silent", "")
     write("y/silent", "")
     write("z/twin").joinpath("z/twin.yml").write_text("deqcheck: 1")
@@ -235,7 +235,7 @@ def test_a_file_is_found_once_however_it_is_reached(deqcheck, write):
 
 
 def test_an_unwritable_report_stops_before_the_work(deqcheck, write, monkeypatch, tmp_path):
-    monkeypatch.setattr(gate_module, "Pool", None)
+    monkeypatch.setattr(gate_module, "Processes", None)
     done = deqcheck("ci", write("case"), "--output", tmp_path / "none" / "out")
     assert done.exit_code == 2
     assert done.stderr.startswith("cannot write")
@@ -267,7 +267,7 @@ def test_a_process_that_cannot_be_started_is_the_result_of_its_case(deqcheck, wr
     def refuse(*_, **__):
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(workers.subprocess, "Popen", refuse)
+    monkeypatch.setattr(processes.subprocess, "Popen", refuse)
     done = deqcheck("ci", write("good"))
     assert done.exit_code == 70
     assert "no process could be started: Resource temporarily unavailable" in done.stdout

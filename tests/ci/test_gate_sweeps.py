@@ -10,7 +10,7 @@ from deqcheck.case.read import checked
 from deqcheck.case.source import Source
 from deqcheck.ci.discover import FoundCase
 from deqcheck.ci.gate import alone, stated_in
-from deqcheck.ci.records import End
+from deqcheck.engines import End
 
 SWEEP = "\nsweep: {seeds: {seed: [0, 1]}}"
 CONFIRMED = f"expect: {{kawaguchi2021/gd: confirmed}}{SWEEP}"

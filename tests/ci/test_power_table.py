@@ -7,8 +7,9 @@ import json
 import pytest
 
 from deqcheck.ci.power import powers
-from deqcheck.ci.records import End, Reply, Result
+from deqcheck.ci.records import Result
 from deqcheck.cli.commands.power import slack
+from deqcheck.engines import End, Reply
 
 
 def result(

@@ -104,7 +104,7 @@ def test_stored_results_give_the_same_report_without_work(deqcheck, write, tmp_p
     write("a")
     words = ("ci", write("b", seed=1), "--store", tmp_path / "store", "--format", "json")
     first = deqcheck(*words)
-    monkeypatch.setattr(gate_module, "Pool", None)
+    monkeypatch.setattr(gate_module, "Processes", None)
     assert untimed(deqcheck(*words).stdout) == untimed(first.stdout)
 
 
@@ -112,7 +112,7 @@ def test_stored_results_give_the_same_report_without_work(deqcheck, write, tmp_p
 def test_an_expectation_is_no_part_of_what_is_stored(deqcheck, write, tmp_path, monkeypatch):
     store = ("--store", tmp_path / "store")
     assert deqcheck("ci", write("a"), *store).exit_code == 0
-    monkeypatch.setattr(gate_module, "Pool", None)
+    monkeypatch.setattr(gate_module, "Processes", None)
     assert deqcheck("ci", write("a", "expect: {kawaguchi2021/gd: refuted}"), *store).exit_code == 1
 
 
@@ -122,7 +122,7 @@ def test_what_changes_the_numbers_is_computed_anew(deqcheck, write, tmp_path, mo
     store = tmp_path / "store"
     deqcheck("ci", write("a"), "--store", store)
     if change == "source":
-        monkeypatch.setattr("deqcheck.ci.single.source", lambda: "another")
+        monkeypatch.setattr("deqcheck.explore.single.source", lambda: "another")
     if change == "environment":
         monkeypatch.setattr("deqcheck.environment._blas", lambda: "another")
     deqcheck("ci", write("a", seed=int(change == "seed")), "--store", store)
@@ -255,14 +255,14 @@ class Stopped:
     def __init__(self, jobs: int, timeout: float | None = None):
         self.inner = Inline(jobs, timeout)
 
-    def judge_all(self, cases, done):
-        self.inner.judge_all(dict([*cases.items()][:1]), done)
+    def replies(self, task, messages):
+        yield from self.inner.replies(task, [*messages][:1])
         raise KeyboardInterrupt
 
 
 @pytest.fixture
 def stopped(monkeypatch):
-    monkeypatch.setattr(gate_module, "Pool", Stopped)
+    monkeypatch.setattr(gate_module, "Processes", Stopped)
 
 
 @pytest.mark.parametrize("form", ["table", "junit", "markdown"])
@@ -288,10 +288,10 @@ def test_an_unfinished_case_is_not_missing_from_the_baseline(
 ):
     write("a")
     words = ("ci", write("b", seed=1), "--baseline", tmp_path / "baseline.json")
-    monkeypatch.setattr(gate_module, "Pool", Inline)
+    monkeypatch.setattr(gate_module, "Processes", Inline)
     assert deqcheck(*words, "--update-baseline").exit_code == 0
     before = (tmp_path / "baseline.json").read_text()
-    monkeypatch.setattr(gate_module, "Pool", Stopped)
+    monkeypatch.setattr(gate_module, "Processes", Stopped)
     done = deqcheck(*words, "--format", "json")
     assert done.exit_code == 130
     assert json.loads(done.stdout)["missing"] == []

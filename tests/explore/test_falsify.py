@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterable
@@ -255,22 +254,12 @@ def _jsoned(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def test_processes_share_a_search(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_processes_share_a_search() -> None:
     s = asked(catalogue()["hieu2022/prop3"], "printed")
     shares = [worker._share(Asking(Limits(101, None)), i, 2) for i in range(2)]
     assert [share.limits.evaluations for share in shares] == [51, 50]
     assert shares[0].seed != shares[1].seed
-    request = {
-        "id": s.id,
-        "edition": s.edition,
-        "asking": {**vars(shares[0]), "limits": vars(shares[0].limits)},
-        "only_search": True,
-    }
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request) + "\n"))
-    worker.main([])
-    reply = json.loads(capsys.readouterr().out)
+    reply = _jsoned(worker.answer(_jsoned(worker._request(s, shares[0], True))).facts)
     found, total = worker.unplain(reply), Found()
     assert found.evaluations == 51 and _jsoned(worker.plain(found, s)) == reply
     total.merge(found)

@@ -171,7 +171,7 @@ def test_processes_give_the_same_results(
     _ = population.start.Z
     here = tally(s, population)
     monkeypatch.setattr(trials, "WORTHWHILE", 0.0)
-    monkeypatch.setattr(trials.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(trials, "cores", lambda: 2)
     assert tally(s, population) == here
 
 

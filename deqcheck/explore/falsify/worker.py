@@ -1,4 +1,4 @@
-"""Searches in processes of their own: requests and replies are lines of JSON.
+"""Searches in processes of their own.
 
 The same seed, evaluations and number of processes find the same; each process has its own share
 of the evaluations, and its own seed.
@@ -6,16 +6,13 @@ of the evaluations, and its own seed.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any
 
-from deqcheck import plugins, threads
+from deqcheck.engines import End, Message, Reply
+from deqcheck.engines.processes import Processes
 from deqcheck.explore.falsify import Asking, Limits, asked, falsify
 from deqcheck.explore.falsify.confirm import case_of
 from deqcheck.explore.falsify.instance import Instance
@@ -25,22 +22,19 @@ from deqcheck.judging.catalogue import catalogue, find
 from deqcheck.judging.errors import UsageError
 from deqcheck.theorems.base import AnyStatement
 
-# It imports exactly what its parent would.
-PROGRAM = (
-    "import json, sys; sys.path[:], places = json.loads(sys.argv.pop()); "
-    "from deqcheck.explore.falsify.worker import main; main(places)"
-)
 # Seeds of the processes of one search: far enough apart for those of other searches.
 APART = 1_000_003
 
 
-def main(places: Sequence[str]) -> None:
-    """Of the process: a reply for each request, until there are no more."""
-    plugins.load_again(places)
-    for line in sys.stdin:
-        request = json.loads(line)
-        reply = _searched(request) if request["only_search"] else _falsified(request)
-        print(json.dumps(reply, allow_nan=False), flush=True)
+def answer(request: Message) -> Reply:
+    """The task of engines."""
+    return Reply(
+        End.RAN, facts=_searched(request) if request["only_search"] else _falsified(request)
+    )
+
+
+def warm_up() -> None:
+    list(catalogue())
 
 
 def _falsified(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,59 +62,37 @@ def _asking(request: Mapping[str, Any]) -> Asking:
     return Asking(limits, sizes=None if sizes is None else (sizes[0], sizes[1]), **fields)
 
 
-class Process:
-    """One worker."""
+def _request(s: AnyStatement, asking: Asking, only_search: bool) -> Message:
+    return {
+        "id": s.id,
+        "edition": s.edition,
+        "asking": asdict(asking),
+        "only_search": only_search,
+    }
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, json.dumps([sys.path, plugins.places()])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=os.environ | threads.ONE,
-            text=True,
-            encoding="utf-8",
-        )
 
-    def ask(self, s: AnyStatement, asking: Asking, only_search: bool) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        request = {
-            "id": s.id,
-            "edition": s.edition,
-            "asking": asdict(asking),
-            "only_search": only_search,
-        }
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line.endswith("\n"):
-            raise RuntimeError(f"the process that searched {s.id} ended: {self._process.wait()}")
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
+def _asked(
+    requests: Sequence[tuple[AnyStatement, Message]], jobs: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The replies to several requests, each with its place."""
+    messages = enumerate(request for _, request in requests)
+    with closing(Processes(jobs).replies(__name__, messages)) as replies:
+        for i, reply in replies:
+            if reply.facts is None:
+                raise RuntimeError(f"the search of {requests[i][0].id} ended: {reply.sentence}")
+            yield i, dict(reply.facts)
 
 
 def searched_in_processes(s: AnyStatement, asking: Asking, jobs: int) -> Found:
     """What several processes have seen together. Raises UsageError."""
     if type(s) not in catalogue().values():
         raise UsageError(f"{s.id}: other processes do not know it; load it from a file, or jobs=1")
-    shares = [_share(asking, i, jobs) for i in range(jobs)]
-    processes = [Process() for _ in shares]
-    try:
-        with ThreadPoolExecutor(jobs) as pool:
-            pairs = zip(processes, shares, strict=True)
-            replies = list(pool.map(lambda pair: pair[0].ask(s, pair[1], True), pairs))
-    finally:
-        for process in processes:
-            process.close()
+    requests = [(s, _request(s, _share(asking, i, jobs), True)) for i in range(jobs)]
+    # In the order of the shares: what is found does not depend on who was first.
+    replies = dict(_asked(requests, jobs))
     found = Found()
-    for reply in replies:
-        found.merge(unplain(reply))
+    for i in sorted(replies):
+        found.merge(unplain(replies[i]))
     return found
 
 
@@ -138,22 +110,8 @@ def each_in_processes(
     done: Callable[[AnyStatement, dict[str, Any]], None],
 ) -> None:
     """Several statements, one process for each of `jobs`; `done` is told as they come."""
-    free: list[Process] = [Process() for _ in range(jobs)]
-    every = list(free)
-
-    def one(s: AnyStatement) -> None:
-        process = free.pop()
-        try:
-            done(s, process.ask(s, asking, False))
-        finally:
-            free.append(process)
-
-    try:
-        with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(one, tasks))
-    finally:
-        for process in every:
-            process.close()
+    for i, found in _asked([(s, _request(s, asking, False)) for s in tasks], jobs):
+        done(tasks[i], found)
 
 
 def plain(found: Found, s: AnyStatement) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-VOID = {"meta", "wbr"}
+VOID = {"br", "meta", "wbr"}
 
 
 class Markup(str):

@@ -43,7 +43,8 @@ def available() -> bool:
 
 def draw(report: Report, form: str) -> bytes | None:
     """The picture of a run in one of the formats; None where the run left nothing to draw."""
-    return _saved(_picture(_title(report), panels(report), bars(report)), form)
+    drawn = _picture(_title(report), panels(report), bars(report))
+    return None if drawn is None else saved(drawn, form)
 
 
 def draw_sweeps(reports: Sequence[Report], form: str) -> bytes | None:
@@ -52,7 +53,8 @@ def draw_sweeps(reports: Sequence[Report], form: str) -> bytes | None:
     place = reports[0].place
     assert place is not None
     title = f"{place.title} ({place.file})" if place.title else place.file
-    return _saved(_picture(title, found, []), form)
+    drawn = _picture(title, found, [])
+    return None if drawn is None else saved(drawn, form)
 
 
 def plot(report: Report, axes: Any = None) -> Any:
@@ -78,7 +80,7 @@ def _picture(title: str, found: Sequence[Panel], every: Sequence[Bar]) -> Any:
     if margins:
         lines = max(len(_wrapped(bar.label, BAR_LABEL).splitlines()) for bar in margins)
         heights.append(0.9 + (lines * BAR_LINE + 0.08) * len(margins))
-    with _settings():
+    with settings():
         figure = Figure(figsize=(WIDTH, sum(heights) + 0.5), layout="constrained")
         figure.suptitle(_wrapped(title), fontsize=10)
         # Each part is laid out by itself: the long labels of the bars do not narrow the curves.
@@ -90,20 +92,18 @@ def _picture(title: str, found: Sequence[Panel], every: Sequence[Bar]) -> Any:
     return figure
 
 
-def _settings() -> Any:
+def settings() -> Any:
     import matplotlib
 
     # Text stays text in an SVG, and no date makes two pictures of one run differ.
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "deqcheck", "font.size": 9}
-    return matplotlib.rc_context(settings)
+    chosen: Any = {"svg.fonttype": "none", "svg.hashsalt": "deqcheck", "font.size": 9}
+    return matplotlib.rc_context(chosen)
 
 
-def _saved(figure: Any, form: str) -> bytes | None:
-    if figure is None:
-        return None
+def saved(figure: Any, form: str) -> bytes:
     stream = io.BytesIO()
     dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with _settings():
+    with settings():
         figure.savefig(stream, format=form, dpi=200, metadata=dateless.get(form))
     return stream.getvalue()
 

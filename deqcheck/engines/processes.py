@@ -1,4 +1,4 @@
-"""Worker processes that can be killed: whatever happens to one is the result of its case."""
+"""Worker processes that can be killed: each answers message after message."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Generator, Iterable
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Generic
 
 from deqcheck import plugins, threads
-from deqcheck.case import Case
-from deqcheck.ci.discover import FoundCase
-from deqcheck.ci.records import End, Reply
+from deqcheck.engines import End, K, Message, Reply
 
 # The worker imports exactly what its parent would.
 PROGRAM = (
-    "import json, sys; sys.path[:], plugins = json.loads(sys.argv.pop()); "
-    "from deqcheck.ci.worker import main; main(plugins)"
+    "import json, sys; sys.path[:], task, plugins = json.loads(sys.argv.pop()); "
+    "from deqcheck.engines.worker import main; main(task, plugins)"
 )
+# Messages that wait while each worker is at one: nobody is idle while a reply is looked at.
+AHEAD = 2
 
 
 class Worker:
-    def __init__(self) -> None:
+    def __init__(self, task: str, places: list[str] | None = None) -> None:
+        places = plugins.places() if places is None else places
         self._talk = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, json.dumps([sys.path, plugins.places()])],
+                [sys.executable, "-c", PROGRAM, json.dumps([sys.path, task, places])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._talk,
@@ -48,8 +48,8 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def judge(self, case: Case, timeout: float | None) -> Reply:
-        # The time for importing numpy and scipy is not the case's.
+    def ask(self, message: Message, timeout: float | None) -> Reply:
+        # The time for importing numpy and scipy is not that of the message.
         if not self._ready and self._receive() is None:
             return self._death()
         self._ready = True
@@ -58,7 +58,7 @@ class Worker:
         if timer:
             timer.start()
         try:
-            self._send(case)
+            self._send(message)
             answer = self._receive()
         finally:
             if timer:
@@ -90,10 +90,10 @@ class Worker:
         late.set()
         self.kill()
 
-    def _send(self, case: Case) -> None:
+    def _send(self, message: Message) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(case.source.message()) + "\n")
+            self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             # It is dead; that there is no answer will tell.
@@ -114,62 +114,83 @@ class Worker:
         return Reply(End.CRASHED, f"its process ended with exit code {code}{last}")
 
 
-class Pool:
+class Processes:
     """At most `jobs` workers, made when needed and replaced when dead."""
+
+    threads = 1
 
     def __init__(self, jobs: int, timeout: float | None = None):
         self.jobs = jobs
         self.timeout = timeout
-        self._slots: SimpleQueue[Worker | None] = SimpleQueue()
-        self._all: list[Worker] = []
-        self._closed = False
-        self._lock = threading.Lock()
-        for _ in range(jobs):
-            self._slots.put(None)
 
-    def judge_all(
-        self, cases: Mapping[FoundCase, Case], done: Callable[[FoundCase, Reply], None]
-    ) -> None:
-        """Call `done` in this thread with the reply for each case, as they come."""
+    def replies(
+        self, task: str, messages: Iterable[tuple[K, Message]]
+    ) -> Generator[tuple[K, Reply], None, None]:
+        todo: SimpleQueue[tuple[K, Message] | None] = SimpleQueue()
+        done: SimpleQueue[tuple[K, Reply]] = SimpleQueue()
+        servers: list[_Server[K]] = []
+        waiting = 0
         try:
-            self._judge_all(cases, done)
+            for each in messages:
+                todo.put(each)
+                waiting += 1
+                if len(servers) < self.jobs:
+                    servers.append(_Server(task, self.timeout, todo, done))
+                if waiting >= AHEAD * self.jobs:
+                    yield done.get()
+                    waiting -= 1
+            for _ in range(waiting):
+                yield done.get()
         finally:
-            for worker in self._all:
-                worker.close()
+            for server in servers:
+                server.stop()
+                todo.put(None)
+            for server in servers:
+                server.thread.join()
 
-    def _judge_all(
-        self, cases: Mapping[FoundCase, Case], done: Callable[[FoundCase, Reply], None]
-    ) -> None:
-        with ThreadPoolExecutor(self.jobs) as threads:
-            open_: dict[Future[Reply], FoundCase] = {}
-            try:
-                open_ = {threads.submit(self._judge, case): found for found, case in cases.items()}
-                while open_:
-                    finished, _ = wait(open_, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        done(open_.pop(future), future.result())
-            finally:
-                for future in open_:
-                    future.cancel()
-                with self._lock:
-                    self._closed = True
-                    for worker in self._all:
-                        worker.kill()
 
-    def _judge(self, case: Case) -> Reply:
-        worker = self._slots.get()
+class _Server(Generic[K]):
+    """A thread with a worker of its own."""
+
+    def __init__(
+        self,
+        task: str,
+        timeout: float | None,
+        todo: SimpleQueue[tuple[K, Message] | None],
+        done: SimpleQueue[tuple[K, Reply]],
+    ):
+        self._task, self._timeout, self._todo, self._done = task, timeout, todo, done
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+        self._stopped = False
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Whatever it is at."""
+        with self._lock:
+            self._stopped = True
+            if self._worker is not None:
+                self._worker.kill()
+
+    def _serve(self) -> None:
+        while (each := self._todo.get()) is not None and not self._stopped:
+            self._done.put((each[0], self._answer(each[1])))
+        if self._worker is not None:
+            self._worker.close()
+
+    def _answer(self, message: Message) -> Reply:
         try:
             with self._lock:
-                if self._closed:
-                    return Reply(End.KILLED, "the gate was stopped")
-                if worker is None or not worker.alive:
-                    worker = Worker()
-                    self._all.append(worker)
-            return worker.judge(case, self.timeout)
+                if self._worker is not None and not self._worker.alive:
+                    self._worker.close()
+                    self._worker = None
+                if self._stopped:
+                    return Reply(End.KILLED, "stopped")
+                worker = self._worker = self._worker or Worker(self._task)
+            return worker.ask(message, self._timeout)
         except OSError as error:
             return Reply(End.CRASHED, f"no process could be started: {error.strerror}")
-        finally:
-            self._slots.put(worker)
 
 
 def _signal(number: int) -> str:

@@ -1,4 +1,4 @@
-"""The process that judges cases: one for each line in, and one reply for each line out."""
+"""The process that answers: one reply for each line in."""
 
 from __future__ import annotations
 
@@ -13,38 +13,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from deqcheck import plugins
-from deqcheck.case.read import checked
-from deqcheck.case.source import Source
-from deqcheck.ci.single import reply
-from deqcheck.judging import catalogue
-from deqcheck.kinds import FAMILIES
-from deqcheck.registry import kinds
+from deqcheck.engines import INSIDE, answered
 
 
-def main(places: Sequence[str] = ()) -> None:
+def main(task: str, places: Sequence[str] = ()) -> None:
     # Ctrl-C reaches the whole group of processes; the parent decides what becomes of a worker.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    INSIDE.append(True)
     # Whatever a library prints must not get between the replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     plugins.load_again(places)
-    _warm_up()
+    importlib.import_module(task).warm_up()
     _send(replies, {"ready": True})
     while True:
-        # What a sweep sets was checked against what it expects where the file was read.
-        case = checked(Source.received(asked.get()), as_written=False)
-        _send(replies, reply(case).plain())
-
-
-def _warm_up() -> None:
-    """Import now what the first case would import on its own time."""
-    list(catalogue())
-    for family in FAMILIES:
-        list(kinds(family))
-    # Brings most other parts along.
-    importlib.import_module("scipy.integrate")
+        _send(replies, answered(task, asked.get()).plain())
 
 
 def _listen(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
