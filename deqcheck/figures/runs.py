@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from deqcheck.api import problem as _problem
-from deqcheck.dynamics.recorder import Progress
+from deqcheck.dynamics import read_train
+from deqcheck.dynamics.recorder import SAFETY, Progress
 from deqcheck.figures.base import Made
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
+from deqcheck.seeds import rng
 
 OnProgress = Callable[[Progress], None]
 
@@ -30,17 +32,11 @@ def trained(
 ) -> Trajectory:
     """The run, with so many of its states kept; an interruption is one."""
     asked = replace(p, record_states=bool(states), record_points=max(states, 2) if states else 200)
-    asked = asked.trained_by(_dynamics(train))
+    asked = asked.trained_by(read_train(train))
     run: Trajectory = asked.train.run(asked, tuple(tracks), (), progress)
     if run.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return run
-
-
-def _dynamics(train: Any) -> Any:
-    from deqcheck.dynamics import read_train
-
-    return read_train(train)
 
 
 def losses(run: Trajectory, *names: str) -> Made:
@@ -66,6 +62,39 @@ def largest(made: Made, name: str) -> Measured:
     value, bar = made[name], made[f"{name}.error"]
     low, high = float(np.max(value - bar)), float(np.max(value + bar))
     return Measured((low + high) / 2, (high - low) / 2 * (1 + 4 * EPS))
+
+
+def reached(made: Made, name: str) -> Measured:
+    """A value of a series that is as large as is certain."""
+    low = made[name] - made[f"{name}.error"]
+    return at(made, int(np.argmax(np.where(np.isfinite(low), low, -np.inf))), name)
+
+
+# Of the second run of `twice`, relative.
+DISTURBANCE = 1e-13
+
+
+def twice(run: Callable[[float], Made], *names: str) -> Made:
+    """A run that is no trajectory of deqcheck's own, and its error bars: the difference to a second
+    run from parameters that are disturbed in their last digits, with a factor of safety. Along a
+    run the bars do not shrink again."""
+    made, other = run(0.0), run(DISTURBANCE)
+    for name in names:
+        apart = np.abs(made[name] - other[name])
+        grown = np.maximum.accumulate(np.where(np.isnan(apart), np.inf, apart))
+        rounding = 16 * EPS * np.abs(made[name])
+        made[f"{name}.error"] = SAFETY * grown + np.where(np.isnan(rounding), np.inf, rounding)
+    return made
+
+
+def disturbed(array: np.ndarray, by: float, stream: str) -> np.ndarray:
+    """Each entry off by about its share `by`; the array itself where that is 0."""
+    if not by:
+        return array
+    found: np.ndarray = array * (
+        1 + by * rng(0, f"disturbed.{stream}").standard_normal(array.shape)
+    )
+    return found
 
 
 def mean(values: Sequence[float] | np.ndarray, how: str = "draws") -> Measured:
