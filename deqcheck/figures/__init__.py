@@ -1,4 +1,5 @@
-"""The figures and tables of the papers, made again: a folder for each paper, a file for each figure.
+"""The figures and tables of the papers, made again: a folder for each paper, a file for each
+figure.
 
 A figure names its runs, its axes and curves, and what the paper says of it, which is judged. It is
 found by its class, like a statement.

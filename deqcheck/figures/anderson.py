@@ -26,8 +26,8 @@ def anderson(
     memory: int = MEMORY,
     keep: bool = False,
 ) -> Solved:
-    """The next iterate is the combination of the last values of f, with weights that sum to 1, whose
-    residuals combine to the least norm."""
+    """The next iterate is the combination of the last values of f, with weights that sum to 1,
+    whose residuals combine to the least norm."""
     images: list[np.ndarray] = []
     defects: list[np.ndarray] = []
     visited, residuals = [], []

@@ -47,6 +47,10 @@ class Figure(ABC):
     images: ClassVar[tuple[str, ...]] = ()
     columns: ClassVar[int] = 3
 
+    def used(self, s: Setup) -> tuple[str, ...]:
+        """The sets that it takes at this size."""
+        return self.images
+
     @abstractmethod
     def parts(self, s: Setup) -> Mapping[str, Work]:
         """Pieces of work by name; each is kept on its own, so that an interrupted run goes on."""

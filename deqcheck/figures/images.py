@@ -21,6 +21,7 @@ IDX = {
     "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
 }
 CIFAR = {"train": "data_batch_1.bin", "test": "test_batch.bin"}
+STAND_IN = "synthetic stand-in for "
 CIFAR100 = {"train": "train.bin", "test": "test.bin"}
 
 
@@ -62,7 +63,7 @@ class Shelf:
 
     def title(self, name: str) -> str:
         known = SETS[name]
-        return known.title if self._there(name) else f"stand-in for {known.title}"
+        return known.title if self._there(name) else STAND_IN + known.title
 
     def missing(self, name: str) -> str:
         """What to fetch, and where to put it; empty where the set is there."""
@@ -110,12 +111,10 @@ class Shelf:
         here = self.folder / name
         try:
             if form == "idx":
-                images, labels = (FilePath(next(_found(here / f))) for f in IDX[split])
+                images, labels = (_file(here / f) for f in IDX[split])
                 return IdxData(per_class=1, images=images, labels=labels).read()
             file = (CIFAR if form == "cifar10" else CIFAR100)[split]
-            return CifarData(
-                per_class=1, path=FilePath(next(_found(here / file))), labels=form
-            ).read()
+            return CifarData(per_class=1, path=_file(here / file), labels=form).read()
         except Refusal as error:
             raise UsageError(f"{here}: {error}") from None
 
@@ -124,6 +123,12 @@ def _names(form: str) -> list[str]:
     if form == "idx":
         return [file for pair in IDX.values() for file in pair]
     return list((CIFAR if form == "cifar10" else CIFAR100).values())
+
+
+def _file(path: Path) -> FilePath:
+    """Plain or gzipped."""
+    found = next(_found(path))
+    return FilePath(found, str(found), "")
 
 
 def _found(path: Path) -> Iterator[Path]:

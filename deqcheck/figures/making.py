@@ -14,7 +14,7 @@ from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import source
 from deqcheck.fields import did_you_mean
 from deqcheck.figures.base import Figure, Made, Setup, Sizes, Work
-from deqcheck.figures.images import Shelf
+from deqcheck.figures.images import STAND_IN, Shelf
 from deqcheck.judging.errors import UsageError
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.figure import Picture
@@ -25,7 +25,8 @@ from deqcheck.store import Store
 @cache
 def figures() -> Registry[Figure]:
     """Every figure by its id."""
-    return Registry(Figure, "deqcheck.figures", "id", lambda id_: id_.partition("/")[0])
+    contract: type[Figure] = Figure  # type: ignore[type-abstract]
+    return Registry(contract, "deqcheck.figures", "id", lambda id_: id_.partition("/")[0])
 
 
 def find(id_: str) -> Figure:
@@ -69,7 +70,7 @@ def make(
             tuple(figure.tables(s, made)),
             tuple(figure.sentences(s, made)),
             (
-                *(told for name in figure.images if (told := s.shelf.missing(name))),
+                *(told for name in figure.used(s) if (told := s.shelf.missing(name))),
                 *figure.notes(s, made),
             ),
             figure.columns,
@@ -88,9 +89,14 @@ def _variant(figure: Figure, asked: str | None) -> str:
 
 def _setting(figure: Figure, s: Setup, named: str) -> tuple[str, ...]:
     size = {"quick": "quick size", "full": "the paper's size", "own": "a size of one's own"}[named]
-    drawn = [s.shelf.title(name) for name in figure.images]
+    titles = [s.shelf.title(name) for name in figure.used(s)]
+    real = [title for title in titles if not title.startswith(STAND_IN)]
+    drawn = [title.removeprefix(STAND_IN) for title in titles if title.startswith(STAND_IN)]
+    told = [", ".join(real)] if real else []
+    if drawn:
+        told.append(f"{STAND_IN.strip()} {', '.join(drawn)}")
     chosen = [f"variant {s.variant}"] if s.variant else []
-    return (*chosen, size, *drawn)
+    return (*chosen, size, *told)
 
 
 def _labelled(progress: Callable[[Progress], None], label: str) -> Callable[[Progress], None]:
@@ -105,7 +111,7 @@ def _key(figure: Figure, s: Setup, name: str) -> str:
         "part": name,
         "sizes": s.sizes,
         "variant": s.variant,
-        "images": [s.shelf.title(each) for each in figure.images],
+        "images": [s.shelf.title(each) for each in figure.used(s)],
         "deqcheck": source(),
     }
     return json.dumps(parts, sort_keys=True, default=list)

@@ -1,4 +1,5 @@
-"""Runs of deqcheck's own models, as figures need them: the loss itself, and what is drawn beside."""
+"""Runs of deqcheck's own models, as figures need them: the loss itself, and what is drawn
+beside."""
 
 from __future__ import annotations
 

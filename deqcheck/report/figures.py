@@ -18,6 +18,8 @@ from deqcheck.report.parts.thin import thin
 COLUMN, HEIGHT, SQUARE, LINE, GAP = 3.4, 1.9, 1.75, 0.125, 0.62
 SMALL, SMALLER = 7.0, 6.0
 LETTERS, HEAD, POINTS, LEVELS = 66, 50, 500, 12
+# How many times its start a curve may be, on linear and on logarithmic axes.
+FAR = {False: 10.0, True: 1e3}
 SIGNS = {Word.SUPPORTS: "+", Word.CONTRADICTS: "-", Word.NOT_DECIDED: "?"}
 
 
@@ -34,7 +36,7 @@ def drawn(picture: Picture, form: str) -> bytes:
         head = 0.16 * len(title.splitlines()) + 0.1
         figure = Figure(figsize=(COLUMN, head + sum(heights) + text), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02)  # type: ignore[call-arg, union-attr]
-        parts = figure.subfigures(len(rows) + 2, 1, height_ratios=[head, *heights, text])
+        parts: Any = figure.subfigures(len(rows) + 2, 1, height_ratios=[head, *heights, text])
         parts[0].text(0.02, 0.5, title, fontsize=SMALL + 0.5, va="center", weight="bold")
         for part, row in zip(parts[1:-1], rows, strict=True):
             _row(part, row, picture.columns)
@@ -117,8 +119,7 @@ def _lines(place: Any, axes: Axes) -> None:
         style += not line.level
     place.set_xscale("log" if axes.log_x else "linear")
     place.set_yscale("log" if axes.log_y else "linear")
-    if axes.y_range is not None:
-        place.set_ylim(*axes.y_range)
+    place.set_ylim(*_y_range(axes))
     place.grid(True, linewidth=0.25)
     place.tick_params(width=0.5, length=2, pad=1.5, which="both")
     if _legend_lines(axes):
@@ -133,10 +134,32 @@ def _lines(place: Any, axes: Axes) -> None:
         )
 
 
+def _y_range(axes: Axes) -> tuple[float, float]:
+    """Around the curves; one that diverges is cut off where it has left its start far behind."""
+    if axes.y_range is not None:
+        return axes.y_range
+    every = np.concatenate([line.y for line in axes.lines])
+    known = every[np.isfinite(every) & ((every > 0) | (not axes.log_y))]
+    if not len(known):
+        return (0.1, 1.0)
+    starts = [
+        abs(line.y[np.isfinite(line.y)][0]) for line in axes.lines if np.isfinite(line.y).any()
+    ]
+    top = min(float(known.max()), FAR[axes.log_y] * max(float(max(starts)), 1e-300))
+    low = float(known.min())
+    if axes.log_y:
+        low = max(low, top * 1e-14)
+        return low / 1.3, max(top, low * 1.01) * 1.3
+    room = 0.05 * (top - low) or 0.05 * abs(top) or 0.5
+    return low - room, top + room
+
+
 def _line(place: Any, line: Line, axes: Axes, style: int) -> None:
     at = thin(len(line.x), POINTS)
     x, y = line.x[at], line.y[at]
-    shown = np.isfinite(y) & ((x > 0) | (not axes.log_x)) & ((y > 0) | (not axes.log_y))
+    # What diverges leaves the picture.
+    y = np.where(np.abs(y) <= 1e3 * abs(_y_range(axes)[1]), y, np.inf)
+    shown = ~np.isinf(y) & ~((x <= 0) & axes.log_x) & ~((y <= 0) & axes.log_y)
     x, y = x[shown], y[shown]
     label = _wrapped(line.label, 60) or "_"
     if line.level:

@@ -1,5 +1,5 @@
-"""What the figures of Section 7 share: train loss, test loss and gamma |A(k)| along runs that differ
-in one number."""
+"""What the figures of Section 7 share: train loss, test loss and gamma |A(k)| along runs that
+differ in one number."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Study(Figure):
         "step": 1.0,
         "epochs": 500,
     }
-    images = ("mnist",)
+    images: ClassVar[tuple[str, ...]] = ("mnist",)
     columns = 3
     # Which of the sizes is varied, how it is called, and the values of the quick size by name.
     varied: ClassVar[str]

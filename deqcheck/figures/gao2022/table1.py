@@ -20,12 +20,12 @@ REPORTED = {0.1: 6.0, 0.3: 9.0, 0.5: 15.0, 0.8: 47.5}
 
 
 class Table1(Study):
-    """Average number of sweeps until they move by 1e-2 (at most 100) over the epochs, for
-    gamma = 0.1, 0.3, 0.5, 0.8 on MNIST, m = N.
+    """Average number of sweeps until they move by 1e-2 (at most 100) over the epochs, for gamma =
+    0.1, 0.3, 0.5, 0.8 on MNIST, m = N.
 
-    The norm of the move is the operator norm, as the paper writes it; with the Frobenius norm, which
-    codes like this one often take, beside it. The step is 1/(10 N) at the quick size, at which
-    gamma |A(k)| stays below 1 for every gamma.
+    The norm of the move is the operator norm, as the paper writes it; with the Frobenius norm,
+    which codes like this one often take, beside it. The step is 1/(10 N) at the quick size, at
+    which gamma |A(k)| stays below 1 for every gamma.
     """
 
     id = "gao2022/table1"

@@ -12,7 +12,8 @@ SIDE, EPSILON = 3, 1e-5
 
 
 def patches(x: np.ndarray) -> np.ndarray:
-    """The 3 x 3 neighbourhood of each pixel, zero beyond the border: images x H x W x (9 channels)."""
+    """The 3 x 3 neighbourhood of each pixel, zero beyond the border: images x H x W x (9
+    channels)."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = sliding_window_view(padded, (SIDE, SIDE), axis=(2, 3))
     n, c, h, w = x.shape
@@ -23,7 +24,8 @@ def patches(x: np.ndarray) -> np.ndarray:
 def conv(weight: np.ndarray, x: np.ndarray) -> np.ndarray:
     """weight: out x in x 3 x 3."""
     made = patches(x) @ weight.reshape(len(weight), -1).T
-    return made.transpose(0, 3, 1, 2)
+    found: np.ndarray = made.transpose(0, 3, 1, 2)
+    return found
 
 
 def conv_input(weight: np.ndarray, g: np.ndarray) -> np.ndarray:

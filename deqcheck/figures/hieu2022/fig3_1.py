@@ -1,9 +1,9 @@
 """Figure 3.1: the loss surface, as Figure 4.5."""
 
-from deqcheck.figures.hieu2022.fig4_5 import Figure4_5
+from deqcheck.figures.hieu2022.fig4_5 import Figure45
 
 
-class Figure3_1(Figure4_5):
+class Figure31(Figure45):
     """The same surface as Figure 4.5, from which the thesis takes its conjecture of a linear rate:
     one minimum, and a flat one."""
 

@@ -13,9 +13,9 @@ from deqcheck.records.figure import Axes, Line, Sentence, sentence
 from deqcheck.theorems.base import Check
 
 
-class Figure4_1(Solving):
-    """The relative residual (4.2), the mean over images, against the steps of Anderson acceleration,
-    for weights N(0, 1) and N(0, 0.01) of the convolutions in (4.1).
+class Figure41(Solving):
+    """The relative residual (4.2), the mean over images, against the steps of Anderson
+    acceleration, for weights N(0, 1) and N(0, 0.01) of the convolutions in (4.1).
 
     Not stated in the thesis: channels, groups, and how the image enters; here a random convolution
     and a norm. Each thin line is a draw of the weights, the heavy one their mean.

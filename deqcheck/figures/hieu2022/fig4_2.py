@@ -11,7 +11,7 @@ from deqcheck.records.figure import Axes, Line, Sentence, sentence
 from deqcheck.theorems.base import Check
 
 
-class Figure4_2(Solving):
+class Figure42(Solving):
     """Iterates of Anderson acceleration, a path for each image, in the plane of their two main
     directions (PCA), for weights N(0, 1) and N(0, 0.01); as Figure 4.1 else."""
 
@@ -34,6 +34,6 @@ class Figure4_2(Solving):
             "the paths are more chaotic for N(0, 1), and steady after the first step for small "
             "weights",
             [self.straighter("in all dimensions", small=small, normal=normal)],
-            f"{s['draws']} draws of the weights; chaotic is read as: longer than the way from start to "
-            "end",
+            f"{s['draws']} draws of the weights; chaotic is read as: longer than the way "
+            "from start to end",
         )

@@ -18,13 +18,13 @@ from deqcheck.theorems.base import Check
 RUN = "training"
 
 
-class Figure4_3(Figure):
-    """Paths of Anderson acceleration from 0 for images of several classes, in the plane of their two
-    main directions (PCA): at the start, after the first epoch, at the end of training by Adam with a
-    cosine for its rate. A style of line is a class.
+class Figure43(Figure):
+    """Paths of Anderson acceleration from 0 for images of several classes, in the plane of their
+    two main directions (PCA): at the start, after the first epoch, at the end of training by Adam
+    with a cosine for its rate. A style of line is a class.
 
-    The thesis' text has the tolerance 1e-2 and 50 steps, its caption 1e-3 and 100: both are offered.
-    Not stated: channels, groups, batch.
+    The thesis' text has the tolerance 1e-2 and 50 steps, its caption 1e-3 and 100: both are
+    offered. Not stated: channels, groups, batch.
     """
 
     id = "hieu2022/fig4.3"

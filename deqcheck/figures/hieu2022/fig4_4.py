@@ -19,7 +19,7 @@ from deqcheck.theorems.base import Check
 DEQ = "DEQ"
 
 
-class Figure4_4(Figure):
+class Figure44(Figure):
     """Contours of the loss on a random plane, filter by filter as long as the parameters, around
     the end of training: the equilibrium model and the same layer repeated 6, 11 and 18 times, each
     trained on its own by Adam with a cosine for its rate.

@@ -19,7 +19,7 @@ RUN = "training and cuts"
 NEAR, DEEP = 0.25, 0.01
 
 
-class Figure4_5(Figure):
+class Figure45(Figure):
     """The loss on a random plane around the end of training of an equilibrium model, in
     perspective. The thesis has a multi-scale DEQ on 1024 images of ImageNet; here it is the layer
     (4.1), trained on as many classes of another set.
@@ -85,8 +85,8 @@ class Figure4_5(Figure):
         yield sentence(
             "this minimum is flat",
             [self.flat(rise=mean(rises))],
-            f"flat is read as: at {NEAR:g} of the reach the loss has risen by at most a tenth of the "
-            f"way to guessing; {s['cuts']} planes, three standard errors",
+            f"flat is read as: at {NEAR:g} of the reach the loss has risen by at most a tenth of "
+            f"the way to guessing; {s['cuts']} planes, three standard errors",
         )
 
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:

@@ -55,7 +55,7 @@ class Bounded(Figure):
 
     def bounds(self, run: Made) -> tuple[Measured, Measured]:
         """On gap/gap_0: with 1/(m (1 + gamma)^2), and with the infimum of lambda_min(D)."""
-        kappa, floor, infimum = (Measured(*map(float, c)) for c in run["constants"])
+        kappa, floor, infimum = _constants(run)
         t = measured(run["t"])
         return exp(-2 * kappa * floor * t), exp(-2 * kappa * infimum * t)
 
@@ -75,7 +75,7 @@ class Bounded(Figure):
     def sentences(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Sentence]:
         run = made[RUN]
         independent, dependent = self.bounds(run)
-        kappa, _, infimum = (Measured(*map(float, c)) for c in run["constants"])
+        kappa, _, infimum = _constants(run)
         gap, last = Measured(run["gap"], run["gap.error"]), len(run["k"]) - 1
         # Where both sides have digits: the nearest point of the two curves.
         known = np.flatnonzero((gap.value > 1e3 * gap.error) & (run["k"] > 0))
@@ -106,3 +106,8 @@ class Bounded(Figure):
             "the run goes to the global minimum at a linear rate",
             [self.falls(gap_end=at(run, -1, "gap"), gap_0=at(run, 0, "gap"))],
         )
+
+
+def _constants(run: Made) -> list[Measured]:
+    """kappa, the floor of lambda_T, and lambda_T."""
+    return [Measured(float(value), float(error)) for value, error in run["constants"]]

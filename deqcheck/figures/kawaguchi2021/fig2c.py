@@ -11,8 +11,8 @@ from deqcheck.figures.kawaguchi2021.bounded import Bounded
 
 class Figure2c(Bounded):
     """Raw train loss of gradient descent from a random start on the data of Figure 2(a), the bound
-    with lambda_T = 1/(m (1 + gamma)^2), the one with the infimum of lambda_min(D) along the run, and
-    the optimum; log-log, up to 10^5 iterations.
+    with lambda_T = 1/(m (1 + gamma)^2), the one with the infimum of lambda_min(D) along the run,
+    and the optimum; log-log, up to 10^5 iterations.
 
     Not stated in the paper: gamma (0.8 here), the step (1e-5 here).
     """

@@ -35,11 +35,11 @@ class Figure1(Figure):
     """Train loss against steps for several widths m: (a) synthetic data, (b) MNIST, (c) CIFAR10,
     classes 0 and 1; below each, the norm of W along the run (the paper's second experiment).
 
-    Text: samples on the sphere of radius sqrt(d), normal labels for the synthetic data (1 and -1 for
-    the images here), the start of Assumption 1 with sigma_w^2 = 0.08. Code: the synthetic samples
-    are orthonormal, images have norm 1, all labels are uniform on [0, 1], the map has biases and a
-    factor 1/sqrt(m) outside of the ReLU, and Anderson acceleration stops at a relative residual of
-    1e-2. Not stated in the text: widths, step, number of steps, axes.
+    Text: samples on the sphere of radius sqrt(d), normal labels for the synthetic data (1 and -1
+    for the images here), the start of Assumption 1 with sigma_w^2 = 0.08. Code: the synthetic
+    samples are orthonormal, images have norm 1, all labels are uniform on [0, 1], the map has
+    biases and a factor 1/sqrt(m) outside of the ReLU, and Anderson acceleration stops at a relative
+    residual of 1e-2. Not stated in the text: widths, step, number of steps, axes.
     """
 
     id = "ling2022/fig1"
@@ -216,6 +216,6 @@ class Figure1(Figure):
                 for m, run in zip(s["widths"], ends, strict=True)
             )
             yield (
-                "the kernel grows like m: with a step proportional to 1/m the loss over that of the "
-                f"start ends at {told}, and what is faster is the step times m"
+                "the kernel grows like m: with a step proportional to 1/m the loss over that of "
+                f"the start ends at {told}, and what is faster is the step times m"
             )
