@@ -11,13 +11,12 @@ import numpy as np
 
 from deqcheck.api import problem as _problem
 from deqcheck.dynamics import read_train
-from deqcheck.dynamics.recorder import SAFETY, Progress
+from deqcheck.dynamics.recorder import Progress
 from deqcheck.figures.base import Made
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
-from deqcheck.seeds import rng
 
 OnProgress = Callable[[Progress], None]
 
@@ -69,33 +68,6 @@ def reached(made: Made, name: str) -> Measured:
     """A value of a series that is as large as is certain."""
     low = made[name] - made[f"{name}.error"]
     return at(made, int(np.argmax(np.where(np.isfinite(low), low, -np.inf))), name)
-
-
-# Of the second run of `twice`, relative.
-DISTURBANCE = 1e-13
-
-
-def twice(run: Callable[[float], Made], *names: str) -> Made:
-    """A run that is no trajectory of deqcheck's own, and its error bars: the difference to a second
-    run from parameters that are disturbed in their last digits, with a factor of safety. Along a
-    run the bars do not shrink again."""
-    made, other = run(0.0), run(DISTURBANCE)
-    for name in names:
-        apart = np.abs(made[name] - other[name])
-        grown = np.maximum.accumulate(np.where(np.isnan(apart), np.inf, apart))
-        rounding = 16 * EPS * np.abs(made[name])
-        made[f"{name}.error"] = SAFETY * grown + np.where(np.isnan(rounding), np.inf, rounding)
-    return made
-
-
-def disturbed(array: np.ndarray, by: float, stream: str) -> np.ndarray:
-    """Each entry off by about its share `by`; the array itself where that is 0."""
-    if not by:
-        return array
-    found: np.ndarray = array * (
-        1 + by * rng(0, f"disturbed.{stream}").standard_normal(array.shape)
-    )
-    return found
 
 
 def mean(values: Sequence[float] | np.ndarray, how: str = "draws") -> Measured:

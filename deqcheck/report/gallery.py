@@ -14,8 +14,8 @@ CLASSES = {Word.SUPPORTS: "good", Word.CONTRADICTS: "bad", Word.NOT_DECIDED: "op
 TITLE = "Figures of the papers, made again"
 ABOUT = (
     "Each figure is made by deqcheck at the size that its title tells. What the paper says of it "
-    "is judged on the runs that are drawn: an instance supports or contradicts a sentence, it proves "
-    "none."
+    "is judged on the runs that are drawn: an instance supports or contradicts a sentence, it "
+    "proves none."
 )
 # A picture is drawn on white.
 PAGE = (

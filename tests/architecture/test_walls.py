@@ -47,8 +47,8 @@ figures: api judging theorems dynamics models data targets store environment +
 report: records registry kinds __init__
 docs: case theorems +
 ci: plugins store case judging environment report models threads +
-cli: explore figures ci atomic store case judging dynamics gradcheck search report theorems models docs
- threads plugins +
+cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
+ threads plugins figures +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """
