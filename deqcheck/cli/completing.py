@@ -36,3 +36,9 @@ def topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     from deqcheck import docs
 
     return _begun(docs.topics(), incomplete)
+
+
+def figures(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from deqcheck.figures import figures as known
+
+    return _begun(known(), incomplete)

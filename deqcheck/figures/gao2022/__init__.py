@@ -1,0 +1,1 @@
+"""Gao 2022: Table 1, Figures 1-6."""

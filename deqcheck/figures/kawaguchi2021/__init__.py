@@ -1,0 +1,1 @@
+"""Kawaguchi 2021: Figures 1-8."""

@@ -1,0 +1,1 @@
+"""Xie 2021: Tables 1-3, as trends."""

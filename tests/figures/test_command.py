@@ -1,0 +1,117 @@
+"""`deqcheck figures`: the list, a file, a gallery, refusals, and going on after an interruption."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from deqcheck.cli.main import cli
+from deqcheck.figures import figures, make
+from deqcheck.figures.kawaguchi2021.fig2c import Figure2c
+from deqcheck.figures.kawaguchi2021.fig3 import Figure3
+from deqcheck.store import Store
+
+TINY = {"n": 20, "dim": 2, "step": 1e-3, "steps": 20}
+
+
+@pytest.fixture
+def deqcheck(monkeypatch):
+    monkeypatch.setattr(Figure2c, "quick", TINY)
+    monkeypatch.setattr(Figure3, "quick", TINY)
+    return lambda *words: CliRunner().invoke(cli, ["figures", *words])
+
+
+def test_the_list_names_every_figure(deqcheck):
+    told = deqcheck()
+    assert told.exit_code == 0
+    assert all(id_ in told.stdout for id_ in figures())
+    listed = json.loads(deqcheck("--format", "json").stdout)
+    assert [each["id"] for each in listed] == list(figures())
+
+
+def test_a_figure_is_drawn_and_told(deqcheck, tmp_path):
+    pytest.importorskip("matplotlib")
+    output = tmp_path / "fig.pdf"
+    told = deqcheck("kawaguchi2021/fig2c", "--output", str(output), "--format", "json")
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert output.read_bytes().startswith(b"%PDF")
+    (found,) = json.loads(told.stdout)
+    assert found["id"] == "kawaguchi2021/fig2c" and found["sentences"]
+    table = deqcheck("kawaguchi2021/fig2c").stdout
+    assert found["sentences"][0]["word"].upper() in table
+
+
+def test_a_gallery_shows_the_figures_that_were_named(deqcheck, tmp_path):
+    pytest.importorskip("matplotlib")
+    names = ("kawaguchi2021/fig2c",)
+    told = deqcheck(*names, "--gallery", str(tmp_path / "new"))
+    assert told.exit_code == 0
+    page = (tmp_path / "new" / "index.html").read_text()
+    for name in names:
+        file = f"{name.replace('/', '-')}.png"
+        assert (tmp_path / "new" / file).read_bytes().startswith(b"\x89PNG")
+        assert f'src="{file}"' in page and f"deqcheck figures {name} --output {file}" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["kawaguchi2021/fig2d"],
+            "deqcheck: there is no figure 'kawaguchi2021/fig2d' (did you mean "
+            "'kawaguchi2021/fig2c'?)",
+        ),
+        (
+            ["kawaguchi2021/fig2c", "--output", "x.bmp"],
+            "cannot draw x.bmp: expected a name that ends in one of .png, .svg, .pdf",
+        ),
+        (
+            ["kawaguchi2021/fig2c", "--variant", "code"],
+            "deqcheck: kawaguchi2021/fig2c has no variant 'code': it has none",
+        ),
+        (
+            ["ling2022/fig1", "--variant", "cod"],
+            "deqcheck: ling2022/fig1 has no variant 'cod' (did you mean 'code'?)",
+        ),
+        (
+            ["kawaguchi2021/fig2c", "kawaguchi2021/fig3", "--output", "x.png"],
+            "deqcheck: --output goes with one figure; 2 were named",
+        ),
+        (["--full"], "deqcheck: name a figure; `deqcheck figures` lists them"),
+        (
+            ["kawaguchi2021/fig2c", "--output", "no/such/x.png"],
+            "cannot write no/such/x.png: No such file or directory",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(deqcheck, words, told):
+    result = deqcheck(*words)
+    assert result.exit_code == 2
+    assert result.stderr == f"{told}\n"
+
+
+def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
+    store, sizes, done = Store(tmp_path), {"n": 20, "dim": 2, "steps": 5}, []
+    from deqcheck.figures.kawaguchi2021 import synthetic
+
+    original = synthetic.trained
+
+    def stopped(p, train, progress):
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(p)
+        return original(p, train, progress)
+
+    monkeypatch.setattr(synthetic, "trained", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        make("kawaguchi2021/fig2a", sizes=sizes, store=store)
+    monkeypatch.setattr(synthetic, "trained", lambda *a: done.append(a) or original(*a))
+    again = make("kawaguchi2021/fig2a", sizes=sizes, store=store)
+    # Five runs in all; two were kept.
+    assert len(done) == 5
+    whole = make("kawaguchi2021/fig2a", sizes=sizes)
+    for a, b in zip(again.axes[0].lines, whole.axes[0].lines, strict=True):
+        assert np.array_equal(a.y, b.y)
