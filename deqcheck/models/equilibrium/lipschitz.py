@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy
 
@@ -14,6 +16,7 @@ from deqcheck.records.measured import EPS, Measured
 # Widths of the interval of log t, and how often it is cut.
 SPAN, CUTS, FEW = 12.0, 50, 16
 WIDE = 300
+GOLDEN = (5**0.5 - 1) / 2
 # How much a constant is raised until its matrix inequality is certain.
 RAISED = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
 
@@ -71,12 +74,20 @@ def _between(L: np.ndarray, A: np.ndarray) -> np.ndarray:
     return np.asarray((found + found.T) / 2)
 
 
-def _least(f: object, low: float, high: float, cuts: int) -> float:
+def _least(f: Callable[[float], float], low: float, high: float, cuts: int) -> float:
     """By golden sections: f is unimodal."""
-    found = scipy.optimize.minimize_scalar(
-        f, bounds=(low, high), method="bounded", options={"maxiter": cuts, "xatol": 1e-7}
-    )
-    return float(found.x)
+    inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_inner, at_outer = f(inner), f(outer)
+    for _ in range(cuts):
+        if at_inner <= at_outer:
+            high, outer, at_outer = outer, inner, at_inner
+            inner = high - GOLDEN * (high - low)
+            at_inner = f(inner)
+        else:
+            low, inner, at_inner = inner, outer, at_outer
+            outer = low + GOLDEN * (high - low)
+            at_outer = f(outer)
+    return inner if at_inner <= at_outer else outer
 
 
 def _certified(

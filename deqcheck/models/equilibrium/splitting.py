@@ -43,6 +43,8 @@ def _forward(state: EquilibriumState, a: Measured) -> Iterator[tuple[np.ndarray,
 def forward_path(state: EquilibriumState, a: Measured, steps: int) -> tuple[np.ndarray, Measured]:
     """|Z_k - Z| of forward-backward splitting from 0."""
     error = state.equilibrium.error
+    if state.silent:
+        return np.arange(steps + 1), Measured(np.zeros(steps + 1))
     path = islice(_forward(state, a), steps + 1)
     found = [errors.frobenius(Z - state.Z, error + noise) for Z, noise in path]
     return np.arange(steps + 1), stack(found)
@@ -81,6 +83,8 @@ def damped_path(
     state: EquilibriumState, eta: np.ndarray, a: float, steps: int
 ) -> tuple[np.ndarray, Measured]:
     """max_i |z_i - z*_i|/eta_i of z <- (1 - a) z + a s(W z + c) from 0, over all samples."""
+    if state.silent:
+        return np.arange(steps + 1), Measured(np.zeros(steps + 1))
     Z, noise, found, s = np.zeros_like(state.inputs), 0.0, [], state.s
     least = float(eta.min())
     for _ in range(steps + 1):

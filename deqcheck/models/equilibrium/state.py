@@ -101,8 +101,18 @@ class EquilibriumState(State):
             if not r.length.value <= FOUND * size * (1 + errors.length(self.W)):
                 raise NoEquilibrium(f"no equilibrium was found for sample {j}")
             bound, proof = nearest(self.weights, r)
-            bounds[j] = bound.high
+            bounds[j] = 0.0 if proof and self._silent(Z[:, j], j) else bound.high
         return Equilibrium(Z, self.pre_activations(Z)[0], bounds, proof)
+
+    def _silent(self, z: np.ndarray, j: int) -> bool:
+        """Whether 0 was found and is an equilibrium exactly: c <= 0 of a ReLU network."""
+        c = self.inputs[:, j] + self.inputs_error[:, j]
+        return self.s.is_relu and not z.any() and bool((c <= 0).all())
+
+    @property
+    def silent(self) -> bool:
+        """Whether all equilibria are exactly 0."""
+        return not self.Z.any() and not self.equilibrium.errors.any()
 
     @property
     def Z(self) -> np.ndarray:

@@ -62,7 +62,7 @@ class Step(Trained):
             return
         limit = forward_limit(w.modulus, w.lipschitz)
         for share in SHARES:
-            a, note = given(share * float(limit.low)), f"a = {share} of 2 m/L^2"
+            a, note = given(share * float(limit.value)), f"a = {share} of 2 m/L^2"
             norm = forward_norm(w.F, a)
             yield self.contracts(note, norm=norm)
             if state.N:
@@ -127,7 +127,7 @@ class Iterates(Trained):
             return
         off, C = errors.length(state.inputs_error), state.inputs
         for share in SHARES:
-            a = given(share * float(forward_limit(w.modulus, w.lipschitz).low))
+            a = given(share * float(forward_limit(w.modulus, w.lipschitz).value))
             k, sizes = forward_sizes(state, a, STEPS)
             known = {"norm_c": errors.frobenius(C, off), "norm": forward_norm(w.F, a)}
             note = f"a = {share} of 2 m/L^2"

@@ -113,7 +113,7 @@ class ForwardBackward(Trained):
         if not (state.s.is_relu and w.modulus.low > 0):
             return
         m, L = w.modulus, w.lipschitz
-        limit = float(forward_limit(m, L).low)
+        limit = float(forward_limit(m, L).value)
         yield from self._steps(state, [share * limit for share in SHARES])
         near = given(0.99 * 2 * float(w.inverse_modulus.low))
         yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, near))
