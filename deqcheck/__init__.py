@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         falsify,
         judge,
         load,
+        model_checkup,
         problem,
         read,
         run,
@@ -41,8 +42,8 @@ __version__ = "0.2.0"
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {
     "deqcheck.api": (
-        *("advise", "bounds", "check", "entry", "falsify", "judge", "load", "problem", "read"),
-        *("run", "run_all", "statements"),
+        *("advise", "bounds", "check", "entry", "falsify", "judge", "load"),
+        *("model_checkup", "problem", "read", "run", "run_all", "statements"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -71,6 +72,7 @@ __all__ = [
     "falsify",
     "judge",
     "load",
+    "model_checkup",
     "problem",
     "read",
     "run",

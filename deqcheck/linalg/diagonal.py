@@ -8,7 +8,7 @@ come from one search along a central path.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -22,6 +22,9 @@ from deqcheck.records.measured import EPS, Measured
 ROUNDS, STEPS = 30, 40
 GROWTH, LARGEST = 8.0, 1e14
 CENTRED = 0.1
+# A step of it takes some n^3.
+WIDEST = 600
+TOO_WIDE = f"two diagonals were tried; the search is up to {WIDEST} units"
 # It ends where the margin is at least this share of what is possible.
 GOOD = 0.5
 
@@ -43,9 +46,12 @@ class Found:
     @property
     def value(self) -> Measured:
         """lambda_min of the best Lambda that is known to be good, else the largest possible one."""
-        if self.feasible or not np.isfinite(self.most):
+        if self.feasible:
             return self.lowest
         low, high = float(self.lowest.low), self.most
+        if not np.isfinite(high):
+            # Another one may be better.
+            return Measured(low, np.inf)
         return Measured((low + high) / 2, (high - low) / 2 * (1 + 4 * EPS))
 
 
@@ -67,7 +73,7 @@ def search(W: np.ndarray) -> Found:
         known = _tried(W, u / v, "Lambda = diag(u/v), (I - M) v = 1, (I - M)^T u = 1")
         if known.feasible:
             return known
-    return _centred(W)
+    return _centred(W) if n <= WIDEST else replace(tried, how=TOO_WIDE)
 
 
 def _tried(W: np.ndarray, weights: np.ndarray, how: str, most: float = np.inf) -> Found:

@@ -14,7 +14,7 @@ from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.records.measured import EPS, Measured
 
 # Widths of the interval of log t, and how often it is cut.
-SPAN, CUTS, FEW = 12.0, 50, 16
+SPAN, CUTS, FEW = 6.0, 32, 16
 WIDE = 300
 GOLDEN = (5**0.5 - 1) / 2
 # How much a constant is raised until its matrix inequality is certain.
@@ -63,7 +63,7 @@ def by_diagonal(state: EquilibriumState, C: np.ndarray, weights: np.ndarray) -> 
         return float(scipy.linalg.eigh(both, eigvals_only=True, subset_by_index=(n - 1, n - 1))[0])
 
     middle = np.log(np.trace(left) / np.trace(right)) / 2
-    u = _least(largest, middle - SPAN, middle + SPAN, CUTS if n <= WIDE else FEW)
+    u = least(largest, middle - SPAN, middle + SPAN, CUTS if n <= WIDE else FEW)
     return _certified(state, C, weights, np.exp(u), largest(u))
 
 
@@ -74,7 +74,7 @@ def _between(L: np.ndarray, A: np.ndarray) -> np.ndarray:
     return np.asarray((found + found.T) / 2)
 
 
-def _least(f: Callable[[float], float], low: float, high: float, cuts: int) -> float:
+def least(f: Callable[[float], float], low: float, high: float, cuts: int) -> float:
     """By golden sections: f is unimodal."""
     inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_inner, at_outer = f(inner), f(outer)
