@@ -23,6 +23,8 @@ MOST, MOST_INVERSES = 16, 12
 CHUNK = 4096
 # Determinants that doubles leave open are computed in rationals, so many at most.
 MOST_RATIONAL = 512
+# Stands for numbers that are too large for a double, with a radius of nearly itself.
+LARGE = 1e308
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +107,20 @@ def _settled(
     open_ = np.flatnonzero(~(np.abs(value) > error))
     open_ = open_[np.argsort(on[open_].sum(axis=1), kind="stable")]
     for i in open_[:MOST_RATIONAL]:
-        exact = determinant(block(W, np.flatnonzero(on[i])))
-        near = float(exact)
-        value[i] = near
-        error[i] = 0.0 if Fraction(near) == exact else EPS * abs(near) + TINY
-        if near == 0 and exact != 0:
-            value[i] = np.copysign(TINY, float(exact.numerator))
+        value[i], error[i] = _rounded(determinant(block(W, np.flatnonzero(on[i]))))
     return value, error
+
+
+def _rounded(exact: Fraction) -> tuple[float, float]:
+    """A double with the sign of the number, and its radius."""
+    sign = -1.0 if exact < 0 else 1.0
+    try:
+        near = float(exact)
+    except OverflowError:
+        return sign * LARGE, LARGE * (1 - EPS)
+    if near == 0 and exact != 0:
+        return sign * TINY, 0.0
+    return near, 0.0 if Fraction(near) == exact else min(EPS * abs(near) + TINY, abs(near) / 2)
 
 
 def block(W: np.ndarray, units: np.ndarray) -> Rows:

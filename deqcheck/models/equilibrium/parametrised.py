@@ -35,6 +35,10 @@ def projected(W: np.ndarray, bound: float) -> np.ndarray:
     for i in np.flatnonzero(np.abs(W).sum(axis=1) > bound):
         sizes = np.sort(np.abs(W[i]))[::-1]
         excess = (np.cumsum(sizes) - bound) / np.arange(1, len(sizes) + 1)
-        cut = excess[np.flatnonzero(sizes > excess)[-1]]
-        found[i] = np.sign(W[i]) * np.maximum(np.abs(W[i]) - cut, 0.0)
+        # The largest entry is above its excess unless rounding hides it.
+        last = np.flatnonzero(sizes > excess)[-1:]
+        kept = np.maximum(np.abs(W[i]) - excess[last].sum(), 0.0) if len(last) else 0.0 * W[i]
+        if not kept.any():
+            kept[np.argmax(np.abs(W[i]))] = bound
+        found[i] = np.sign(W[i]) * kept
     return found

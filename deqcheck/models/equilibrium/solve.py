@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg.minors import patterns
 from deqcheck.models.equilibrium.activations import Activation
 from deqcheck.records.measured import EPS
 
@@ -11,7 +12,9 @@ NEWTON, HALVINGS = 60, 12
 # Numbers in the systems of the samples that are solved at once.
 AT_ONCE = 4_000_000
 # Sweeps of the method that is slow and sure, and pivots of the one that is finite.
-SWEEPS, PIVOTS = 5_000, 4_000
+SWEEPS, PIVOTS = 2_000, 4_000
+# Up to this width all activation patterns of a ReLU network are tried instead.
+FEW = 8
 
 
 def equilibria(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
@@ -106,6 +109,8 @@ def _searched(
 def _alone(W: np.ndarray, c: np.ndarray, s: Activation) -> np.ndarray:
     """Damped sweeps, which converge under a non-Euclidean contraction, then Newton; for ReLU the
     splitting and the pivots that need neither."""
+    if s.is_relu and len(W) <= FEW:
+        return _every_pattern(W, c)
     if s.is_relu:
         found = _reflected(W, c)
         if _length(_residual(W, c, found, s)) <= 1e-9 * (1 + _length(found)):
@@ -118,6 +123,20 @@ def _alone(W: np.ndarray, c: np.ndarray, s: Activation) -> np.ndarray:
         if not np.isfinite(z).all():
             return np.zeros_like(c)
     return z
+
+
+def _every_pattern(W: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The solution on the pattern that leaves the smallest residual."""
+    on = patterns(len(c)).astype(float)
+    systems = np.eye(len(c)) - on[:, :, None] * W
+    try:
+        Z = np.linalg.solve(systems, (on * c)[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        pairs = zip(systems, on * c, strict=True)
+        Z = np.stack([np.linalg.lstsq(m, right, rcond=None)[0] for m, right in pairs])
+    Z = positive(Z)
+    left = Z - positive(Z @ W.T + c)
+    return np.asarray(Z[np.argmin(_length(left.T))])
 
 
 def _reflected(W: np.ndarray, c: np.ndarray) -> np.ndarray:
