@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deqcheck.fields import Refusal, Stored, one_of, show, unknown
+from deqcheck.fields import Refusal, Stored, show, unknown
 
 _OUT = ("out", "readout", "read_out", "head", "fc", "Wout", "classifier", "decoder", "linear")
 
@@ -138,6 +138,6 @@ def preset(name: str, model: str) -> Preset:
     if name not in PRESETS:
         raise Refusal("map", unknown("no layout is called", name, tuple(PRESETS)))
     if model not in PRESETS[name]:
-        owners = one_of(tuple(PRESETS[name]))
+        owners = " and ".join(PRESETS[name])
         raise Refusal("map", f"{name} is a layout of {owners}, the case's model is {show(model)}")
     return PRESETS[name][model]
