@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         falsify,
         judge,
         load,
+        model_checkup,
         problem,
         read,
         run,
@@ -42,8 +43,8 @@ __version__ = "0.2.0"
 # Where each name lives (PEP 562): `deqcheck --version` must not wait for numpy.
 _HOMES = {
     "deqcheck.api": (
-        *("advise", "bounds", "check", "entry", "falsify", "judge", "load", "problem", "read"),
-        *("run", "run_all", "statements", "sweep"),
+        *("advise", "bounds", "check", "entry", "falsify", "judge", "load"),
+        *("model_checkup", "problem", "read", "run", "run_all", "statements", "sweep"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -72,6 +73,7 @@ __all__ = [
     "falsify",
     "judge",
     "load",
+    "model_checkup",
     "problem",
     "read",
     "run",

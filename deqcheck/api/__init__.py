@@ -5,7 +5,7 @@ line prints.
 """
 
 from deqcheck.api.cases import load, problem, read, statements
-from deqcheck.api.explored import advise, entry, falsify
+from deqcheck.api.explored import advise, entry, falsify, model_checkup
 from deqcheck.api.judged import bounds, check, judge, run, run_all
 from deqcheck.api.swept import sweep
 
@@ -17,6 +17,7 @@ __all__ = [
     "falsify",
     "judge",
     "load",
+    "model_checkup",
     "problem",
     "read",
     "run",

@@ -19,6 +19,7 @@ from deqcheck.records.entry import Entry
 
 if TYPE_CHECKING:
     from deqcheck.explore.falsify import Falsified
+    from deqcheck.records.checkup import Checkup
 
 
 def entry(
@@ -68,6 +69,33 @@ def advise(
         _, question = asked(found, None, only, edition, None)
         every = question if only else dataclasses.replace(question, statements=None)
         return advising.advise(found, every, train=entry, progress=progress)
+
+
+def model_checkup(
+    path: Word,
+    *,
+    map: str | Mapping[str, str] | Sequence[str] = (),
+    m: float | None = None,
+    activation: str = "relu",
+    slope: float | None = None,
+    weights: str = "",
+    data: Word | Mapping[str, Any] | None = None,
+) -> Checkup:
+    """A check-up of the trained equilibrium network in a file (`deqcheck docs checkup`): does
+    exactly one equilibrium exist, how far is a point from it, which solver is guaranteed, does the
+    cheap gradient descend, how far can the input move the outputs.
+
+    `map` is a layout such as "mondeq-quant", or what the file calls the arrays ({"W": "w.weight"});
+    `data` is a file or a mapping with inputs X, and if you like targets Y, classes y and points z.
+    Raises UsageError.
+    """
+    from deqcheck.explore.checkup import Asked, checkup
+
+    if isinstance(map, Mapping):
+        map = [f"{name}={tensor}" for name, tensor in map.items()]
+    words = (map,) if isinstance(map, str) else tuple(map)
+    with mistakes():
+        return checkup(Asked(str(path), words, m, activation, slope, weights, data))
 
 
 def _id(statement: Named) -> str:

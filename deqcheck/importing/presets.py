@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from deqcheck.fields import Refusal, Stored, one_of, show, unknown
+from deqcheck.fields import Refusal, Stored, show, unknown
 
 _OUT = ("out", "readout", "read_out", "head", "fc", "Wout", "classifier", "decoder", "linear")
 
@@ -46,12 +46,23 @@ _ROWS = Preset(
         "c0": _outputs("b", "bias"),
     }
 )
+
+# A trained network of any number of outputs: z = s(W z + U x + b), y = C z + D x + c0.
+_TRAINED = "equilibrium"
+_ONE_OF_TWO = "its defaults are 1.0 for a layer and 0.1 for a network"
+
+
+def _trained(**places: str | tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {name: (at,) if isinstance(at, str) else at for name, at in places.items()}
+
+
 # By preset, then by model.
 PRESETS: dict[str, dict[str, Preset]] = {
     "torch-linear": {
         "relu-deq": _linear("a", "W", "U"),
         "monotone-deq": _linear("u", "A", "B", "U"),
         "implicit-relu": _ROWS,
+        _TRAINED: _linear("C", "W", "U"),
     },
     # github.com/locuslab/monotone_op_net, fully connected.
     "monotone_op_net": {
@@ -64,9 +75,36 @@ PRESETS: dict[str, dict[str, Preset]] = {
                 "u": ("Wout.weight",),
                 "c0": ("Wout.bias",),
             },
-            absent={"m": "its defaults are 1.0 for a layer and 0.1 for a network"},
+            absent={"m": _ONE_OF_TWO},
+        ),
+        _TRAINED: Preset(
+            _trained(
+                A="linear_module.A.weight",
+                B="linear_module.B.weight",
+                U="linear_module.U.weight",
+                b="linear_module.U.bias",
+                C="Wout.weight",
+                c0="Wout.bias",
+            ),
+            absent={"m": _ONE_OF_TWO},
+        ),
+    },
+    # Non-Euclidean monotone network: W = m I + e^-d A e^d - diag(|A| 1).
+    "nemon": {
+        _TRAINED: Preset(
+            _trained(
+                A="linear_module.A.weight",
+                d="linear_module.d",
+                U="linear_module.U.weight",
+                b="linear_module.U.bias",
+                C="Wout.weight",
+                c0="Wout.bias",
+            ),
+            absent={"m": "its defaults are 0.05 for a layer and 0.1 for a network"},
         )
     },
+    # Implicit deep learning: z = s(A z + B x), y = C z + D x. With biases the last input is 1.
+    "implicitdl": {_TRAINED: Preset(_trained(W="A", U="B", C="C", D="D"))},
     # Monotone DEQ with a trained m, W = (1 - m) I - A^T A + S - S^T.
     "mondeq-quant": {
         "monotone-deq": Preset(
@@ -79,7 +117,18 @@ PRESETS: dict[str, dict[str, Preset]] = {
                 "c0": ("classifier.bias",),
             },
             scalars={"m": Stored("core.m_raw", "softplus", plus=1e-4)},
-        )
+        ),
+        _TRAINED: Preset(
+            _trained(
+                A="core.A",
+                B="core.S",
+                U="core.U",
+                b="core.b",
+                C="classifier.weight",
+                c0="classifier.bias",
+            ),
+            scalars={"m": Stored("core.m_raw", "softplus", plus=1e-4)},
+        ),
     },
 }
 
@@ -89,6 +138,6 @@ def preset(name: str, model: str) -> Preset:
     if name not in PRESETS:
         raise Refusal("map", unknown("no layout is called", name, tuple(PRESETS)))
     if model not in PRESETS[name]:
-        owners = one_of(tuple(PRESETS[name]))
+        owners = " and ".join(PRESETS[name])
         raise Refusal("map", f"{name} is a layout of {owners}, the case's model is {show(model)}")
     return PRESETS[name][model]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias,
 
 import numpy as np
 
-from deqcheck.fields import below, refuse
+from deqcheck.fields import Refusal, below, refuse
 from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
@@ -143,6 +143,8 @@ class BuiltModel(ABC, Generic[S]):
 
     kind: str
     loss_kind: str
+    # Whether it may be trained; else it is checked as it is.
+    trains: ClassVar[bool] = True
 
     @property
     def samples(self) -> int:
@@ -219,6 +221,8 @@ class Problem(Generic[M, S]):
         if train is self.train:
             return self
         with below("train"):
+            if not self.model.trains:
+                raise Refusal("kind", f"{self.model.kind!r} is checked as it is, and not trained")
             refuse(train.faults(self))
         origin = None if self.origin is None else self.origin.with_train(train)
         return replace(self, train=train, origin=origin)

@@ -123,7 +123,7 @@ def entry_of(found: Entry) -> dict[str, Any]:
         outcome = None if judged is None or judged.outcome is None else judged.outcome.value
         return told | {
             "t": finite(found.t),
-            "loss": None if found.loss is None else _measured(found.loss),
+            "loss": None if found.loss is None else measured_of(found.loss),
             "outcome": outcome,
             "hypotheses": [] if judged is None else [judged_of(h) for h in judged.hypotheses],
             "conclusions": [] if judged is None else [judged_of(c) for c in judged.conclusions],
@@ -148,9 +148,9 @@ def judged_of(judged: Judged) -> dict[str, Any]:
         "name": judged.name,
         "equation": judged.equation,
         "formula": judged.formula,
-        "left": _measured(judged.left),
+        "left": measured_of(judged.left),
         "relation": judged.relation,
-        "right": _measured(judged.right),
+        "right": measured_of(judged.right),
         "ratio": finite(judged.ratio),
         "decision": judged.decision.value,
         "caught": finite(judged.caught),
@@ -195,7 +195,7 @@ def _trajectory(track: Trajectory) -> dict[str, Any]:
         "gap_error": _array(track.gap.error[at]),
         "gradient": _array(track.gradient[at]),
         "series": {name: _series(series) for name, series in track.series.items()},
-        "events": [{"kind": e.kind, "kink": e.kink, "t": _measured(e.t)} for e in track.events],
+        "events": [{"kind": e.kind, "kink": e.kink, "t": measured_of(e.t)} for e in track.events],
     }
 
 
@@ -222,10 +222,10 @@ def _bounds(report: Report) -> dict[str, Any]:
 
 
 def _quantities(quantities: Mapping[str, Measured]) -> dict[str, Any]:
-    return {name: _measured(m) for name, m in quantities.items()}
+    return {name: measured_of(m) for name, m in quantities.items()}
 
 
-def _measured(m: Measured) -> dict[str, Any]:
+def measured_of(m: Measured) -> dict[str, Any]:
     if np.ndim(m.value):
         return {"value": _array(m.value), "error": None if m.exact else _array(m.error)}
     entry: dict[str, Any] = {"value": finite(m.value), "error": None if m.exact else m.error}

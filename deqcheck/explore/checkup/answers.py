@@ -1,0 +1,248 @@
+"""The five answers: existence, distance, solver, cheap gradient, robustness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from deqcheck.explore.checkup.proofs import proven
+from deqcheck.linalg.perron import metzler, positive_solution, quotients
+from deqcheck.models.equilibrium import lipschitz
+from deqcheck.models.equilibrium.splitting import forward_norm, reflected_norm
+from deqcheck.models.equilibrium.state import EquilibriumState
+from deqcheck.models.equilibrium.weights import forward_factor, forward_limit, reflected_factor
+from deqcheck.records.checkup import Answer, Fact, Sample, Tried, TwoEquilibria
+from deqcheck.records.measured import Measured, between, given, measured
+from deqcheck.theorems.fung2022.descent import inner
+from deqcheck.theorems.jafarpour2021.metzler import damping
+from deqcheck.theorems.jfb.descent import MOST as BATCH
+from deqcheck.theorems.jfb.descent import contracted, guaranteed, lowest
+
+QUESTIONS = (
+    "Does exactly one equilibrium exist for every input?",
+    "How far is a point from the equilibrium?",
+    "Which solver is guaranteed, with which step?",
+    "Is the cheap gradient (Jacobian-free) a descent direction?",
+    "How far can a change of the input move the outputs?",
+)
+# Of the search for the best step of forward-backward splitting, and up to which width.
+CUTS, SEARCHED = 24, 300
+
+
+def answers(
+    p: Any,
+    found: Sequence[Tried],
+    two: TwoEquilibria | None,
+    samples: Sequence[Sample],
+) -> tuple[Answer, ...]:
+    state: EquilibriumState = p.start
+    parts = (
+        _existence(state, tuple(found), two),
+        _distance(state, samples),
+        _solver(state),
+        _cheap(state, samples),
+        _robustness(state, samples),
+    )
+    return tuple(Answer(q, *part) for q, part in zip(QUESTIONS, parts, strict=True))
+
+
+Part = tuple[str, tuple[Fact, ...]]
+
+
+def _existence(
+    state: EquilibriumState, found: tuple[Tried, ...], two: TwoEquilibria | None
+) -> Part:
+    if proven(found):
+        first = next(t for t in found if t.word == "proves it")
+        others = [t.id for t in found if t.word == "proves it" and t is not first]
+        facts = [Fact("proof:", by=first.id, note=first.title)]
+        if others:
+            facts.append(Fact("also", note=", ".join(others)))
+        return "yes", tuple(facts)
+    if two is not None:
+        note = "" if two.input is not None else " for some bias (U has no full row rank)"
+        return f"no: there are two equilibria for one input{note}", (
+            Fact("shown", by="lcp/ill-posed", note=two.how),
+        )
+    words = "not decided: no theorem here applies, which is no proof that there are several"
+    if state.s.is_relu and not state.weights.affordable:
+        words += "; the test that decides it for ReLU is affordable up to 16 units"
+    return words, ()
+
+
+# ---- distance -----------------------------------------------------------------------------------
+
+
+def amplification(state: EquilibriumState) -> list[Fact]:
+    """Numbers K with |z - z*| <= K |r| in the Euclidean norm."""
+    w, found = state.weights, []
+    if w.norm2.high < 1:
+        found.append(Fact("1/(1 - |W|)", 1 / (1 - w.norm2), "banach/error"))
+    if w.modulus.low > 0:
+        found.append(Fact("1 + |W|/m", 1 + w.norm2 / w.modulus, "winston2020/error"))
+    elif w.diagonal.feasible:
+        T = w.weighted.T
+        spread = measured(float(T.max() / T.min())).widened(1e-15 * float(T.max() / T.min()))
+        steep = 1 + (1 + w.weighted.lipschitz) / w.weighted.modulus
+        found.append(Fact("weighted by Lambda", spread * steep, "revay2020/error"))
+    if w.worst_inverse is not None:
+        found.append(Fact("the worst pattern", w.worst_inverse, "lcp/error"))
+    return found
+
+
+def _distance(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
+    facts = sorted(amplification(state), key=lambda fact: _high(fact.value))
+    if not facts:
+        return "not known: no theorem gives a bound", ()
+    best = Fact("|z - z*|/|r| at most", facts[0].value, facts[0].by, facts[0].name)
+    rest = [Fact(f"by {f.name}", f.value, f.by) for f in facts[1:]]
+    if samples:
+        worst = max(sample.error for sample in samples)
+        rest.append(Fact("largest error of the equilibria found", Measured(worst)))
+        given_points = [s.distance for s in samples if not math.isnan(s.distance)]
+        if given_points:
+            rest.append(Fact("largest distance of the given points", Measured(max(given_points))))
+    return "within a multiple of its residual r = z - s(W z + c)", (best, *rest)
+
+
+def _high(x: Measured | None) -> float:
+    return math.inf if x is None else float(x.high)
+
+
+# ---- solvers ------------------------------------------------------------------------------------
+
+
+def _solver(state: EquilibriumState) -> Part:
+    facts = list(_solvers(state))
+    if facts:
+        return "; ".join(dict.fromkeys(fact.name.partition(",")[0] for fact in facts)), tuple(facts)
+    w = state.weights
+    if state.s.is_relu and w.affordable and w.minors.smallest.low > 0:
+        note = "least-index pivoting is finite for P-matrices, and no iteration is guaranteed"
+        return "Murty's pivoting", (Fact("finite", by="lcp/p-matrix", note=note),)
+    return "none is guaranteed", ()
+
+
+def _digits(rate: Measured) -> str:
+    """How many steps a digit takes."""
+    if not 0 < rate.value < 1:
+        return "one step" if rate.value == 0 else ""
+    return f"{math.log(10) / -math.log(rate.value):.3g} steps a digit"
+
+
+def _solvers(state: EquilibriumState) -> Iterator[Fact]:
+    w = state.weights
+    contraction = min((w.norm2, w.norm_inf), key=lambda k: float(k.high))
+    if contraction.high < 1:
+        yield Fact("Picard, factor", contraction, "banach/norm2", _digits(contraction))
+    elif w.rho.high < 1:
+        yield Fact("Picard, spectral radius of |W|", w.rho, "elghaoui2021/pf")
+    if w.modulus.low > 0 and state.s.is_relu:
+        yield from _splittings(state)
+    if w.mu.high < 1:
+        eta = positive_solution(metzler(state.W), np.ones(state.n))
+        if eta is not None:
+            worst = quotients(metzler(state.W), eta)[1]
+            a = damping(state.W)
+            rate = 1 - given(a) * (1 - between(max(worst, 0.0), max(worst, 0.0)))
+            yield Fact("damped iteration, step up to", given(a), "jafarpour2021/damped")
+            yield Fact("damped iteration, factor", rate, "jafarpour2021/damped", _digits(rate))
+
+
+def _splittings(state: EquilibriumState) -> Iterator[Fact]:
+    w = state.weights
+    m, L = w.modulus, w.lipschitz
+    a = 1 / L
+    bound, norm = reflected_factor(a, m, L), reflected_norm(w.F, given(float(a.value)))
+    pr = "giselsson2017/pr"
+    yield Fact("Peaceman-Rachford, every step; at 1/L =", a, pr)
+    yield Fact("Peaceman-Rachford, bound on the factor there", bound, pr, _digits(bound))
+    yield Fact("Peaceman-Rachford, factor there", norm, pr, _digits(norm))
+    fb, limit = "winston2020/fb", forward_limit(m, L)
+    best = forward_factor(limit / 2, m, L)
+    yield Fact("forward-backward, steps below 2 m/L^2 =", limit, fb)
+    yield Fact("forward-backward, bound on the factor at half of it", best, fb, _digits(best))
+    sharp = 2 * w.inverse_modulus
+    yield Fact("forward-backward, sharp limit 2 beta =", sharp, fb)
+    step = _best_step(state, float(sharp.value))
+    factor = forward_norm(w.F, given(step))
+    yield Fact(f"forward-backward, factor at {step:.4g}", factor, fb, _digits(factor))
+
+
+def _best_step(state: EquilibriumState, limit: float) -> float:
+    """|I - a F| is convex in a."""
+    if state.n > SEARCHED:
+        return limit / 2
+    F = np.eye(state.n) - state.W
+
+    def norm(a: float) -> float:
+        return float(np.linalg.norm(np.eye(state.n) - a * F, 2))
+
+    return lipschitz.least(norm, 0.0, limit, CUTS)
+
+
+# ---- the cheap gradient -------------------------------------------------------------------------
+
+
+def _cheap(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
+    w, facts = state.weights, []
+    if state.s.is_relu and w.modulus.low > 0:
+        facts.append(Fact("cosine at least m/L =", guaranteed(w.modulus, w.lipschitz), "jfb/one"))
+    elif w.norm2.high < 1:
+        facts.append(Fact("cosine at least sqrt(1 - |W|^2) =", contracted(w.norm2), "jfb/one"))
+    words = "yes for one sample" if facts else "not guaranteed"
+    cosines = [s.cosine for s in samples if s.cosine is not None]
+    if cosines:
+        least = min(cosines, key=lambda c: float(c.low))
+        facts.append(Fact("smallest cosine of a sample, given labels", least))
+    if not samples:
+        return f"{words}; of a batch it depends on the inputs (--data)", tuple(facts)
+    if len(samples) * len(state.C) <= BATCH:
+        certificate = lowest(state)
+        certain = bool(certificate.low > 0)
+        batch = "this batch: yes for all labels" if certain else "this batch: not for all labels"
+        if not certain and not certificate.high < 0:
+            batch = "this batch: not decided"
+        facts.append(Fact("smallest eigenvalue of the batch", certificate, "jfb/batch"))
+        words = f"{words}; {batch}"
+    if cosines:
+        product = inner(state)
+        sign = "descends" if product.low > 0 else "ascends" if product.high < 0 else "is open"
+        facts.append(Fact(f"with the given labels it {sign}, product", product, "jfb/batch"))
+    return words, tuple(facts)
+
+
+# ---- robustness ---------------------------------------------------------------------------------
+
+
+def _robustness(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
+    w, facts = state.weights, []
+    D = state.model.D
+    if w.diagonal.feasible:
+        g = lipschitz.by_diagonal(state, state.C, w.diagonal.weights)
+        if math.isfinite(g.value):
+            note = "without D" if D.any() else ""
+            facts.append(Fact("|dy|/|dx| at most", g, "revay2020/lipschitz", note))
+    if w.modulus.low > 0:
+        z = lipschitz.by_modulus(state)
+        facts.append(Fact("|dz|/|dx| at most |U|/m =", z, "pabbaraju2021/thm1"))
+        facts.append(Fact("|C| |U|/m", state.read_out * z, "pabbaraju2021/thm1"))
+    gains = lipschitz.box_of_metzler(state)
+    if gains is not None:
+        most = Measured(float(gains.sum(axis=1).max()))
+        facts.append(Fact("largest output by largest input, at most", most, "elghaoui2021/box"))
+    exact = lipschitz.over_patterns(state)
+    if exact is not None and not D.any():
+        facts.append(
+            Fact("over all patterns", exact, "lcp/p-matrix", "attained if U has full rank")
+        )
+    words = "by a known multiple" if facts else "not known: no theorem gives a bound"
+    radii = sorted(s.radius for s in samples if not math.isnan(s.radius))
+    if radii:
+        words = f"{words}; certified radii of the predictions"
+        facts.append(Fact("smallest certified radius", Measured(radii[0]), "robust/radius"))
+        facts.append(Fact("median", Measured(radii[len(radii) // 2]), "robust/radius"))
+    return words, tuple(facts)

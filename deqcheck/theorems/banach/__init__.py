@@ -1,0 +1,1 @@
+"""Banach 1922: contractions."""

@@ -1,0 +1,1 @@
+"""Fung et al. 2022: Jacobian-free backpropagation."""

@@ -1,0 +1,1 @@
+"""Giselsson 2017: rates of Peaceman-Rachford splitting."""

@@ -1,0 +1,1 @@
+"""Jafarpour, Davydov, Proskurnikov and Bullo 2021: robust implicit networks."""

@@ -1,0 +1,1 @@
+"""Our own: when Jacobian-free backpropagation descends."""

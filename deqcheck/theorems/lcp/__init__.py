@@ -1,0 +1,1 @@
+"""The linear complementarity problem of I - W: P-matrices."""

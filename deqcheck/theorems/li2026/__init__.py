@@ -1,0 +1,1 @@
+"""Li, Leong and Chaffey 2026: quantised monotone equilibrium networks."""

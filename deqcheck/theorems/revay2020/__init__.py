@@ -1,0 +1,1 @@
+"""Revay, Wang and Manchester 2020: Lipschitz bounded equilibrium networks."""

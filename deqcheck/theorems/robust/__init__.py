@@ -1,0 +1,1 @@
+"""Our own: certified radii of a prediction."""

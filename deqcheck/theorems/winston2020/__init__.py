@@ -1,0 +1,1 @@
+"""Winston and Kolter 2020: monotone operator equilibrium networks."""
