@@ -30,7 +30,8 @@ def render_text(parts: Iterable[RenderableType], options: RenderOptions) -> str:
         emoji=False,
     )
     with console.capture() as captured:
-        console.print(Group(*parts))
+        # What is not to be broken may be longer than a line.
+        console.print(Group(*parts), crop=False)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
@@ -48,6 +49,11 @@ def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> Renderab
         # Or the last column is made too wide by what the others do not give up.
         table.expand = any(column.min_width for column in table.columns)
     return Padding(table, (0, 0, 0, indent))
+
+
+def unbroken(text: str, indent: int = 2) -> Text:
+    """A line that can be pasted, however long."""
+    return Text(" " * indent + text, no_wrap=True, overflow="ignore")
 
 
 def heading(cells: Iterable[str]) -> tuple[Text, ...]:

@@ -47,6 +47,15 @@ _SIGNS = {
 }
 
 
+_PROSE = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"${sign}$" for sign in "<>|"},
+    "\\": r"\textbackslash{}",
+    "^": r"\^{}",
+    "~": r"\~{}",
+}
+
+
 def written(relation: Relation) -> str:
     return f"{_text(relation.left)} {RELATIONS[relation.sign]} {_text(relation.right)}"
 
@@ -59,12 +68,7 @@ def name(row: Row) -> str:
 
 def escaped(text: str) -> str:
     """Prose of ours, whose signs mean something else in LaTeX."""
-    text = text.replace("\\", r"\textbackslash{}")
-    for sign in "&%$#_":
-        text = text.replace(sign, f"\\{sign}")
-    for sign, spelt in {"^": r"\^{}", "~": r"\~{}", "<": "$<$", ">": "$>$", "|": "$|$"}.items():
-        text = text.replace(sign, spelt)
-    return text
+    return "".join(_PROSE.get(sign, sign) for sign in text)
 
 
 def _piece(piece: Piece) -> str:
@@ -97,9 +101,7 @@ def _text(node: Node) -> str:
     if isinstance(node, Quotient):
         return rf"\frac{{{_text(node.over)}}}{{{_text(node.under)}}}"
     if isinstance(node, Sum):
-        (_, first), *rest = node.terms
-        signed = (f" {'-' if minus else '+'} {_within(each, PRODUCT)}" for minus, each in rest)
-        return _within(first, SUM) + "".join(signed)
+        return _sum(node)
     if isinstance(node, Negative):
         return f"-{_within(node.term, PRODUCT)}"
     if isinstance(node, Root):
@@ -142,3 +144,9 @@ def _number(text: str) -> str:
         return text
     ten = f"10^{{{int(power)}}}"
     return ten if digits in ("1", "1.0") else rf"{digits} \cdot {ten}"
+
+
+def _sum(node: Sum) -> str:
+    (_, first), *rest = node.terms
+    signed = (f" {'-' if minus else '+'} {_within(each, PRODUCT)}" for minus, each in rest)
+    return _within(first, SUM) + "".join(signed)

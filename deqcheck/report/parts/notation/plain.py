@@ -75,9 +75,7 @@ def _text(node: Node) -> str:
     if isinstance(node, Quotient):
         return f"{_within(node.over, PRODUCT)}/{_within(node.under, POWER)}"
     if isinstance(node, Sum):
-        (_, first), *rest = node.terms
-        signed = (f" {'−' if minus else '+'} {_within(each, PRODUCT)}" for minus, each in rest)
-        return _within(first, SUM) + "".join(signed)
+        return _sum(node)
     if isinstance(node, Negative):
         return f"−{_within(node.term, PRODUCT)}"
     if isinstance(node, Root):
@@ -101,3 +99,9 @@ def _number(text: str) -> str:
         return text
     ten = "10" + _raised(str(int(power)).replace("-", "−"))
     return ten if digits in ("1", "1.0") else f"{digits}·{ten}"
+
+
+def _sum(node: Sum) -> str:
+    (_, first), *rest = node.terms
+    signed = (f" {'−' if minus else '+'} {_within(each, PRODUCT)}" for minus, each in rest)
+    return _within(first, SUM) + "".join(signed)
