@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deqcheck.cli.errors import Complaint
+from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.options import F
 from deqcheck.cli.output import NewFile
 from deqcheck.report import renderer
@@ -63,7 +63,7 @@ class OutputFiles:
             one = len(reports) == 1
             picture = draw(reports[0], form) if one else draw_sweeps(reports, form)
             if picture is None:
-                click.echo(f"{reports[0].name}: nothing to draw: the run has no steps", err=True)
+                say(f"{reports[0].name}: nothing to draw: the run has no steps")
             else:
                 self.plot.write(picture)
 

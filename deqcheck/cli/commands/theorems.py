@@ -14,7 +14,7 @@ from rich.text import Text
 
 from deqcheck.case import evidence
 from deqcheck.cli import completing
-from deqcheck.cli.errors import Complaint
+from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.stating import known_rows, page
@@ -81,7 +81,7 @@ def _list(found: Sequence[type[AnyStatement]], form: str) -> None:
         to_stdout(dumps([_entry(s) for s in found]))
         return
     if not found:
-        click.echo("deqcheck: no statement is all of that: leave out a filter", err=True)
+        say("deqcheck: no statement is all of that: leave out a filter")
         return
     options = _whole()
     to_stdout(render_text(_lines(found, options.width), options))
@@ -137,7 +137,7 @@ def show(id_: str, citing: bool, latex: bool, form: str) -> None:
             return
         statement = several[0]
     if statement.id != id_ and statement not in meant(id_):
-        click.echo(f"deqcheck: {is_now(id_, statement.id)}", err=True)
+        say(f"deqcheck: {is_now(id_, statement.id)}")
     if citing:
         entry = bibtex(statement)
         if entry is None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
 from deqcheck.report.parts.render_options import RenderOptions
+from deqcheck.report.parts.visible import visible
 
 # Where every line is to stay one line: for grep.
 ENDLESS = 10_000
@@ -31,8 +33,14 @@ def render_text(parts: Iterable[RenderableType], options: RenderOptions) -> str:
     )
     with console.capture() as captured:
         # What is not to be broken may be longer than a line.
-        console.print(Group(*parts), crop=False)
+        console.print(Segments(_visible(console.render(Group(*parts)))), crop=False, end="")
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def _visible(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Only styles command the terminal."""
+    for text, style, control in segments:
+        yield Segment(text if control else visible(text), style, control)
 
 
 def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> RenderableType:
