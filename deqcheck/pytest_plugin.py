@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from deqcheck.ci.baseline import Baseline
     from deqcheck.ci.gate import ReadCase
     from deqcheck.ci.records import Row
 
-OPT_IN = "deqcheck_cases"
+OPT_IN, BASELINE = "deqcheck_cases", "deqcheck_baseline"
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -26,6 +28,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         OPT_IN, "Collect YAML files with a key `deqcheck` as tests.", type="bool", default=False
     )
+
+    parser.addini(
+        BASELINE,
+        "Compare the cases with this baseline of `deqcheck ci`, too; relative to the ini file.",
+        default="",
+    )
+
+
+@cache
+def _baseline(path: Path) -> Baseline:
+    from deqcheck.ci import baseline
+    from deqcheck.ci.records import GateError
+
+    try:
+        return baseline.read(path)
+    except GateError as error:
+        raise pytest.UsageError(f"deqcheck: {error}") from None
 
 
 @cache
@@ -65,7 +84,7 @@ class CaseFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """Runs one case and compares it with its `expect:`."""
+    """Runs one case and compares it with its `expect:` and with the baseline, if there is one."""
 
     def __init__(self, *, stated: ReadCase, **more: Any):
         super().__init__(**more)
@@ -77,11 +96,28 @@ class CaseItem(pytest.Item):
         from deqcheck.cli.errors import INTERRUPTED
         from deqcheck.cli.exit_code import exit_code
 
-        row = judge(alone(self.stated), exit_code, None)
+        known = self._known()
+        result = alone(self.stated)
+        if known is not None:
+            result = replace(result, id=self._name_in(known))
+        row = judge(result, exit_code, known)
         if row.exit_code == INTERRUPTED:
             raise KeyboardInterrupt
         if not row.ok:
             raise CaseFailed(row)
+
+    def _known(self) -> Baseline | None:
+        named = self.config.getini(BASELINE)
+        folder = self.config.inipath.parent if self.config.inipath else self.config.rootpath
+        return _baseline(folder / named) if named else None
+
+    def _name_in(self, known: Baseline) -> str:
+        """`deqcheck ci` names a case by its path below the folder that it was given: the longest
+        end of the path that the baseline knows."""
+        member = self.name.removeprefix(self.path.stem)
+        parts = self.path.with_suffix("").parts[1:]
+        names = ["/".join(parts[i:]) + member for i in range(len(parts))]
+        return next((name for name in names if name in known.cases), self.name)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if not isinstance(excinfo.value, CaseFailed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from deqcheck import __version__
+from deqcheck.cli.errors import say
 
 TITLE = (
     "deqcheck: published convergence theorems for deep equilibrium models as checkable statements"
@@ -29,5 +30,5 @@ def show(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     """The entry on stdout, the advice on stderr."""
     if asked and not ctx.resilient_parsing:
         click.echo(CITATION, nl=False)
-        click.echo(ADVICE, nl=False, err=True)
+        say(ADVICE, nl=False)
         ctx.exit()

@@ -12,8 +12,14 @@ from typing import IO, Any
 import click
 
 from deqcheck import plugins
+from deqcheck.report.parts.visible import visible
 
 OK, FAILED, USAGE, NOTHING_DECIDED, NUMERICAL, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
+
+
+def say(text: str, nl: bool = True) -> None:
+    """On stderr; titles and file names in it do not command the terminal."""
+    click.echo(visible(text), nl=nl, err=True)
 
 
 class Complaint(click.ClickException):
@@ -22,7 +28,7 @@ class Complaint(click.ClickException):
     exit_code = USAGE
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(self.message, file=file, err=file is None)
+        click.echo(visible(self.message), file=file, err=file is None)
 
 
 class NumericalComplaint(Complaint):
@@ -36,14 +42,14 @@ def report_internal_error(bug: Exception, case: str = "") -> int:
         traceback.print_exception(bug)
     mistake = plugins.blamed(bug)
     if mistake is not None:
-        click.echo(f"deqcheck: {mistake}", err=True)
+        say(f"deqcheck: {mistake}")
         return USAGE
     if isinstance(bug, MemoryError):
-        click.echo(f"deqcheck: {case or 'this'} needs more memory than there is", err=True)
+        say(f"deqcheck: {case or 'this'} needs more memory than there is")
         return NUMERICAL
     sentence = " ".join(f"{type(bug).__name__}: {bug}".split())
     where = f" in {case}" if case else ""
-    click.echo(f"deqcheck: internal error{where}: {sentence}; please report it", err=True)
+    say(f"deqcheck: internal error{where}: {sentence}; please report it")
     return BUG
 
 

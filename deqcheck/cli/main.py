@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import re
 import sys
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from deqcheck import __version__, threads
 from deqcheck.cli import citing
-from deqcheck.cli.errors import INTERRUPTED, report_internal_error, silence_stdout
+from deqcheck.cli.errors import INTERRUPTED, report_internal_error, say, silence_stdout
 from deqcheck.cli.plugging import with_plugins
 from deqcheck.registry import modules
 
@@ -56,16 +57,30 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.BadParameter as error:
+            told = f"{error.message.removesuffix('.')}{_meant(error)}"
+            raise click.BadParameter(told, error.ctx, error.param, error.param_hint) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            click.echo("deqcheck: interrupted", err=True)
+            say("deqcheck: interrupted")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             silence_stdout()
             ctx.exit(0)
         except Exception as bug:
             ctx.exit(report_internal_error(bug))
+
+
+def _meant(error: click.BadParameter) -> str:
+    """Which of the choices was meant."""
+    choices = getattr(getattr(error.param, "type", None), "choices", ())
+    said = re.match(r"'(.*)' is not one of ", error.message)
+    if not said or not choices:
+        return ""
+    from deqcheck.fields import did_you_mean
+
+    return did_you_mean(said[1], [str(choice) for choice in choices], "")
 
 
 def _summary(name: str) -> str:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import click
 from rich.text import Text
 
+from deqcheck.cli.errors import say
 from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.explore.falsify import Asking, asked, falsify
@@ -82,7 +82,7 @@ def _told(every: list[AnyStatement], results: Results, form: str) -> int:
         rows = [_row(s, results[s.id, s.edition]) for s in every]
         titles = heading(("id", "edition", "status", "tried", "feasible", "answer"))
         to_stdout(render_text([columns([titles, *rows], indent=0)], options_of_stdout()))
-    click.echo(f"{len(every)} searched, {len(bad)} not as they must be", err=True)
+    say(f"{len(every)} searched, {len(bad)} not as they must be")
     return RED if bad else GREEN
 
 

@@ -126,6 +126,12 @@ formulas_option = click.option(
     is_flag=True,
     help="In the table, the formula of each check above its numbers.",
 )
+table_option = click.option(
+    "--table",
+    "table",
+    type=click.Choice(["checks", "verdicts", "trajectory"]),
+    help="Which table --format csv writes; default: checks.",
+)
 schema_option = click.option(
     "--schema",
     type=click.IntRange(1, 2),

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from deqcheck.cli.errors import Complaint
+from deqcheck.cli.errors import Complaint, say
 
 ASKED, BARE = "deqcheck.with", "deqcheck.no_plugins"
 
@@ -81,7 +81,7 @@ def _load(ctx: click.Context, *_: Any) -> None:
         ctx.meta["deqcheck.plugged"] = True
     if not ctx.meta.get(BARE):
         for sentence in load_configured():
-            click.echo(f"deqcheck: {sentence}", err=True)
+            say(f"deqcheck: {sentence}")
     try:
         for path in ctx.meta.get(ASKED) or ():
             plugins.load(path)

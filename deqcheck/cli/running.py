@@ -13,7 +13,7 @@ import click
 
 from deqcheck.ci.gate import Runner
 from deqcheck.ci.records import GateError
-from deqcheck.cli.errors import Complaint
+from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store
 from deqcheck.threads import cores
@@ -39,7 +39,7 @@ class Plan:
                     self.timeout,
                     open_store(self.store),
                     tell=lambda done, total: line.say(f"{done} of {total} cases"),
-                    warn=lambda sentence: click.echo(sentence, err=True),
+                    warn=say,
                 )
         except GateError as error:
             raise Complaint(str(error)) from None

@@ -7,13 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from deqcheck import __version__
 from deqcheck.case import Case, CaseError, only
 from deqcheck.case.embedded import read_named
 from deqcheck.case.source import Changes
-from deqcheck.cli.errors import Complaint, NumericalComplaint
+from deqcheck.cli.errors import Complaint, NumericalComplaint, say
 from deqcheck.judging import UsageError
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange
@@ -73,10 +71,9 @@ def open_store(folder: Path | None) -> Store | None:
     except OSError as error:
         raise Complaint(f"cannot keep results in {folder}: {error.strerror}") from None
     if other:
-        click.echo(
+        say(
             f"{folder} holds results of deqcheck {other}, which are computed anew: remove the "
-            "folder, or name another one",
-            err=True,
+            "folder, or name another one"
         )
     return store
 

@@ -51,7 +51,7 @@ class Formula:
 
     def check(self) -> None:
         """Raises FormulaError where it could not be evaluated whatever the values."""
-        for side in self._trees:
+        for side in self.trees:
             _refuse_foreign(side)
 
     @cached_property
@@ -69,7 +69,7 @@ class Formula:
     @cached_property
     def names(self) -> frozenset[str]:
         """The variables that a caller must give."""
-        nodes = [n for side in self._trees for n in ast.walk(side)]
+        nodes = [n for side in self.trees for n in ast.walk(side)]
         called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
         return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in called)
 
@@ -77,13 +77,13 @@ class Formula:
     def rounding(self) -> bool:
         """Whether the right side is nothing but `noise`: then the left side is 0, or has a sign, up
         to rounding, and how far below the noise it lies depends on the machine."""
-        right = self._trees[1]
+        right = self.trees[1]
         if isinstance(right, ast.UnaryOp):
             right = right.operand
         return isinstance(right, ast.Name) and right.id == NOISE
 
     @cached_property
-    def _trees(self) -> tuple[ast.expr, ast.expr]:
+    def trees(self) -> tuple[ast.expr, ast.expr]:
         left, _, right = self._split
         return _parse(left), _parse(right)
 
@@ -91,12 +91,12 @@ class Formula:
         missing = sorted(self.names - values.keys())
         if missing:
             raise FormulaError(f"names {' and '.join(missing)}, for which no value was given")
-        left, right = self._trees
+        left, right = self.trees
         return measured(_evaluate(left, values)), measured(_evaluate(right, values))
 
     @cached_property
     def _ratios(self) -> log_domain.Ratios:
-        left, right = self._trees
+        left, right = self.trees
         smaller, larger = (left, right) if self.relation[0] == "<" else (right, left)
         return log_domain.Ratios(smaller, larger, sorted(self.names), self.text)
 

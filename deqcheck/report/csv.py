@@ -1,4 +1,5 @@
-"""CSV, tidy: one row for each hypothesis and conclusion; before training also for each quantity."""
+"""CSV, tidy, one of three tables: a row for each hypothesis and conclusion (before training also
+for each quantity), for each verdict, or for each recorded step."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ from deqcheck.records.report import Report
 from deqcheck.records.verdict import Verdict
 from deqcheck.report.parts.entries import entry_told
 from deqcheck.report.parts.render_options import RenderOptions
-from deqcheck.report.parts.sentences import Clock
+from deqcheck.report.parts.sentences import Clock, reason
+from deqcheck.report.parts.steps import steps_of
+from deqcheck.report.parts.visible import visible
 
+# Outcomes that need no reason.
+SETTLED = ("confirmed", "consistent", "met", "hypotheses hold")
 COLUMNS = (
     "case",
     "status",
@@ -41,13 +46,52 @@ COLUMNS = (
 )
 
 
+VERDICTS = (
+    "case",
+    "status",
+    "id",
+    "edition",
+    "outcome",
+    "expected",
+    "number",
+    "title",
+    "certified",
+    "reason",
+)
+STEPS = ("case", "k", "t")
+
+
 def render(reports: Sequence[Report], options: RenderOptions) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    if options.table == "trajectory":
+        rows = [{"case": r.name} | step for r in reports for step in steps_of(r)]
+        columns = tuple(dict.fromkeys((*STEPS, *(name for row in rows for name in row))))
+    elif options.table == "verdicts":
+        rows, columns = [_verdict(r, v, options) for r in reports for v in r.verdicts], VERDICTS
+    else:
+        rows, columns = [row for report in reports for row in _rows(report)], COLUMNS
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    for report in reports:
-        writer.writerows(_rows(report))
+    # A table is often looked at in a terminal.
+    writer.writerows(
+        {name: visible(x) if isinstance(x, str) else x for name, x in row.items()} for row in rows
+    )
     return text.getvalue()
+
+
+def _verdict(report: Report, verdict: Verdict, options: RenderOptions) -> dict[str, Any]:
+    return {
+        "case": report.name,
+        "status": report.status.word,
+        "id": verdict.id,
+        "edition": verdict.edition,
+        "outcome": verdict.word,
+        "expected": verdict.expected,
+        "number": verdict.number,
+        "title": verdict.title,
+        "certified": verdict.certified,
+        "reason": reason(verdict, options) if verdict.word not in SETTLED else "",
+    }
 
 
 def _rows(report: Report) -> Iterator[dict[str, Any]]:
@@ -71,8 +115,8 @@ def _statement(verdict: Verdict) -> Iterator[dict[str, Any]]:
         yield head | {"part": "remark"} | _judged(remark)
     if verdict.entry is not None:
         yield head | {"part": "entry", "name": entry_told(verdict.entry, Clock(verdict.flow))}
-    for reason in verdict.unchecked:
-        yield head | {"part": "not checked", "name": reason}
+    for limit in verdict.unchecked:
+        yield head | {"part": "not checked", "name": limit}
 
 
 def _quantities(quantities: Mapping[str, Measured]) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.report.json import plain
 from deqcheck.report.parts.entries import entry_told
 from deqcheck.report.parts.markup import Markup, join, tag
+from deqcheck.report.parts.notation import in_mathml
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import panels
 from deqcheck.report.parts.render_options import RenderOptions
@@ -215,17 +216,19 @@ class _Case:
             tag("p", full_title(verdict)),
             tag("p", verdict.citation, class_="soft") if verdict.citation else None,
             *(
-                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options, True)}")
+                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options, verdict.id)}")
                 for h in verdict.failing
             ),
             None if verdict.entry is None else tag("p", entry_told(verdict.entry, self.clock)),
             *(tag("p", f"Not checked: {reason}") for reason in verdict.unchecked),
             self._says(verdict),
-            self._judged("Hypotheses", verdict.hypotheses, needed=True),
+            self._judged("Hypotheses", verdict.hypotheses, verdict.id, needed=True),
             self._judged(
-                "Conclusions" if applies else "Conclusions, for information", verdict.conclusions
+                "Conclusions" if applies else "Conclusions, for information",
+                verdict.conclusions,
+                verdict.id,
             ),
-            self._judged("Remarks of deqcheck, which decide nothing", verdict.remarks),
+            self._judged("Remarks of deqcheck, which decide nothing", verdict.remarks, verdict.id),
             self._quantities("What it promises before training", verdict.quantities),
             *(tag("p", f"Note: {note}") for note in verdict.notes),
             self._erratum(verdict),
@@ -244,22 +247,24 @@ class _Case:
         return tag("details", summary, *paragraphs, constants, open="")
 
     def _judged(
-        self, heading: str, judged: Sequence[Judged], needed: bool = False
+        self, heading: str, judged: Sequence[Judged], of: str, needed: bool = False
     ) -> Markup | None:
         if not judged:
             return None
         names = ("", "claim", "finding", "margin")
         head = tag("tr", *(tag("th", name, scope="col") for name in names))
-        rows = [self._row(j, needed) for j in judged]
+        rows = [self._row(j, of, needed) for j in judged]
         table = tag("table", tag("thead", head), tag("tbody", *rows), class_="judged")
         return join(tag("h4", heading), table)
 
-    def _row(self, judged: Judged, needed: bool) -> Markup:
+    def _row(self, judged: Judged, of: str, needed: bool) -> Markup:
         sign, tone = SIGNS[judged.decision]
-        finding = tell(judged, self.clock, self.options, needed)
+        finding = tell(judged, self.clock, self.options, of if needed else "")
         if judged.note:
             finding += f" ({judged.note})"
-        formula = tag("div", judged.formula, class_="formula") if judged.formula else None
+        formula = (
+            tag("div", in_mathml(judged.formula, of), class_="formula") if judged.formula else None
+        )
         return tag(
             "tr",
             tag("td", tag("span", sign, class_=f"word {tone}")),

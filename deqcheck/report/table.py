@@ -28,6 +28,7 @@ from deqcheck.report.parts.sentences import (
     numbered,
     reason,
     run_length,
+    shown,
     tell,
     vector,
 )
@@ -185,9 +186,8 @@ class _Page:
         applies = True
         for hypothesis in verdict.failing:
             applies = False
-            yield indented(
-                f"because {hypothesis.name} {tell(hypothesis, self.clock, self.options, True)}"
-            )
+            told = tell(hypothesis, self.clock, self.options, verdict.id)
+            yield indented(f"because {hypothesis.name} {told}")
         if verdict.entry is not None:
             first, *more = entry_lines(verdict.entry, self.clock)
             # Where it applies from is not to be torn apart.
@@ -199,13 +199,13 @@ class _Page:
             yield indented(f"with {', '.join(chosen)}")
         if verdict.hypotheses:
             yield indented(Text("hypotheses", "dim"))
-            yield self._rows(verdict.hypotheses, needed=True)
+            yield self._rows(verdict.hypotheses, verdict.id, needed=True)
         if verdict.conclusions:
             yield indented(Text("conclusions" + ("" if applies else ", for information"), "dim"))
-            yield self._rows(verdict.conclusions)
+            yield self._rows(verdict.conclusions, verdict.id)
         if verdict.remarks:
             yield indented(Text("remarks of deqcheck, which decide nothing", "dim"))
-            yield self._rows(verdict.remarks)
+            yield self._rows(verdict.remarks, verdict.id)
         if verdict.outcome in BEFORE_TRAINING and verdict.quantities:
             yield indented(Text("promises", "dim"))
             yield self._quantities(verdict.quantities, indent=4)
@@ -216,18 +216,18 @@ class _Page:
             one = f"--only {verdict.id} --edition {verdict.edition}"
             yield indented(f"replay: {self.report.replay} {one}")
 
-    def _rows(self, judged: Sequence[Judged], needed: bool = False) -> RenderableType:
-        return columns((self._row(j, needed) for j in judged), indent=4)
+    def _rows(self, judged: Sequence[Judged], of: str, needed: bool = False) -> RenderableType:
+        return columns((self._row(j, of, needed) for j in judged), indent=4)
 
-    def _row(self, judged: Judged, needed: bool) -> tuple[Text, ...]:
+    def _row(self, judged: Judged, of: str, needed: bool) -> tuple[Text, ...]:
         fancy, plain, style = MARKS[judged.decision]
-        sentence = tell(judged, self.clock, self.options, needed)
+        sentence = tell(judged, self.clock, self.options, of if needed else "")
         if judged.note:
             sentence += f" ({judged.note})"
         if judged.basis.certified:
             sentence += f", {judged.basis}"
         if self.options.formulas and judged.formula:
-            sentence = f"{judged.formula}\n{sentence}"
+            sentence = f"{shown(judged.formula, self.options, of)}\n{sentence}"
         return (
             Text(fancy if self.options.unicode else plain, style),
             Text(numbered(judged)),

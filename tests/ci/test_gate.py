@@ -289,3 +289,17 @@ def test_a_case_is_known_by_its_first_key(tmp_path, text, case):
     path = tmp_path / "x.yaml"
     path.write_text(text, encoding="utf-8")
     assert is_case(path) is case
+
+
+@pytest.mark.parametrize("form", ["json", "junit", "markdown"])
+def test_what_fails_is_told_although_the_report_is_in_a_file(
+    deqcheck, write, tmp_path, inline, form
+):
+    cases = write("wrong", "expect: {kawaguchi2021/gd: refuted}")
+    write("good")
+    done = deqcheck("ci", cases, "--format", form, "--output", tmp_path / "out")
+    assert done.exit_code == 1 and done.stdout == ""
+    told = done.stderr.splitlines()
+    assert told[0].startswith("wrong: failed: kawaguchi2021/gd (corrected): confirmed, expected")
+    assert told[1] == f"    replay: deqcheck run {cases / 'wrong.yaml'}"
+    assert "good" not in done.stderr

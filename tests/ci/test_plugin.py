@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,8 +19,8 @@ PYTEST = [sys.executable, "-m", "pytest", "-p", "deqcheck.pytest_plugin", "-p", 
 def run(write, tmp_path):
     """Runs pytest on tmp_path/cases and returns the exit code with the output."""
 
-    def run(*words: str, opt_in: bool = True) -> tuple[int, str]:
-        (tmp_path / "pytest.ini").write_text(f"[pytest]\ndeqcheck_cases = {opt_in}\n")
+    def run(*words: str, opt_in: bool = True, more: str = "") -> tuple[int, str]:
+        (tmp_path / "pytest.ini").write_text(f"[pytest]\ndeqcheck_cases = {opt_in}\n{more}")
         root = str(Path(discover.__file__).parents[2])
         environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": root}
         environment.pop("PYTEST_ADDOPTS", None)
@@ -84,3 +85,21 @@ def test_importing_the_plugin_is_cheap():
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True)
     assert done.stderr.strip() == ""
+
+
+def test_a_deviation_from_the_baseline_fails(run, write, tmp_path, deqcheck, inline):
+    cases = write("sub/good")
+    baseline = tmp_path / "baseline.json"
+    made = deqcheck("ci", cases, "--baseline", baseline, "--update-baseline")
+    assert made.exit_code == 0, made.output
+    ini = f"deqcheck_baseline = {baseline.name}\n"
+    assert run(more=ini)[0] == 0
+    document = json.loads(baseline.read_text())
+    (statement,) = document["cases"]["sub/good"]["statements"].values()
+    statement["outcome"] = "undecided"
+    baseline.write_text(json.dumps(document))
+    code, out = run(more=ini)
+    assert code == 1 and "outcome" in out and "undecided -> confirmed" in out
+    baseline.write_text("{}")
+    code, out = run(more=ini)
+    assert code != 0 and "baseline.json: its schema is None" in out

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from deqcheck.judging import catalogue
+from deqcheck.report.parts.notation import in_unicode, latex
 
 GD = "kawaguchi2021/gd"
 
@@ -109,7 +111,42 @@ def test_theorems_lists_and_shows(deqcheck):
     assert entry.items() <= shown.items()
     page = " ".join(deqcheck("theorems", "show", GD).stdout.split())
     assert shown["erratum"] in page
-    assert all(check["formula"] in page for check in shown["checks"])
+    unmarked = page.replace("⟦", "").replace("⟧", "")
+    assert all(in_unicode(check["formula"], GD) in unmarked for check in shown["checks"])
+    assert {check["role"] for check in shown["checks"]} == {"assumed", "claimed"}
+
+
+def test_a_statement_is_told_in_the_order_of_a_reader(deqcheck):
+    page = deqcheck("theorems", "show", "hieu2022/thm3.3.5").stdout
+    told = [line for line in page.splitlines() if line and not line.startswith(" ")]
+    order = ["FALSE AS PRINTED", "assumed", "claimed", "free constants", "cases", "proof map"]
+    assert [line for line in told if line in order] == order
+    # Both editions beside each other, with what differs in brackets.
+    row = page[page.index("room for Z") :]
+    assert re.match(r".*\n +printed +corrected\n +λ₀³ ≥ ⟦8⟧.* λ₀³ ≥ ⟦16⟧.*⟦/m²⟧", row)
+    refuting = "deqcheck run hieu2022/gd-counterexample-wide --only hieu2022/thm3.3.5"
+    assert f"    {refuting} --edition printed\n" in page
+    assert "‖X‖_F X" in page
+
+
+def test_a_command_that_a_statement_names_gives_what_it_promises(deqcheck):
+    page = deqcheck("theorems", "show", GD).stdout.splitlines()
+    at = page.index("  refuted as printed")
+    result = deqcheck(*page[at + 1].split()[1:], "--quiet")
+    assert result.stdout.startswith(f"REFUTED {GD} (printed)")
+
+
+def test_a_statement_as_latex(deqcheck):
+    text = deqcheck("theorems", "show", GD, "--latex").stdout
+    assert text.startswith(f"% {GD}, written by")
+    assert text.count(r"\begin{itemize}") == text.count(r"\end{itemize}") == 2
+    formulas = re.findall(r"\$([^$]+)\$$", text, re.MULTILINE)
+    assert r"\frac{\mathrm{gap}}{\mathrm{gap}_{0}} \leq \exp\left(" in text
+    assert len(formulas) == text.count(r"\item")
+
+
+def test_prose_keeps_its_signs_in_latex():
+    assert latex.escaped("a_1 & 50% {x} |r|") == r"a\_1 \& 50\% \{x\} $|$r$|$"
 
 
 def test_an_unknown_theorem_gets_a_suggestion(deqcheck):

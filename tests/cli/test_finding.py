@@ -7,7 +7,11 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
+from deqcheck import registry
+from deqcheck.cli.commands import theorems
 from deqcheck.cli.main import cli
+from deqcheck.report.parts.console import render_text
+from deqcheck.report.parts.render_options import RenderOptions
 
 
 def call(*words: str, **environment: str) -> Result:
@@ -43,11 +47,25 @@ def test_a_list_of_nothing_says_so() -> None:
     assert nothing.stderr.count("\n") == 1 and "leave out a filter" in nothing.stderr
 
 
-def test_a_list_is_not_cut() -> None:
-    listed = call("theorems", "--model", "implicit-relu").stdout.splitlines()
-    assert max(map(len, listed)) <= 80
-    titles = " ".join(line[listed[0].index("title") :] for line in listed)
-    assert "What the conditions ask of the features" in titles
+def test_a_pipe_gets_a_line_for_each_statement() -> None:
+    found = list(registry.statements().values())
+    head, *listed = call("theorems").stdout.splitlines()
+    assert head.split() == ["id", "model", "status", "editions", "title"]
+    for line, s in zip(listed, found, strict=True):
+        assert line.startswith(f"{s.id} ") and line.endswith(f" {s.title}")
+        assert ", ".join(s.models) in line and f" {s.soundness} " in line
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 100])
+def test_a_list_is_not_cut_at_any_width(width: int) -> None:
+    found = list(registry.statements().values())
+    text = render_text(theorems._lines(found, width), RenderOptions(width=width))
+    rows, words = text.splitlines(), set(text.split())
+    for s in found:
+        assert any(row.split()[:1] == [s.id] for row in rows)
+        assert words.issuperset(s.title.split())
+    assert "…" not in text
+    assert max(map(len, rows)) <= width
 
 
 def test_the_end_of_an_id_and_a_paper() -> None:

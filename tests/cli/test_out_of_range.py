@@ -24,7 +24,7 @@ LOSS = "the loss is inf at the initial parameters"
 GRADIENT = "the norm of the gradient is inf at the initial parameters"
 README = re.search(
     r"## The case file\n+```yaml\n(.*?)```",
-    (Path(__file__).parents[2] / "README.md").read_text(),
+    (Path(__file__).parents[2] / "deqcheck" / "docs" / "cases.md").read_text(),
     re.DOTALL,
 )
 

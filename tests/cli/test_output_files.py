@@ -131,3 +131,38 @@ def test_a_run_that_leaves_no_steps_says_so(deqcheck, case, tmp_path, monkeypatc
     assert result.exit_code == 0
     assert result.stderr == f"{case}: nothing to draw: the run has no steps\n"
     assert not (tmp_path / "run.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--panel", "lss"), "did you mean 'loss'?"),
+        (("--panel", "loss", "--size", "3.3"), "expected WIDTHxHEIGHT in inches"),
+        (("--panel", "loss", "--size", "1x1"), "is too small to draw: expected at least 1.8x1.2"),
+        (("--panel", "loss", "--size", "90x1.5"), "is larger than any page"),
+        (("--size", "3.3x2.4"), "--size needs one panel"),
+        (("--panel", "spectrum", "--raw"), "--raw is about --panel loss"),
+    ],
+)
+def test_a_picture_that_cannot_be_drawn_so_is_refused_at_once(
+    deqcheck, case, tmp_path, words, sentence
+):
+    plot = tmp_path / "x.pdf"
+    result = deqcheck("run", case, "--plot", str(plot), *words)
+    assert result.exit_code == 2 and sentence in result.stderr and not plot.exists()
+
+
+def test_how_it_looks_needs_a_picture(deqcheck, case):
+    result = deqcheck("run", case, "--panel", "loss")
+    assert result.exit_code == 2
+    assert result.stderr == "deqcheck: --panel says how --plot FILE draws; there is none\n"
+
+
+def test_a_panel_is_drawn_and_one_that_is_not_there_is_told(deqcheck, case, tmp_path):
+    plot = tmp_path / "x.pdf"
+    words = ("run", case, "--quiet", "--only", "kawaguchi2021/gd", "--plot", str(plot))
+    assert deqcheck(*words, "--panel", "loss", "--size", "3.3x2.4", "--raw").exit_code == 0
+    assert plot.read_bytes().startswith(b"%PDF")
+    plot.unlink()
+    result = deqcheck(*words, "--panel", "spectrum")
+    assert not plot.exists() and "nothing for --panel spectrum" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,21 @@ def test_a_topic_shows_what_happens(topic: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(not README.exists(), reason="no README")
 def test_the_readme_shows_what_happens(tmp_path: Path) -> None:
     assert not perform(README.read_text(), tmp_path)
+
+
+@pytest.mark.skipif(not README.exists(), reason="no README")
+def test_the_readme_is_a_front_door() -> None:
+    text = README.read_text()
+    assert len(text.splitlines()) <= 150
+    assert f"{len(statements())} statements of five works" in text
+    shown = [step.command for step in steps(text) if step.command]
+    assert all(any(word in command for command in shown) for word in ("run", "advise", "theorems"))
+    # Every topic it names is one, and every topic of its own is named.
+    table = text[text.index("| topic | about |") :].partition("\n\n")[0]
+    named = set(re.findall(r"`([^`]+)`", table))
+    topics = {topic.partition("/")[0] for topic in docs.topics()}
+    assert {name.partition("/")[0] for name in named} <= topics
+    assert topics - {name.partition("/")[0] for name in named} == {"completion"}
 
 
 def test_there_are_commands_to_run() -> None:

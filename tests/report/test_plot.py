@@ -48,11 +48,27 @@ def test_zero_negative_and_nan_points_are_left_out():
     assert plot([Line("gap", np.arange(2.0), np.zeros(2))], "k") == []
 
 
-def test_the_first_line_lies_on_top_and_equal_lines_share_a_glyph():
+def test_the_first_line_lies_on_top_and_equal_lines_take_turns():
     first, second = Line("a", X, np.exp(-X)), Line("b", X, np.exp(-9 * X))
     rows = plot([first, second, Line("c", X, second.y)], "t", height=10)
     assert rows[0][MARGIN] == "*"
-    assert [row.strip() for row in rows[-3:]] == ["* a", "o b", "o c"]
+    assert [row.strip() for row in rows[-3:]] == ["* a", "o b", "+ c"]
+    drawn = "".join(row[MARGIN:] for row in rows[:10])
+    assert abs(drawn.count("o") - drawn.count("+")) <= 1 and drawn.count("o") > 20
+
+
+def test_ticks_tell_each_other_apart():
+    for y in (1 - 1e-5 * X, 3 - X, 1 - 1e-9 * X, np.exp(-40 * X)):
+        rows = plot([Line("flat", X, y)], "t", height=16)
+        ticks = [row[: MARGIN - 2].strip() for row in rows[:16]]
+        told = [tick for tick in ticks if tick]
+        assert len(told) == 4 and len(set(told)) == (4 if y[0] - y[-1] > 1e-7 else len(set(told)))
+
+
+def test_twelve_curves_have_twelve_markers():
+    lines = [Line(f"c{i}", X, np.exp(-(i + 1) * X)) for i in range(12)]
+    legend = [row.strip() for row in plot(lines, "t", height=16)[-12:]]
+    assert len({entry[0] for entry in legend}) == 12
 
 
 def test_a_bound_far_below_does_not_flatten_the_loss():

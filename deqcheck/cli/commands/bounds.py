@@ -10,7 +10,7 @@ import click
 from deqcheck import judging
 from deqcheck.case.source import Changes
 from deqcheck.cli import completing
-from deqcheck.cli.errors import ErrorBoundary
+from deqcheck.cli.errors import ErrorBoundary, say
 from deqcheck.cli.exit_code import gravest, status_code
 from deqcheck.cli.options import (
     AskedFor,
@@ -79,7 +79,7 @@ def command(
             report = judging.bounds(task.problem, choice.of(task.case.question))
             reports.append(report)
             if quiet and report.status is not Status.COMPLETED:
-                click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
+                say(f"deqcheck: {report.name}: {ending(report)}")
     if reports:
         options = replace(destination.options, schema=schema, formulas=formulas)
         destination.write(renderer(form)(reports, options))

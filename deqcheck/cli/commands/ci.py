@@ -14,9 +14,10 @@ from deqcheck.ci import baseline as base
 from deqcheck.ci.discover import discover
 from deqcheck.ci.formats import formats, renderer
 from deqcheck.ci.gate import agreed, hold
+from deqcheck.ci.parts.words import missing
 from deqcheck.ci.records import Gate, GateError, NoCase
 from deqcheck.cli import completing
-from deqcheck.cli.errors import Complaint
+from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
@@ -73,11 +74,23 @@ def command(
         gate = hold(runner, discovery, exit_code, gravest, known, strict)
     gate = replace(gate, baseline=None if file is None else file.as_posix())
     destination.write(renderer(form)(gate, destination.options))
+    if output is not None:
+        _tell_failures(gate)
     if gate.partial:
-        click.echo("deqcheck: interrupted", err=True)
+        say("deqcheck: interrupted")
     if update and file is not None and old is not None:
         _write(file, gate, old)
     ctx.exit(gate.exit_code)
+
+
+def _tell_failures(gate: Gate) -> None:
+    """What went wrong, where the report is not on the screen."""
+    for row in gate.rows:
+        if not row.ok:
+            say(f"{row.result.id}: {row.word}: {'; '.join(row.troubles)}")
+            say(f"    replay: {row.result.replay}")
+    for name in gate.missing:
+        say(missing(name))
 
 
 def _baseline(file: Path | None, update: bool) -> base.Baseline | None:
@@ -100,11 +113,11 @@ def _baseline(file: Path | None, update: bool) -> base.Baseline | None:
 
 def _write(file: Path, gate: Gate, old: base.Baseline) -> None:
     if gate.partial:
-        click.echo(f"baseline {file} was not written: the run is partial", err=True)
+        say(f"baseline {file} was not written: the run is partial")
         return
     new = agreed(gate, old)
     try:
         atomic.replace(Path(os.path.realpath(file)), base.text(new))
     except OSError as error:
         raise Complaint(f"cannot write {file}: {error.strerror}; it is as it was") from None
-    click.echo(f"baseline {file} was written; cases in it: {len(new.cases)}", err=True)
+    say(f"baseline {file} was written; cases in it: {len(new.cases)}")

@@ -9,7 +9,7 @@ import click
 
 from deqcheck.case.source import Changes
 from deqcheck.cli import completing
-from deqcheck.cli.errors import FAILED
+from deqcheck.cli.errors import FAILED, say
 from deqcheck.cli.options import case_options, format_option
 from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.work import sentences, task
@@ -35,10 +35,9 @@ def command(ctx: click.Context, case: str, changes: Changes, form: str) -> None:
         agreements = gradcheck(problem)
         kinks = problem.start.kinks
     if kinks is not None and kinks.zeros:
-        click.echo(
+        say(
             f"deqcheck: {kinks.zeros} pre-activations are exactly zero, so the loss has no "
-            "derivative here: differences may disagree with any formula",
-            err=True,
+            "derivative here: differences may disagree with any formula"
         )
     to_stdout(_json(agreements) if form == "json" else _table(agreements, options_of_stdout()))
     ctx.exit(0 if all(a.agrees for a in agreements) else FAILED)

@@ -10,7 +10,7 @@ from string import Template
 import click
 
 from deqcheck import atomic
-from deqcheck.cli.errors import Complaint
+from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.output import to_stdout
 from deqcheck.fields import unknown
 from deqcheck.kinds import Model
@@ -107,7 +107,7 @@ def case(file: Path, model: str) -> None:
     if file.suffix not in (".yaml", ".yml"):
         raise Complaint(f"deqcheck: {file}: expected a name that ends in .yaml")
     _write({str(file): _case(model, f"{model} on a small instance", "")})
-    click.echo(f"deqcheck run {file}", err=True)
+    say(f"deqcheck run {file}")
 
 
 def _case(model: str, title: str, rest: str) -> str:
@@ -140,11 +140,9 @@ def _write(made: dict[str, str]) -> None:
 
 
 def _advise(folder: str, case: str, test: str) -> None:
-    click.echo(f"deqcheck run {case} --with {folder}", err=True)
-    click.echo(f"python -m pytest {test}", err=True)
-    click.echo(
-        f'To do without --with: [tool.deqcheck] with = ["{folder}"] in pyproject.toml', err=True
-    )
+    say(f"deqcheck run {case} --with {folder}")
+    say(f"python -m pytest {test}")
+    say(f'To do without --with: [tool.deqcheck] with = ["{folder}"] in pyproject.toml')
 
 
 def _word(text: str) -> str:

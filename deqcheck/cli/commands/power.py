@@ -15,7 +15,7 @@ from deqcheck.ci.judge import CODES
 from deqcheck.ci.power import Power, powers
 from deqcheck.ci.records import Interrupted, Result
 from deqcheck.cli import completing
-from deqcheck.cli.errors import INTERRUPTED, NUMERICAL
+from deqcheck.cli.errors import INTERRUPTED, NUMERICAL, say
 from deqcheck.cli.exit_code import gravest
 from deqcheck.cli.options import output_options
 from deqcheck.cli.output import Destination
@@ -56,15 +56,15 @@ def command(
             results, unfinished = stop.results, stop.unfinished
     lost = [result for result in results if result.reply.facts is None]
     for result in lost:
-        click.echo(f"{result.path}: {result.reply.end.value}: {result.reply.sentence}", err=True)
+        say(f"{result.path}: {result.reply.end.value}: {result.reply.sentence}")
     failed = list(_failed(results))
     for sentence in failed:
-        click.echo(sentence, err=True)
+        say(sentence)
     found = powers(results)
     render = _json if form == "json" else _table
     destination.write(render(found, unfinished, destination.options))
     if unfinished:
-        click.echo("deqcheck: interrupted", err=True)
+        say("deqcheck: interrupted")
         ctx.exit(INTERRUPTED)
     ctx.exit(gravest([*(CODES[result.reply.end] for result in lost), *(NUMERICAL for _ in failed)]))
 

@@ -11,7 +11,7 @@ from deqcheck import judging
 from deqcheck.case.embedded import QUICKSTART
 from deqcheck.case.source import Changes
 from deqcheck.cli import completing
-from deqcheck.cli.errors import ErrorBoundary
+from deqcheck.cli.errors import Complaint, ErrorBoundary, say
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import (
     AskedFor,
@@ -21,6 +21,7 @@ from deqcheck.cli.options import (
     output_options,
     quiet_option,
     schema_option,
+    table_option,
 )
 from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.output_files import OutputFiles, output_file_options
@@ -37,6 +38,7 @@ from deqcheck.report import renderer
 @choice_options
 @case_options
 @output_options()
+@table_option
 @schema_option
 @output_file_options
 @quiet_option
@@ -66,6 +68,7 @@ def command(
     choice: AskedFor,
     changes: Changes,
     form: str,
+    table: str | None,
     schema: int,
     output: Path | None,
     output_files: OutputFiles,
@@ -80,6 +83,10 @@ def command(
     CASE is a YAML file, or the name of an embedded case such as kawaguchi2021/equality
     (`deqcheck cases` lists them). Without CASE, the embedded quick-start case is run.
     """
+    if table is not None and form != "csv":
+        raise Complaint(
+            f"deqcheck: --table {table} is a table of --format csv; the format is {form}"
+        )
     destination = Destination(output, quiet, cases)
     tasks = prepare(cases or (QUICKSTART,), changes)
     store = open_store(folder)
@@ -100,17 +107,19 @@ def command(
                     )
                 reports.append(report)
                 if quiet and report.warning:
-                    click.echo(f"deqcheck: {report.name}: {report.warning}", err=True)
+                    say(f"deqcheck: {report.name}: {report.warning}")
                 if (quiet or output) and report.status is not Status.COMPLETED:
-                    click.echo(f"deqcheck: {report.name}: {ending(report)}", err=True)
+                    say(f"deqcheck: {report.name}: {ending(report)}")
                 if report.status is Status.INTERRUPTED:
                     for left in tasks[i:]:
-                        click.echo(f"deqcheck: {left.case.full_name}: not run", err=True)
+                        say(f"deqcheck: {left.case.full_name}: not run")
                     break
     finally:
         # Whatever stops a later case, the finished ones are not lost.
         if reports:
-            options = replace(destination.options, schema=schema, formulas=formulas)
+            options = replace(
+                destination.options, schema=schema, formulas=formulas, table=table or "checks"
+            )
             destination.write(renderer(form)(reports, options))
             output_files.write(reports)
     ctx.exit(gravest([exit_code(report.ending for report in reports), *boundary.codes]))

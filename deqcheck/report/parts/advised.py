@@ -29,7 +29,7 @@ def _lines(advice: Advice, clock: Clock, options: RenderOptions, replay: str) ->
     if advice.reason:
         yield f"  {advice.reason}"
     if advice.binding is not None:
-        told = tell(advice.binding, clock, options, needed=True)
+        told = tell(advice.binding, clock, options, advice.id)
         yield f"  binding: {numbered(advice.binding)} {told}"
     if advice.obstacle:
         yield f"  no scale can help: {advice.obstacle}"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
 from deqcheck.report.parts.render_options import RenderOptions
+from deqcheck.report.parts.visible import visible
 
 # Where every line is to stay one line: for grep.
 ENDLESS = 10_000
@@ -30,8 +32,15 @@ def render_text(parts: Iterable[RenderableType], options: RenderOptions) -> str:
         emoji=False,
     )
     with console.capture() as captured:
-        console.print(Group(*parts))
+        # What is not to be broken may be longer than a line.
+        console.print(Segments(_visible(console.render(Group(*parts)))), crop=False, end="")
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def _visible(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """Only styles command the terminal."""
+    for text, style, control in segments:
+        yield Segment(text if control else visible(text), style, control)
 
 
 def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> RenderableType:
@@ -48,6 +57,11 @@ def columns(rows: Iterable[tuple[Text | str, ...]], indent: int = 2) -> Renderab
         # Or the last column is made too wide by what the others do not give up.
         table.expand = any(column.min_width for column in table.columns)
     return Padding(table, (0, 0, 0, indent))
+
+
+def unbroken(text: str, indent: int = 2) -> Text:
+    """A line that can be pasted, however long."""
+    return Text(" " * indent + text, no_wrap=True, overflow="ignore")
 
 
 def heading(cells: Iterable[str]) -> tuple[Text, ...]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from deqcheck.records.report import Report
-from deqcheck.report.parts.curves import bounds
+from deqcheck.report.parts.steps import columns_of
 
 if TYPE_CHECKING:
     import pandas
 
 REMEDY = "tables need pandas: pip install 'deqcheck[frame]'"
-Column = tuple[str, np.ndarray, np.ndarray, Any]
 
 
 def frame(report: Report) -> pandas.DataFrame:
@@ -25,7 +21,7 @@ def frame(report: Report) -> pandas.DataFrame:
     except ImportError:
         raise ImportError(REMEDY) from None
     columns = []
-    for name, k, t, values in _columns(report):
+    for name, k, t, values in columns_of(report):
         index = pandas.MultiIndex.from_arrays([t, k], names=["t", "k"])
         column = pandas.Series(values, index=index, name=name)
         columns.append(column[~index.duplicated()])
@@ -33,23 +29,3 @@ def frame(report: Report) -> pandas.DataFrame:
         return pandas.DataFrame(columns=["k", "t", "loss", "gap", "gradient"])
     table = pandas.concat(columns, axis=1).sort_index().reset_index()
     return table[["k", "t", *(column.name for column in columns)]]
-
-
-def _columns(report: Report) -> Iterator[Column]:
-    run = report.trajectory
-    if run is None:
-        return
-    for name, measured in (("loss", run.loss), ("gap", run.gap)):
-        yield name, run.k, run.t, measured.value
-        yield f"{name}_error", run.k, run.t, measured.error
-    yield "gradient", run.k, run.t, run.gradient
-    for name, series in run.series.items():
-        yield name, series.k, series.t, series.value.value
-        yield f"{name}_error", series.k, series.t, series.value.error
-    seen = set()
-    for key, _, judged, facts in bounds(report):
-        name = f"{key}: {judged.name}"
-        # A check that was made twice is two curves of one name: the first is shown.
-        if name not in seen:
-            seen.add(name)
-            yield name, facts.k, facts.t, facts.bound.value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from deqcheck.report.parts.visible import visible
+
 VOID = {"br", "meta", "wbr"}
 
 
@@ -36,4 +38,4 @@ def _text(part: Any) -> str:
         return part
     if isinstance(part, (list, tuple)):
         return join(*part)
-    return escape(str(part))
+    return escape(visible(str(part)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,15 @@ SMALLEST = 1e-280
 # A logarithmic x axis needs at least this ratio between its ends to show more than a linear one.
 SPAN = 30.0
 LOWER = (">=", ">")
+SHORT = {
+    "Theorem": "Thm",
+    "Corollary": "Cor.",
+    "Proposition": "Prop.",
+    "Lemma": "Lem.",
+    "Section": "Sec.",
+    "Condition": "Cond.",
+    "Figures": "Figs.",
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,9 @@ class Trace:
     measured: bool = False
     # The first step at which the claim is violated.
     violation: tuple[float, float] | None = None
+    # Beside the curve: who claims it, in few letters.
+    short: str = ""
+    printed: bool = False
 
 
 KINKS = {CROSSING: "crosses a kink", SLIDE: "begins to slide along a kink"}
@@ -99,6 +112,9 @@ class Bar:
     label: str
     ratio: float | None
     decision: Decision
+    # Without its statement.
+    name: str = ""
+    printed: bool = False
 
 
 def panels(report: Report) -> list[Panel]:
@@ -124,13 +140,13 @@ def overlay(title: str, reports: Mapping[str, Report]) -> Panel | None:
 
 def bars(report: Report) -> list[Bar]:
     """Every hypothesis; what several statements share appears once, under all their names."""
-    owners: dict[tuple[str, float | None, Decision], dict[str, None]] = {}
+    owners: dict[tuple[str, float | None, Decision], dict[str, bool]] = {}
     for verdict in report.verdicts:
         for h in verdict.hypotheses:
             key = (numbered(h), h.ratio, h.decision)
-            owners.setdefault(key, {})[_statement(verdict)] = None
+            owners.setdefault(key, {})[_statement(verdict)] = verdict.edition == PRINTED
     return [
-        Bar(f"{'; '.join(names)}: {name}", ratio, decision)
+        Bar(f"{'; '.join(names)}: {name}", ratio, decision, name, all(names.values()))
         for (name, ratio, decision), names in owners.items()
     ]
 
@@ -192,7 +208,10 @@ def _claimed(report: Report, clock: Clock) -> Iterator[tuple[CurveFacts, Trace]]
         owners = dict.fromkeys(_statement(bound.verdict) for bound in group)
         label = f"{'; '.join(owners)}: {numbered(judged)}"
         trace = _trace(label, _x(clock, facts), facts.bound.value)
-        yield facts, replace(trace, violation=_violation(facts, clock))
+        printed = all(bound.verdict.edition == PRINTED for bound in group)
+        brief = f"{short(group[0].verdict)} {judged.equation}".strip()
+        violation = _violation(facts, clock)
+        yield facts, replace(trace, violation=violation, short=brief, printed=printed)
 
 
 def _companion(report: Report, clock: Clock) -> Iterator[Trace]:
@@ -239,7 +258,8 @@ def _floor(verdict: Verdict, judged: Judged, track: Trajectory, clock: Clock) ->
         x = _x(clock, facts)
         value = _trace(f"measured: {_side(judged, 0)}", x, facts.value.value, True)
         claim = _trace(_claim_label(verdict, judged), x, facts.bound.value)
-        traces = (value, replace(claim, violation=_violation(facts, clock)))
+        claim = replace(claim, violation=_violation(facts, clock), **_brief(verdict, judged))
+        traces = (value, claim)
         return _panel(judged.name, clock, track, traces, _horizons([facts], clock))
     for name in verdict.drivers:
         if name in track.series:
@@ -250,6 +270,7 @@ def _floor(verdict: Verdict, judged: Judged, track: Trajectory, clock: Clock) ->
                 value = _trace(f"measured: {name}", x, series.value.value, True)
                 label = _claim_label(verdict, judged)
                 floor = _trace(label, x[[0, -1]], np.full(2, judged.right.value))
+                floor = replace(floor, **_brief(verdict, judged))
                 return _panel(judged.name, clock, track, (value, floor))
     return None
 
@@ -282,6 +303,19 @@ def _statement(verdict: Verdict) -> str:
     """`Theorem 1`, and the edition where it is not the usual one."""
     name = verdict.number or verdict.id
     return f"{name} (printed)" if verdict.edition == PRINTED else name
+
+
+def short(verdict: Verdict) -> str:
+    """`Thm 1`, where there is little room."""
+    found = verdict.number or verdict.id
+    for word, brief in SHORT.items():
+        found = found.replace(word, brief)
+    return found
+
+
+def _brief(verdict: Verdict, judged: Judged) -> dict[str, Any]:
+    name = f"{short(verdict)} {judged.equation}".strip()
+    return {"short": name, "printed": verdict.edition == PRINTED}
 
 
 def _x(clock: Clock, record: Trajectory | CurveFacts | Series) -> np.ndarray:

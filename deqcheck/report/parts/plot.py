@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-GLYPHS = "*o+x#%@&"
+GLYPHS = "*o+x#%@&=$~ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MARGIN = 10
 TICK_EVERY = 5
+# Over less than this many, numbers are written out.
+DECADES = 2.0
 # How far beyond the first line, as a factor, the others are followed before they leave the plot.
 WINDOW = 1e6
 
@@ -38,11 +41,17 @@ def plot(
     axes = _Axes.around(lines, width - MARGIN, height, log_x)
     grid = [[" "] * axes.columns for _ in range(height)]
     cells = [axes.cells(line) for line in lines]
-    glyphs = _glyphs(cells)
-    for where, glyph in reversed(list(zip(cells, glyphs, strict=True))):
-        for column, row in where:
-            grid[row][column] = glyph
-    rows = [f"{axes.tick(i):>{MARGIN - 2}} |" + "".join(grid[i]).rstrip() for i in range(height)]
+    glyphs = [GLYPHS[i % len(GLYPHS)] for i in range(len(lines))]
+    for i in reversed(range(len(lines))):
+        # Lines that fall together take turns.
+        alike = [j for j, other in enumerate(cells) if other == cells[i]]
+        for column, row in cells[i]:
+            if alike[column % len(alike)] == i:
+                grid[row][column] = glyphs[i]
+    rows = [
+        f"{axes.tick(i):>{MARGIN - 2}.{MARGIN - 2}} |" + "".join(grid[i]).rstrip()
+        for i in range(height)
+    ]
     rows.append(" " * (MARGIN - 1) + "+" + "-" * axes.columns)
     rows.append(" " * MARGIN + axes.x_ticks(x_label))
     legend = zip(lines, glyphs, strict=True)
@@ -58,12 +67,6 @@ def _shown(lines: Sequence[Line], log_x: bool) -> list[Line]:
         return []
     low, high = first.y.min() / WINDOW, first.y.max() * WINDOW
     return [first] + [line.within(low, high) for line in lines[1:]]
-
-
-def _glyphs(cells: Sequence[Cells]) -> list[str]:
-    """A glyph for each line; lines that fall together share theirs."""
-    distinct = list(dict.fromkeys(cells))
-    return [GLYPHS[distinct.index(where) % len(GLYPHS)] for where in cells]
 
 
 @dataclass(frozen=True)
@@ -95,8 +98,21 @@ class _Axes:
     def tick(self, row: int) -> str:
         if row % TICK_EVERY and row != self.rows - 1:
             return ""
+        return self._ticks[row]
+
+    @cached_property
+    def _ticks(self) -> dict[int, str]:
+        """As few digits as tell them apart."""
         low, high = self.y_range
-        return f"{10 ** (high - (high - low) * row / (self.rows - 1)):.1e}"
+        rows = [i for i in range(self.rows) if i % TICK_EVERY == 0 or i == self.rows - 1]
+        values = [10 ** (high - (high - low) * row / (self.rows - 1)) for row in rows]
+        if high - low > DECADES:
+            return {row: f"{value:.1e}" for row, value in zip(rows, values, strict=True)}
+        for digits in range(2, 17):
+            told = [f"{value:.{digits}g}" for value in values]
+            if len({*told}) == len(told):
+                break
+        return dict(zip(rows, told, strict=True))
 
     def x_ticks(self, label: str) -> str:
         first, last = (10**end if self.log_x else end for end in self.x_range)

@@ -13,5 +13,7 @@ class RenderOptions:
     quiet: bool = False
     # Whether the formula of each check is shown.
     formulas: bool = False
+    # Which table a CSV is: checks, verdicts or trajectory.
+    table: str = "checks"
     # Version of the JSON report.
     schema: int = 2

@@ -12,6 +12,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Verdict
+from deqcheck.report.parts.notation import in_unicode
 from deqcheck.report.parts.numbers import comparison, number, with_error
 from deqcheck.report.parts.render_options import RenderOptions
 
@@ -64,23 +65,23 @@ def numbered(thing: Numbered) -> str:
     return f"{thing.name} ({thing.equation})"
 
 
-def tell(judged: Judged, clock: Clock, options: RenderOptions, needed: bool = False) -> str:
-    """One sentence about a claim or a curve, without its name. What is needed, a hypothesis, is
-    told as such where it fails."""
+def tell(judged: Judged, clock: Clock, options: RenderOptions, needed_by: str = "") -> str:
+    """One sentence about a claim or a curve, without its name. What a statement needs, a
+    hypothesis, is told as such where it fails; that statement is named by its id."""
     if judged.decision is Decision.UNDECIDED:
         return _undecided(judged, clock, options)
     if judged.decision is Decision.VIOLATED:
-        return _fails(judged, clock, options, needed)
+        return _fails(judged, clock, options, needed_by)
     return _claim(judged, options) if judged.curve is None else _holds(judged, judged.curve, clock)
 
 
 def reason(verdict: Verdict, options: RenderOptions) -> str:
     """The first claim that stands in the way of `confirmed`; empty where none does."""
     for decision in (Decision.VIOLATED, Decision.UNDECIDED):
-        for needed, parts in ((True, verdict.hypotheses), (False, verdict.conclusions)):
+        for needed_by, parts in ((verdict.id, verdict.hypotheses), ("", verdict.conclusions)):
             for judged in parts:
                 if judged.decision is decision:
-                    told = tell(judged, Clock(verdict.flow), options, needed)
+                    told = tell(judged, Clock(verdict.flow), options, needed_by)
                     return f"{numbered(judged)} {told}"
     return "; ".join(verdict.unchecked)
 
@@ -123,15 +124,21 @@ def _claim(judged: Judged, options: RenderOptions) -> str:
     return f"{comparison(judged.left, judged.relation, judged.right, options)}{_margin(judged)}"
 
 
-def _fails(judged: Judged, clock: Clock, options: RenderOptions, needed: bool) -> str:
+def shown(formula: str, options: RenderOptions, scope: str) -> str:
+    """A formula of the statement with the id `scope`, for a terminal."""
+    return in_unicode(formula, scope) if options.unicode else formula
+
+
+def _fails(judged: Judged, clock: Clock, options: RenderOptions, needed_by: str) -> str:
     first = judged.curve and judged.curve.first_violation
     where = f" first at {_moment(first, clock)}" if first else ""
     if _is_flag(judged):
         return f"fails{where}"
-    if needed and judged.formula:
+    if needed_by and judged.formula:
         sides = " and ".join(with_error(m, options) for m in (judged.left, judged.right))
         ratio = "" if judged.ratio is None else f" (ratio {number(judged.ratio, 3)})"
-        return f"fails{where}: needs {judged.formula}; here {sides}{ratio}"
+        formula = shown(judged.formula, options, needed_by)
+        return f"fails{where}: needs {formula}; here {sides}{ratio}"
     sides = comparison(judged.left, OPPOSITE[judged.relation], judged.right, options)
     return f"{'violated' if where else 'fails'}{where}: {sides}{'' if where else _margin(judged)}"
 

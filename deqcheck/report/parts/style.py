@@ -29,7 +29,12 @@ code, pre, .formula { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Cons
   font-size: .88em; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--panel); padding: .7rem;
   border-radius: 6px; margin: .4rem 0; }
-.formula { overflow-wrap: anywhere; }
+.formula { overflow-wrap: anywhere; overflow-x: auto; }
+math { font-size: 1.08em; }
+.plain { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+  white-space: nowrap; }
+@supports not (math-style: compact) { .math > [aria-hidden] { display: none; }
+  .plain { position: static; width: auto; height: auto; clip-path: none; white-space: normal; } }
 article { background: var(--panel); border: 1px solid var(--rule); border-radius: 8px;
   padding: 1rem; margin: 1rem 0; }
 article pre { background: var(--paper); }

@@ -1,0 +1,63 @@
+"""What the shipped cases make of each statement, as the baseline of CI tells it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from deqcheck.case import embedded
+
+BASELINE = "baseline.json"
+PARTS = ("hypotheses", "conclusions")
+# What speaks for a statement, and what against it.
+FOR, AGAINST = ("confirmed", "consistent", "met"), ("refuted", "inconsistent", "not met")
+
+
+@dataclass
+class Evidence:
+    """About one edition of a statement."""
+
+    # Outcomes by case, the case with the fewest statements first.
+    outcomes: dict[str, str] = field(default_factory=dict)
+    # The names of the hypotheses and conclusions that were judged.
+    parts: dict[str, set[str]] = field(default_factory=lambda: {part: set() for part in PARTS})
+
+    @property
+    def judged(self) -> set[str]:
+        return set().union(*self.parts.values())
+
+    def cases(self, *outcomes: str) -> list[str]:
+        return [case for case, outcome in self.outcomes.items() if outcome in outcomes]
+
+
+NONE = Evidence()
+
+
+def of(id_: str) -> Mapping[str, Evidence]:
+    """By edition; nothing for statements of others."""
+    return _known().get(id_, {})
+
+
+@cache
+def _known() -> dict[str, dict[str, Evidence]]:
+    path = embedded.folder() / BASELINE
+    if not path.is_file():
+        return {}
+    found: dict[str, dict[str, Evidence]] = {}
+    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    for name, case in sorted(cases.items(), key=lambda pair: len(pair[1]["statements"])):
+        # `deqcheck run` runs all cases of a sweep.
+        file = name.partition("[")[0]
+        if embedded.slow(file):
+            continue
+        for key, statement in case["statements"].items():
+            id_, edition = re.fullmatch(r"(.*) \((\w+)\)", key).groups()  # type: ignore[union-attr]
+            evidence = found.setdefault(id_, {}).setdefault(edition, Evidence())
+            evidence.outcomes.setdefault(file, statement["outcome"])
+            for part, names in evidence.parts.items():
+                # Several of one name are numbered.
+                names.update(re.sub(r" \[\d+\]$", "", each) for each in statement.get(part, ()))
+    return found
