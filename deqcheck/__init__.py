@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         run,
         run_all,
         statements,
+        verify,
     )
     from deqcheck.case.errors import CaseError
     from deqcheck.case.read import Case
@@ -42,7 +43,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "deqcheck.api": (
         *("advise", "bounds", "check", "entry", "falsify", "judge", "load", "problem", "read"),
-        *("run", "run_all", "statements"),
+        *("run", "run_all", "statements", "verify"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -76,6 +77,7 @@ __all__ = [
     "run",
     "run_all",
     "statements",
+    "verify",
 ]
 
 

@@ -5,6 +5,7 @@ line prints.
 """
 
 from deqcheck.api.cases import load, problem, read, statements
+from deqcheck.api.certificates import verify
 from deqcheck.api.explored import advise, entry, falsify
 from deqcheck.api.judged import bounds, check, judge, run, run_all
 
@@ -21,4 +22,5 @@ __all__ = [
     "run",
     "run_all",
     "statements",
+    "verify",
 ]

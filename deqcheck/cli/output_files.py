@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class OutputFiles:
     plot: NewFile | None = None
     html: NewFile | None = None
+    # Whether files that are there may be replaced.
+    force: bool = False
 
     @classmethod
     def asked(cls, plot: Path | None, html: Path | None, force: bool) -> OutputFiles:
@@ -36,6 +38,7 @@ class OutputFiles:
         return cls(
             None if plot is None else NewFile(plot, force),
             None if html is None else NewFile(html, force),
+            force,
         )
 
     def check(self, tasks: Sequence[Task], output: Path | None) -> None:
@@ -91,7 +94,9 @@ def output_file_options(function: F) -> F:
     @click.option(
         "--html", type=path, metavar="FILE", help="Write a self-contained page to FILE, too."
     )
-    @click.option("--force", is_flag=True, help="Replace the files of --plot and --html.")
+    @click.option(
+        "--force", is_flag=True, help="Replace the files of --plot, --html and --certificate."
+    )
     @wraps(function)
     def wrapped(*args: Any, plot: Path | None, html: Path | None, force: bool, **more: Any) -> Any:
         return function(*args, output_files=OutputFiles.asked(plot, html, force), **more)

@@ -42,12 +42,14 @@ trials: store theorems models environment threads plugins __init__
 judging: theorems dynamics models linalg store trials environment +
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: search judging case theorems dynamics models linalg environment store plugins threads +
-api: explore judging plugins case theorems dynamics models store report +
+verifier:
+certificates: verifier judging case models +
+api: certificates atomic explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
 ci: plugins store case judging environment report models threads +
-cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
- threads plugins +
+cli: certificates explore ci atomic store case judging dynamics gradcheck search report
+ theorems models docs threads plugins +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """
