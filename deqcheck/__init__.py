@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         run_all,
         statements,
         sweep,
+        verify,
     )
     from deqcheck.case.errors import CaseError
     from deqcheck.case.read import Case
@@ -44,7 +45,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "deqcheck.api": (
         *("advise", "bounds", "check", "entry", "falsify", "judge", "load"),
-        *("model_checkup", "problem", "read", "run", "run_all", "statements", "sweep"),
+        *("model_checkup", "problem", "read", "run", "run_all", "statements", "sweep", "verify"),
     ),
     "deqcheck.case.errors": ("CaseError",),
     "deqcheck.case.read": ("Case",),
@@ -80,6 +81,7 @@ __all__ = [
     "run_all",
     "statements",
     "sweep",
+    "verify",
 ]
 
 

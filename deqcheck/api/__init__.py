@@ -5,6 +5,7 @@ line prints.
 """
 
 from deqcheck.api.cases import load, problem, read, statements
+from deqcheck.api.certificates import verify
 from deqcheck.api.explored import advise, entry, falsify, model_checkup
 from deqcheck.api.judged import bounds, check, judge, run, run_all
 from deqcheck.api.swept import sweep
@@ -24,4 +25,5 @@ __all__ = [
     "run_all",
     "statements",
     "sweep",
+    "verify",
 ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from deqcheck import judging
 from deqcheck.api.cases import Train, Word, installed, mistakes, plain
+from deqcheck.api.certificates import certified
 from deqcheck.api.questions import (
     CaseOrProblem,
     Constants,
@@ -45,20 +47,25 @@ def run(
     store: Word | None = None,
     progress: Callable[[Progress], None] | None = None,
     certify: bool = False,
+    certificate: Word | None = None,
     entry: bool = True,
 ) -> Report:
     """Train the model of a case or problem and judge the theorems on what happened.
 
     `train` replaces the dynamics, `only` names the statements (ids, or classes of one's own),
     `edition` is printed, corrected or both. `certify` computes what doubles decide once more, in
-    exact numbers. Where a convergence theorem does not apply at the start, `verdict.entry` tells
+    exact numbers; `certificate` names a file for what others need to check the verdicts, and
+    certifies. Where a convergence theorem does not apply at the start, `verdict.entry` tells
     from where on it does, unless `entry` is false. Raises CaseError or UsageError.
     """
     with mistakes():
         found, question = asked(one(case, set, seed), train, only, edition, constants)
         kept = opened(store)
         judged = entering.run if entry else judging.run
-        return judged(found, question, progress=progress, store=kept, certify=certify)
+        how: dict[str, Any] = {"progress": progress, "store": kept}
+        if certificate is not None:
+            return certified(certificate, judged, found, question, **how)
+        return judged(found, question, certify=certify, **how)
 
 
 def run_all(

@@ -91,6 +91,7 @@ def _problem(case: CaseFile) -> AnyProblem:
     problem: AnyProblem = Problem(
         model=model,
         theta0=theta0,
+        data={**data, **optional},
         laws={name: law for name, law in laws.items() if law is not None},
         seed=case.seed_of("train"),
         record_points=case.record.points,

@@ -29,6 +29,8 @@ class OutputFiles:
     html: NewFile | None = None
     # How the picture is to look; None for the whole of it.
     drawing: Drawing | None = None
+    # Whether files that are there may be replaced.
+    force: bool = False
 
     @classmethod
     def asked(
@@ -48,6 +50,7 @@ class OutputFiles:
             None if plot is None else NewFile(plot, force),
             None if html is None else NewFile(html, force),
             _drawing(chosen) if chosen else None,
+            force,
         )
 
     def check(self, tasks: Sequence[Task], output: Path | None) -> None:
@@ -165,7 +168,9 @@ def output_file_options(function: F) -> F:
     @click.option(
         "--html", type=path, metavar="FILE", help="Write a self-contained page to FILE, too."
     )
-    @click.option("--force", is_flag=True, help="Replace the files of --plot and --html.")
+    @click.option(
+        "--force", is_flag=True, help="Replace the files of --plot, --html and --certificate."
+    )
     @wraps(function)
     def wrapped(*args: Any, plot: Path | None, html: Path | None, force: bool, **more: Any) -> Any:
         look = {name: more.pop(name) for name in ("panel", "size", "axes", "raw", "style")}

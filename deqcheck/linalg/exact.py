@@ -28,9 +28,15 @@ from deqcheck.linalg.exact_entries import matrix as matrix
 from deqcheck.linalg.exact_entries import raw as raw
 from deqcheck.linalg.exact_entries import smallest as smallest
 from deqcheck.linalg.exact_entries import summed as summed
+from deqcheck.linalg.exact_entries import unvec as unvec_on
 from deqcheck.linalg.exact_entries import vec as vec
 from deqcheck.linalg.exact_entries import zeros as zeros
-from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm, integer
+from deqcheck.linalg.exact_solve import elimination, rank_modulo
+from deqcheck.linalg.exact_solve import inverse as inverse
+from deqcheck.linalg.exact_solve import onto_row_space as onto_row_space
+from deqcheck.linalg.exact_solve import rank as rank
+from deqcheck.linalg.exact_solve import solution as solution
+from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm, integer, worded
 from deqcheck.records.tower.annihilators import Annihilators
 from deqcheck.records.tower.rationals import Rationals, Root
 
@@ -38,14 +44,12 @@ from deqcheck.records.tower.rationals import Rationals, Root
 Binary: TypeAlias = Callable[[Again, Again], Again]
 AtLevel: TypeAlias = Callable[[Level, Any, Any], Any]
 MINUS_ONE = integer(-1)
-# The largest prime below 2^63.
-PRIME = 9223372036854775783
 
 
 def array(a: np.ndarray) -> Again:
     """A matrix of doubles as it is; a vector is a column."""
     columns = a.reshape(len(a), -1)
-    return Again(lambda level: _of_doubles(level, columns))
+    return Again(lambda level: _of_doubles(level, columns)).called("array", entries=columns)
 
 
 def _of_doubles(level: Level, a: np.ndarray) -> Any:
@@ -60,26 +64,28 @@ def product(a: Again, b: Again) -> Again:
     return Again(_product, a, b)
 
 
+@worded
 def _product(level: Level, a: Any, b: Any) -> Any:
     charge(level, a.nrows() * a.ncols() * b.ncols(), a, b)
     return a * b
 
 
 def plus(a: Again, b: Again) -> Again:
-    return Again(lambda level, x, y: x + y, a, b)
+    return Again(lambda level, x, y: x + y, a, b).called("sum")
 
 
 def minus(a: Again, b: Again) -> Again:
-    return Again(lambda level, x, y: x - y, a, b)
+    return Again(lambda level, x, y: x - y, a, b).called("difference")
 
 
 def transpose(a: Again) -> Again:
-    return Again(lambda level, x: x.transpose(), a)
+    return Again(lambda level, x: x.transpose(), a).called("transpose")
 
 
 def scaled(c: Again, a: Again) -> Again:
     """A number times a matrix, which is rational only if both are."""
-    return Again(lambda level, x: mapped(level, x, partial(mul, _entry_of(level, c))), a)
+    node = Again(lambda level, x: mapped(level, x, partial(mul, _entry_of(level, c))), a)
+    return node.called("scaled", c, a)
 
 
 def _entry_of(level: Level, c: Again) -> Any:
@@ -93,6 +99,7 @@ def hadamard(a: Again, b: Again) -> Again:
     return Again(_hadamard, a, b)
 
 
+@worded
 def _hadamard(level: Level, a: Any, b: Any) -> Any:
     charge(level, a.nrows() * a.ncols(), a, b)
     entries = [x * y for x, y in zip(a.entries(), b.entries(), strict=True)]
@@ -104,6 +111,7 @@ def columns_scaled(a: Again, c: Again) -> Again:
     return Again(_columns_scaled, a, c)
 
 
+@worded
 def _columns_scaled(level: Level, a: Any, c: Any) -> Any:
     m, n = a.nrows(), a.ncols()
     charge(level, m * n, a, c)
@@ -112,7 +120,7 @@ def _columns_scaled(level: Level, a: Any, c: Any) -> Any:
 
 def power(a: Again, n: int) -> Again:
     """n >= 1."""
-    return Again(lambda level, x: _power(level, x, n), a)
+    return Again(lambda level, x: _power(level, x, n), a).called("power", n=n)
 
 
 def _power(level: Level, a: Any, n: int) -> Any:
@@ -137,7 +145,7 @@ def total(parts: list[Again]) -> Again:
 
 def relu(a: Again) -> Again:
     """Of each entry its positive part."""
-    return Again(lambda level, x: mapped(level, x, partial(_positive, level)), a)
+    return Again(lambda level, x: mapped(level, x, partial(_positive, level)), a).called("relu")
 
 
 def _positive(level: Level, x: Any) -> Any:
@@ -152,6 +160,7 @@ def where_positive(a: Again, b: Again) -> Again:
     return Again(_where_positive, a, b)
 
 
+@worded
 def _where_positive(level: Level, a: Any, b: Any) -> Any:
     zero = level.flint.fmpq(0) if level.exact else level.flint.arb(0)
     kept = []
@@ -163,7 +172,7 @@ def _where_positive(level: Level, a: Any, b: Any) -> Any:
 
 
 def moduli(a: Again) -> Again:
-    return Again(lambda level, x: mapped(level, x, abs), a)
+    return Again(lambda level, x: mapped(level, x, abs), a).called("moduli")
 
 
 def shortest_column(a: Again) -> Again:
@@ -171,6 +180,7 @@ def shortest_column(a: Again) -> Again:
     return Again(_shortest_column, a)
 
 
+@worded
 def _shortest_column(level: Level, a: Any) -> Any:
     squares = (level.number(_squares(level, column(level, a, j))) for j in range(a.ncols()))
     return level.root(extreme(level.smaller, list(squares)))
@@ -181,6 +191,7 @@ def stacked(a: Again, b: Again) -> Again:
     return Again(_stacked, a, b)
 
 
+@worded
 def _stacked(level: Level, a: Any, b: Any) -> Any:
     return matrix(level, a.nrows() + b.nrows(), a.ncols(), [*a.entries(), *b.entries()])
 
@@ -190,72 +201,25 @@ def rationals(entries: list[list[Fraction]]) -> Again:
     rows, columns = len(entries), len(entries[0])
     return Again(
         lambda level: matrix(level, rows, columns, [raw(level, x) for row in entries for x in row])
-    )
+    ).called("array", entries=entries)
 
 
-def solution(level: Level, a: Any, b: Any) -> Any:
-    """Of a x = b."""
-    n = a.nrows()
-    charge(level, n * n * (n + b.ncols()) * (1 + n // 8 if level.exact else 2), a, b)
-    try:
-        return a.solve(b)
-    except ZeroDivisionError:
-        raise NoExactForm from None
+def unvec(a: Again, rows: int, columns: int) -> Again:
+    """A column of so many columns, one under the other."""
+    node = Again(lambda level, x: unvec_on(level, x, rows, columns), a)
+    return node.called("unvec", rows=rows, columns=columns)
 
 
-def rank(a: Again) -> Again:
-    """Rational matrices have one that is known."""
-    return Again(lambda level: _rank(level, a))
-
-
-def _rank(level: Level, node: Again) -> Any:
-    exact = level if level.exact else Rationals()
-    a = node.at(exact)
-    found = _rank_modulo(exact, a)
-    if found < min(a.nrows(), a.ncols()):
-        charge(exact, _elimination(a), a)
-        found = a.rank()
-    return level.rational(Fraction(found))
-
-
-def inverse(a: Again) -> Again:
-    return Again(_inverse, a)
-
-
-def _inverse(level: Level, a: Any) -> Any:
-    n = a.nrows()
-    charge(level, round(n**3 * (1 + n / 8)) if level.exact else 2 * n**3, a)
-    try:
-        return a.inv()
-    except ZeroDivisionError:
-        raise NoExactForm from None
-
-
-def onto_row_space(a: Again) -> Again:
-    """The orthogonal projector P = R^T (R R^T)^-1 R, with R the rows of an echelon form."""
-    return Again(lambda level: _projector(level, a))
-
-
-def _projector(level: Level, node: Again) -> Any:
-    """Balls cannot tell a rank."""
-    exact = level if level.exact else Rationals()
-    a = node.at(exact)
-    charge(exact, a.nrows() * a.ncols() * min(a.nrows(), a.ncols()), a)
-    echelon, rank = a.rref()
-    rows = matrix(
-        exact, rank, a.ncols(), [echelon[i, j] for i in range(rank) for j in range(a.ncols())]
-    )
-    turned = rows.transpose()
-    found = _product(exact, turned, _product(exact, _inverse(exact, rows * turned), rows))
-    return found if level.exact else level.flint.arb_mat(found)
+def column_of(a: Again, j: int) -> Again:
+    return Again(lambda level, x: column(level, x, j), a).called("column", j=j)
 
 
 def entry(a: Again, i: int, j: int = 0) -> Again:
-    return Again(lambda level, x: level.number(x[i, j]), a)
+    return Again(lambda level, x: level.number(x[i, j]), a).called("entry", i=i, j=j)
 
 
 def sum_of_squares(a: Again) -> Again:
-    return Again(lambda level, x: level.number(_squares(level, x)), a)
+    return Again(lambda level, x: level.number(_squares(level, x)), a).called("sum_of_squares")
 
 
 def _squares(level: Level, a: Any) -> Any:
@@ -283,6 +247,7 @@ def norm1(a: Again) -> Again:
     return Again(_norm1, a)
 
 
+@worded
 def _norm1(level: Level, a: Any) -> Any:
     charge(level, a.nrows() * a.ncols(), a)
     columns = ([abs(a[i, j]) for i in range(a.nrows())] for j in range(a.ncols()))
@@ -293,18 +258,20 @@ def determinant(a: Again) -> Again:
     return Again(_determinant, a)
 
 
+@worded
 def _determinant(level: Level, a: Any) -> Any:
     charge(level, a.nrows() ** 3, a)
     return level.number(a.det())
 
 
 def trace(a: Again) -> Again:
-    return Again(lambda level, x: level.number(sum(x[i, i] for i in range(x.nrows()))), a)
+    node = Again(lambda level, x: level.number(sum(x[i, i] for i in range(x.nrows()))), a)
+    return node.called("trace")
 
 
 def eigenvalue(a: Again, k: int) -> Again:
     """The k-th smallest eigenvalue of a symmetric matrix; a negative k counts from the largest."""
-    return Again(lambda level: _eigenvalue(level, a, k))
+    return Again(lambda level: _eigenvalue(level, a, k)).called("eigenvalue", a, k=k)
 
 
 def spectral_radius(a: Again) -> Again:
@@ -338,7 +305,7 @@ def _largest_real_part(level: Level, node: Again) -> Any:
 
 def singular_value(a: Again, k: int) -> Again:
     """The k-th largest, counted from 1: 0 for a matrix of smaller rank, on every level."""
-    return Again(lambda level: _singular_value(level, a, k))
+    return Again(lambda level: _singular_value(level, a, k)).called("singular_value", a, k=k)
 
 
 def norm2(a: Again) -> Again:
@@ -362,24 +329,12 @@ def _rank_below(level: Level, node: Again, k: int) -> bool:
     exact = level if level.exact else Rationals()
     try:
         a = node.at(exact)
-        if _rank_modulo(exact, a) >= k:
+        if rank_modulo(exact, a) >= k:
             return False
-        charge(exact, _elimination(a), a)
+        charge(exact, elimination(a), a)
     except (NoExactForm, Exhausted):
         return False
     return bool(a.rank() < k)
-
-
-def _rank_modulo(exact: Level, a: Any) -> int:
-    """The rank modulo a prime, which is no larger than the rank, and mostly is the same."""
-    flint, (numerators, _) = exact.flint, a.numer_denom()
-    return int(flint.nmod_mat(numerators, PRIME).rank())
-
-
-def _elimination(a: Any) -> int:
-    """Products of entries; each step makes them longer."""
-    least = min(a.nrows(), a.ncols())
-    return int(a.nrows() * a.ncols() * least * (1 + least // 8))
 
 
 def _eigenvalue(level: Level, node: Again, k: int) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from deqcheck.records.tower import Level
+from deqcheck.records.tower import Level, worded
 
 
 def matrix(level: Level, rows: int, columns: int, entries: list[Any]) -> Any:
@@ -36,18 +36,26 @@ def column(level: Level, a: Any, j: int) -> Any:
     return matrix(level, a.nrows(), 1, [a[i, j] for i in range(a.nrows())])
 
 
+@worded
 def diagonal(level: Level, a: Any) -> Any:
     """As a column."""
     n = min(a.nrows(), a.ncols())
     return matrix(level, n, 1, [a[i, i] for i in range(n)])
 
 
+@worded
 def vec(level: Level, a: Any) -> Any:
     """Column under column."""
     entries = [a[i, j] for j in range(a.ncols()) for i in range(a.nrows())]
     return matrix(level, len(entries), 1, entries)
 
 
+def unvec(level: Level, x: Any, rows: int, columns: int) -> Any:
+    """A column of so many columns, one under the other."""
+    return matrix(level, columns, rows, x.entries()).transpose()
+
+
+@worded
 def kronecker(level: Level, a: Any, b: Any) -> Any:
     charge(level, a.nrows() * a.ncols() * b.nrows() * b.ncols(), a, b)
     rows, columns = a.nrows() * b.nrows(), a.ncols() * b.ncols()
@@ -56,6 +64,7 @@ def kronecker(level: Level, a: Any, b: Any) -> Any:
     return matrix(level, rows, columns, entries)
 
 
+@worded
 def khatri_rao(level: Level, a: Any, b: Any) -> Any:
     """Of each pair of columns the Kronecker product."""
     charge(level, a.nrows() * a.ncols() * b.nrows(), a, b)
@@ -64,17 +73,20 @@ def khatri_rao(level: Level, a: Any, b: Any) -> Any:
     return matrix(level, a.nrows() * p, n, entries)
 
 
+@worded
 def summed(level: Level, a: Any) -> Any:
     """The sum of all entries, a number."""
     charge(level, a.nrows() * a.ncols(), a)
     return level.number(sum(a.entries(), raw(level, 0)))
 
 
+@worded
 def smallest(level: Level, a: Any) -> Any:
     """Of all entries, a number."""
     return extreme(level.smaller, [level.number(x) for x in a.entries()])
 
 
+@worded
 def largest(level: Level, a: Any) -> Any:
     return extreme(level.larger, [level.number(x) for x in a.entries()])
 

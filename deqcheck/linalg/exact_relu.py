@@ -25,7 +25,8 @@ class ExactRelu:
 
     @cached_property
     def Z(self) -> Again:
-        return Again(self._equilibrium)
+        node = Again(self._equilibrium)
+        return node.called("relu_equilibrium", self.W, self.C, pattern=self._mask)
 
     @cached_property
     def H(self) -> Again:
@@ -34,15 +35,15 @@ class ExactRelu:
     def sensitivities(self, B: Again) -> Again:
         """Columns (I - J W^T)^-1 J b, b the same column of B, or its only one; the slope at a
         pre-activation 0 is 0."""
-        return Again(self._adjoint, self.W, self.H, B)
+        return Again(self._adjoint, self.W, self.H, B).called("relu_adjoint")
 
     def tangent(self, B: Again) -> Again:
         """Columns (I - J W)^-1 J b."""
-        return Again(self._tangent, self.W, self.H, B)
+        return Again(self._tangent, self.W, self.H, B).called("relu_tangent")
 
     def tangents(self, forcing: Again) -> Again:
         """Columns (I - J W)^-1 J f: how the equilibrium moves with C."""
-        return Again(self._tangents, self.W, self.H, forcing)
+        return Again(self._tangents, self.W, self.H, forcing).called("relu_tangent")
 
     def _tangents(self, level: Level, W: Any, H: Any, f: Any) -> Any:
         m, n = H.nrows(), H.ncols()

@@ -183,7 +183,7 @@ class Matrix:
         return Measured(float(self.array.max()), self.radius, self.how, node)
 
     def column(self, j: int) -> Matrix:
-        node = self.exact and Again(lambda level, a: exact.column(level, a, j), self.exact)
+        node = self.exact and exact.column_of(self.exact, j)
         return replace(self, array=self.array[:, j], exact=node)
 
     def trace(self) -> Measured:

@@ -9,7 +9,7 @@ import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.linalg.exact_relu import ExactRelu
-from deqcheck.records.tower import Again, Level
+from deqcheck.records.tower import Again, Level, worded
 
 
 class ExactReluState:
@@ -54,9 +54,7 @@ class ExactReluState:
 
 def smallest_entry(a: Again) -> Again:
     """min |a_ij|."""
-    return Again(
-        lambda level, x: reduce(level.smaller, (level.number(abs(e)) for e in x.entries())), a
-    )
+    return Again(exact.smallest, exact.moduli(a))
 
 
 def longest_column(a: Again) -> Again:
@@ -64,6 +62,7 @@ def longest_column(a: Again) -> Again:
     return Again("root", Again(_largest_square, a))
 
 
+@worded
 def _largest_square(level: Level, a: Any) -> Any:
     exact.charge(level, a.nrows() * a.ncols(), a)
     squares = [

@@ -205,6 +205,8 @@ class Problem(Generic[M, S]):
     record_points: int = 200
     # Whether a run keeps its parameters at recorded points, as far as they need little memory.
     record_states: bool = False
+    # The arrays of its data, and those beside the parameters that are not trained.
+    data: Params = field(default_factory=dict)
     # The laws of the initial parameters that were drawn; what was given has none.
     laws: Mapping[str, Law] = field(default_factory=dict)
     # Another model on the same data, trained for comparison only.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +19,9 @@ from deqcheck.records.comparison import (
     with_equality,
 )
 from deqcheck.records.formula import NOISE
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, measured
 from deqcheck.records.power import Form, caught_beyond, stronger
+from deqcheck.records.tower.recorder import recorder
 
 # A bound with fewer than three digits left above the error bars is below the numerical resolution.
 CURVE_RESOLUTION = 1e-3
@@ -62,6 +66,9 @@ class Judged:
     basis: Basis = FLOATS
     # Of an undecided one: why.
     undecided: str = ""
+    # Where a certificate is written: what the names in the formula are, as rows of its table, and
+    # both enclosures.
+    proof: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         sides = f"{self.left.value!s} {self.relation} {self.right.value!s}"
@@ -113,6 +120,8 @@ class Claim:
     rounding: bool = False
     # Where the two sides are the same number: the size of what they are made of, if that is larger.
     equal: float | None = None
+    # What the names in the formula stand for.
+    leaves: Mapping[str, Any] = field(default_factory=dict)
 
     def known_equal(self, why: str, size: float = 0.0) -> Claim:
         """Judged with the knowledge that the two sides are the same number in exact arithmetic."""
@@ -121,6 +130,14 @@ class Claim:
     def judge(self) -> Judged:
         """In doubles with their radii; what they leave open is computed again, exactly. Certifying,
         so is what they decide."""
+        found, table = self._decided(), recorder()
+        if table is None:
+            return found
+        leaves = {name: table.place(measured(x).again) for name, x in self.leaves.items()}
+        sides = {"left": _enclosure(found.left), "right": _enclosure(found.right)}
+        return replace(found, proof={"leaves": leaves, **sides})
+
+    def _decided(self) -> Judged:
         answers = with_equality(
             self.left, self.relation, self.right, IDENTITY_RESOLUTION, self.equal
         )
@@ -339,6 +356,12 @@ class Curve:
         radius = (loose[usable] + noise[usable] * np.abs(ratio)) / fall[usable]
         value = float(ratio.max())
         return value, float(max((ratio + radius).max() - value, value - (ratio - radius).max()))
+
+
+def _enclosure(x: Measured) -> list[str] | None:
+    """Its ends as rational numbers."""
+    ends = (x.low, x.high)
+    return [str(Fraction(end)) for end in ends] if np.isfinite(ends).all() else None
 
 
 def _caught(factors: np.ndarray) -> float | None:

@@ -93,6 +93,8 @@ class Report:
     replay: str = ""
     seconds: float = 0.0
     place: Place | None = None
+    # The sha256 of the certificate that was written with it.
+    certificate: str = ""
 
     def __repr__(self) -> str:
         words = [verdict.word for verdict in self.verdicts]

@@ -96,6 +96,7 @@ class Check:
             formula=self.formula.text,
             note=note,
             rounding=self.formula.rounding,
+            leaves=values,
         )
 
     def right(self, values: Mapping[str, Any]) -> Measured:

@@ -11,6 +11,7 @@ from deqcheck import judging
 from deqcheck.case.embedded import QUICKSTART
 from deqcheck.case.source import Changes
 from deqcheck.cli import completing
+from deqcheck.cli.certifying import CertificateFile
 from deqcheck.cli.errors import Complaint, ErrorBoundary, say
 from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.options import (
@@ -49,6 +50,12 @@ from deqcheck.report import renderer
     help="Compute what doubles decide once more, in exact numbers (needs deqcheck[certify]).",
 )
 @click.option(
+    "--certificate",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write what a stranger needs to check the verdicts (`deqcheck verify FILE`); certifies.",
+)
+@click.option(
     "--entry/--no-entry",
     default=True,
     show_default=True,
@@ -75,6 +82,7 @@ def command(
     quiet: bool,
     folder: Path | None,
     certify: bool,
+    certificate: Path | None,
     entry: bool,
     formulas: bool,
 ) -> None:
@@ -91,6 +99,7 @@ def command(
     tasks = prepare(cases or (QUICKSTART,), changes)
     store = open_store(folder)
     output_files.check(tasks, output)
+    asked = None if certificate is None else CertificateFile(certificate, output_files.force, tasks)
     reports: list[Report] = []
     boundary = ErrorBoundary()
     try:
@@ -98,12 +107,14 @@ def command(
             with boundary.case(task.case.full_name):
                 with sentences(), ProgressLine(quiet) as progress:
                     judged = entering.run if entry else judging.run
+                    if asked is not None:
+                        judged = asked.kept(judged)
                     report = judged(
                         task.problem,
                         choice.of(task.case.question),
                         progress=progress if progress.shown else None,
                         store=store,
-                        certify=certify,
+                        certify=certify or asked is not None,
                     )
                 reports.append(report)
                 if quiet and report.warning:
@@ -122,4 +133,6 @@ def command(
             )
             destination.write(renderer(form)(reports, options))
             output_files.write(reports)
+            if asked is not None:
+                asked.write()
     ctx.exit(gravest([exit_code(report.ending for report in reports), *boundary.codes]))

@@ -82,7 +82,9 @@ class Instance:
         if wrong:
             raise Refusal(*wrong[0])
         train = None if self.train is None else read_train(dict(self.train))
-        return Problem(model=built, theta0=theta, train=train, record_points=POINTS)
+        return Problem(
+            model=built, theta0=theta, data={**data, **rest}, train=train, record_points=POINTS
+        )
 
     @cached_property
     def sizes(self) -> dict[str, int]:

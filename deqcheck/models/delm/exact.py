@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import exact
-from deqcheck.records.tower import Again, Level, NoExactForm, rational
+from deqcheck.records.tower import Again, Level, NoExactForm, rational, worded
 
 
 class ExactDelm:
@@ -45,13 +45,13 @@ class ExactDelm:
         """G = Q U^-T, and column k of grad_A is gamma J_k Z^T g_k, with Q the outer gradient."""
         G = exact.product(Q, exact.transpose(self.inverse))
         P = exact.product(exact.transpose(self.Z), G)
-        bent = Again(_bent, self.S, P)
+        bent = Again(_bent, self.S, P).called("softmax_jacobians")
         return {"A": exact.scaled(rational(self.gamma), bent), "B": G}
 
     @cached_property
     def block_scalars(self) -> Again:
         """For one output, a column: 1 + gamma^2 |J_k Z^T|^2."""
-        return Again(self._block_scalars, self.S, self.Z)
+        return Again(self._block_scalars, self.S, self.Z).called("delm_blocks", gamma=self.gamma)
 
     def _block_scalars(self, level: Level, S: Any, Z: Any) -> Any:
         exact.charge(level, self.m**3, S, Z)
@@ -65,7 +65,7 @@ class ExactDelm:
     @cached_property
     def D(self) -> Again:
         """Eq. (8)."""
-        return Again(self._D, self.S, self.inverse, self.Z)
+        return Again(self._D, self.S, self.inverse, self.Z).called("delm_D", gamma=self.gamma)
 
     def quadratic_form(self, Q: Again) -> Again:
         """vec(Q)^T D vec(Q)."""
@@ -85,6 +85,7 @@ class ExactDelm:
         return total
 
 
+@worded
 def _softmax(level: Level, A: Any) -> Any:
     """s_i = 1/(1 + sum_k exp(a_k - a_i)): rational where the entries of a column are equal."""
     m = A.nrows()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.exact_entries import unvec
 from deqcheck.models.exact_relu_state import ExactReluState
 from deqcheck.records.tower import Again, Level, NoExactForm
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 def vec(level: Level, a: Any) -> Any:
     return exact.matrix(level, a.nrows() * a.ncols(), 1, a.transpose().entries())
-
-
-def unvec(level: Level, a: Any, rows: int, columns: int) -> Any:
-    return exact.matrix(level, columns, rows, a.entries()).transpose()
 
 
 def commutation(level: Level, n: int) -> Any:

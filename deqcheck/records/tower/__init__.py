@@ -12,6 +12,7 @@ from deqcheck.records.tower.node import (
     integer,
     is_certifying,
     rational,
+    worded,
 )
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "integer",
     "is_certifying",
     "rational",
+    "worded",
 ]

@@ -9,12 +9,12 @@ equalities. python-flint does the arithmetic; without it nothing is computed aga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 # Multiplications of 64-bit numbers, roughly, that one question may cost.
 BUDGET = 2e7
@@ -59,16 +59,51 @@ class Contradiction(Exception):
     """An exact number lies outside an error bar that counts its roundings: a bug."""
 
 
-class Again:
-    """A node; its value on a level is computed once."""
+F = TypeVar("F", bound=Callable[..., Any])
 
-    __slots__ = ("_known", "_make", "_parts")
+
+def worded(make: F) -> F:
+    """A function whose name, without its underscore, is the word of the nodes that it makes."""
+    make.word = make.__name__.lstrip("_")  # type: ignore[attr-defined]
+    return make
+
+
+class Word(NamedTuple):
+    """What a node is, for those who read it elsewhere: an operation of the closed vocabulary of
+    certificates on other nodes, and the numbers that belong to it."""
+
+    op: str
+    of: tuple[Again, ...]
+    given: Mapping[str, Any]
+
+
+class Again:
+    """A node; its value on a level is computed once. Without a `word` nobody else can tell what it
+    is."""
+
+    __slots__ = ("_known", "_make", "_parts", "word")
 
     def __init__(self, make: Callable[..., Any] | str, *parts: Again):
         """`make(level, *values of the parts)` gives the value, or the level's operation of this
         name on them."""
         self._make, self._parts = make, parts
         self._known: dict[int, Any] = {}
+        op = make if isinstance(make, str) else getattr(make, "word", "")
+        self.word = Word(op, parts, {}) if op else None
+
+    def called(self, op: str, *of: Again, **given: Any) -> Again:
+        """Its word; of the parts, unless others are named."""
+        self.word = Word(op, of or self._parts, given)
+        return self
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The bits of the levels on which it was computed."""
+        return tuple(self._known)
+
+    def known(self, bits: int) -> Any:
+        """Its value on such a level."""
+        return self._known[bits]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return forgotten, ()
@@ -97,7 +132,7 @@ def _forgotten(level: Level) -> Any:
 def rational(x: Fraction | int | float) -> Again:
     """A number that is this one and no other."""
     exact = Fraction(x)
-    return Again(lambda level: level.rational(exact))
+    return Again(lambda level: level.rational(exact)).called("number", value=exact)
 
 
 @lru_cache(maxsize=1024)

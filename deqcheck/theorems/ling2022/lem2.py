@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial, reduce
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from deqcheck.linalg import errors, exact
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.records.tower import Again, Level
+from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.adjoint import solved
@@ -129,19 +128,13 @@ def _derivative(state: State, v: Mapping[str, np.ndarray]) -> Measured:
 
 def _exactly_printed(state: State) -> dict[str, Again]:
     (m, n), again, X = state.Z.shape, state.again, exact.array(state.model.X)
-    spread = Again(partial(_spread, m, n), again.a, again.r)
+    spread = exact.unvec(Again(exact.kronecker, again.a, again.r), m, n)
     E = again.relu.sensitivities(spread)
     return {
         "W": exact.product(E, exact.transpose(again.Z)),
         "U": exact.product(E, exact.transpose(X)),
         "a": again.Zr,
     }
-
-
-def _spread(m: int, n: int, level: Level, a: Any, r: Any) -> Any:
-    """a kron r, column under column."""
-    long = exact.kronecker(level, a, r)
-    return exact.matrix(level, m, n, [long[j * m + i, 0] for i in range(m) for j in range(n)])
 
 
 def _exact_derivative(state: State, v: Mapping[str, np.ndarray]) -> Again:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, reduce
 
 import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.records.measured import EPS, Measured, given
-from deqcheck.records.tower import Again, Level
+from deqcheck.records.tower import Again, integer, rational
 
 # Pairwise sums of any length that fits in memory, a root and a quotient.
 ULPS = 64
@@ -33,7 +32,7 @@ class Samples:
     @cached_property
     def deviation(self) -> Measured:
         """max_i ||x_i|/sqrt(d) - 1|."""
-        again = Again(_deviation, exact.array(self.X))
+        again = _deviation(exact.array(self.X), self.n, self.d)
         return Measured(float(np.abs(self.lengths - 1).max()), ULPS * EPS, again=again)
 
     @cached_property
@@ -63,10 +62,11 @@ class Samples:
             apart = np.minimum(apart, np.linalg.norm(self.unit + self.unit[:, other], axis=0))
         i = int(np.argmin(apart))
         low, high = sorted((i, int(other[i])))
-        again = Again(_angle_chord, exact.array(self.X[:, [low, high]]))
+        X = exact.array(self.X)
+        x, y = exact.column_of(X, low), exact.column_of(X, high)
+        again = _angle_chord(x, y)
         if lines:
-            turned = Again(_angle_chord, exact.array(self.X[:, [low, high]] * [1, -1]))
-            again = Again("smaller", again, turned)
+            again = Again("smaller", again, _angle_chord(x, exact.scaled(exact.MINUS_ONE, y)))
         return Measured(float(apart[i]), ULPS * EPS, again=again), low, high
 
     def _twins(self, lines: bool) -> tuple[int, int] | None:
@@ -82,20 +82,18 @@ class Samples:
         return None
 
 
-def _deviation(level: Level, X: Any) -> Any:
+def _deviation(X: Again, n: int, d: int) -> Again:
     """max_i ||x_i|/sqrt(d) - 1|."""
-    d, found = X.nrows(), level.rational(Fraction(0))
-    for j in range(X.ncols()):
-        square = sum((x * x for x in exact.column(level, X, j).entries()), exact.raw(level, 0)) / d
-        off = level.plus(level.root(level.number(square)), level.rational(Fraction(-1)))
-        found = level.larger(found, level.size(off))
-    return found
+    share, minus_one = rational(Fraction(1, d)), exact.MINUS_ONE
+    squares = (exact.sum_of_squares(exact.column_of(X, j)) for j in range(n))
+    lengths = (Again("root", Again("times", share, square)) for square in squares)
+    off = (Again("size", Again("plus", length, minus_one)) for length in lengths)
+    return reduce(lambda a, b: Again("larger", a, b), off)
 
 
-def _angle_chord(level: Level, X: Any) -> Any:
-    """|u - v| for the columns x, y of X scaled to length 1: sqrt(2 - 2 x.y/(|x| |y|))."""
-    gram = X.transpose() * X
-    lengths = level.root(level.times(level.number(gram[0, 0]), level.number(gram[1, 1])))
-    cosine = level.over(level.number(gram[0, 1]), lengths)
-    two = level.rational(Fraction(2))
-    return level.root(level.plus(two, level.minus(level.times(two, cosine))))
+def _angle_chord(x: Again, y: Again) -> Again:
+    """|u - v| for the columns x, y scaled to length 1: sqrt(2 - 2 x.y/(|x| |y|))."""
+    lengths = Again("root", Again("times", exact.sum_of_squares(x), exact.sum_of_squares(y)))
+    cosine = Again("over", exact.inner(x, y), lengths)
+    two = integer(2)
+    return Again("root", Again("plus", two, Again("minus", Again("times", two, cosine))))

@@ -1,0 +1,1 @@
+"""Certificates: verdicts with all that a stranger needs to check them."""

@@ -1,0 +1,97 @@
+"""The certificate of a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from deqcheck import __version__, verifier
+from deqcheck.judging.question import Question
+from deqcheck.models.problem import AnyProblem, Params
+from deqcheck.records.claim import Judged
+from deqcheck.records.report import Report
+from deqcheck.records.tower.recorder import Recorder, rational_rows, recording
+from deqcheck.records.verdict import Verdict
+
+# Of a check that carries nothing with it.
+UNTOLD: Mapping[str, Any] = {"leaves": {}, "left": None, "right": None}
+
+
+def certified(
+    judge: Callable[..., Report], p: AnyProblem, question: Question, **how: Any
+) -> tuple[Report, dict[str, Any]]:
+    """The report that `judge` makes of the problem, in exact numbers, and its certificate."""
+    table = Recorder(arrays_of(p))
+    with recording(table):
+        report = judge(p, question, **how)
+    found = sealed(_body(p, report, table))
+    return replace(report, certificate=found["sha256"]), found
+
+
+def arrays_of(p: AnyProblem) -> Params:
+    return {**p.data, **p.theta0}
+
+
+def text(certificate: Mapping[str, Any]) -> str:
+    return json.dumps(certificate, indent=1, sort_keys=True, allow_nan=False) + "\n"
+
+
+def sealed(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"schema": verifier.SCHEMA, "sha256": verifier.digest(body), "body": body}
+
+
+def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
+    found = {
+        "deqcheck": __version__,
+        "case": {"name": report.name, "digest": report.digest, "stated": _stated(p, report)},
+        "instance": {
+            "model": p.model.kind,
+            "loss": p.loss,
+            "arrays": {name: rational_rows(a) for name, a in arrays_of(p).items()},
+        },
+        "rows": table.table(),
+        "verdicts": [_verdict(v) for v in report.verdicts if v.outcome is not None],
+    }
+    # As it will be read: lists for tuples.
+    read: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
+    return read
+
+
+def _stated(p: AnyProblem, report: Report) -> dict[str, Any]:
+    """The case without files: their arrays are written out."""
+    stated = dict(report.resolved)
+    if any(stated.get(key, {}).get("kind") == "file" for key in ("data", "init")):
+        groups = {"data": p.data, "init": p.theta0}
+        stated["rescale"] = {}
+        for key, arrays in groups.items():
+            values = {name: a.tolist() for name, a in arrays.items()}
+            stated[key] = {"kind": "values", **values}
+    return stated
+
+
+def _verdict(v: Verdict) -> dict[str, Any]:
+    return {
+        "id": v.id,
+        "edition": v.edition,
+        "number": v.number,
+        "outcome": str(v.outcome),
+        "constants": {name: repr(float(x)) for name, x in v.constants.items()},
+        "hypotheses": _claims(v.hypotheses),
+        "conclusions": _claims(v.conclusions),
+    }
+
+
+def _claims(judged: Iterable[Judged]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": each.name,
+            "equation": each.equation,
+            "formula": each.formula,
+            "decision": str(each.decision),
+            "basis": str(each.basis),
+            **(each.proof or UNTOLD),
+        }
+        for each in judged
+    ]

@@ -1,0 +1,840 @@
+"""Checks a certificate of deqcheck. Nothing but the standard library; made to be read.
+
+    python verifier.py FILE.json [--show]
+
+A certificate says: on this instance (arrays of rational numbers) these claims hold or are violated.
+A claim is a formula over names; a name stands for a row of a table, which is an operation on rows
+before it or an array of the instance. All of it is computed again here, from the arrays alone, in
+intervals with rational ends. The certificate helps only with what is easier to check than to find:
+which units of an equilibrium are active, and between which numbers an eigenvalue lies; both are
+proved. What cannot be computed here is `not re-checked`.
+
+Trusted are this file and Python. Whether formulas and rows say what the paper says is for the
+reader: --show prints them, and `deqcheck verify` compares them with its catalogue.
+
+Exit code 0: every claim is re-checked, or listed as not re-checked. 1: the digest is wrong, or a
+claim does not follow. 2: not a certificate. 3: nothing could be re-checked.
+"""
+
+# mypy: ignore-errors
+
+import ast
+import hashlib
+import json
+import sys
+from fractions import Fraction
+from functools import reduce
+from math import isqrt
+from typing import Any
+
+SCHEMA = "deqcheck-certificate/1"
+CHECKED, UNCHECKED, FAILS = "re-checked", "not re-checked", "FAILS"
+# Numbers of more bits are rounded outward; a claim that this leaves open is computed again, finer.
+# The last ones are for exact numbers, with which equalities are decided.
+BITS = (256, 1024, 16384)
+# Products of numbers that one row may take, with the fewest bits, and steps of a descent.
+WORK, STEPS = 2_000_000, 200
+# Filled in by `deqcheck verify --source`: statement -> check -> formulas.
+CATALOGUE: dict[str, Any] = {}
+
+
+class Unchecked(Exception):
+    """It cannot be computed here: why."""
+
+
+class Imprecise(Exception):
+    """More bits may help."""
+
+
+class Wrong(Exception):
+    """The certificate says something that is not so: what."""
+
+
+class Limits:
+    bits, left = BITS[0], WORK
+
+
+def spend(work):
+    Limits.left -= work
+    if Limits.left < 0:
+        raise Unchecked("too large")
+
+
+# ---- 1. Numbers: intervals [lo, hi] with rational ends, exact where lo == hi --------------------
+
+
+def rounded(x, up):
+    """x, or where it is long a number of `bits` bits below or above it."""
+    p, q = x.numerator, x.denominator
+    if p.bit_length() <= Limits.bits and q.bit_length() <= Limits.bits:
+        return x
+    shift = Limits.bits - p.bit_length() + q.bit_length()
+    p, q = (p << shift, q) if shift > 0 else (p, q << -shift)
+    whole = -(-p // q) if up else p // q
+    return Fraction(whole, 1 << shift) if shift > 0 else Fraction(whole << -shift)
+
+
+class Number:
+    __slots__ = ("hi", "lo")
+
+    def __init__(self, lo, hi=None):
+        self.lo = rounded(lo, False)
+        self.hi = rounded(lo if hi is None else hi, True)
+
+    @property
+    def exact(self):
+        return self.lo == self.hi
+
+    def __add__(self, other):
+        return Number(self.lo + other.lo, self.hi + other.hi)
+
+    def __neg__(self):
+        return Number(-self.hi, -self.lo)
+
+    def __sub__(self, other):
+        return Number(self.lo - other.hi, self.hi - other.lo)
+
+    def __mul__(self, other):
+        if self.exact and other.exact:
+            return Number(self.lo * other.lo)
+        ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        return Number(min(ends), max(ends))
+
+    def __truediv__(self, other):
+        if other.lo <= 0 <= other.hi:
+            raise Unchecked("a division by 0") if other.exact else Imprecise
+        return self * Number(1 / other.hi, 1 / other.lo)
+
+    def __abs__(self):
+        if self.lo < 0 < self.hi:
+            return Number(ZERO, max(-self.lo, self.hi))
+        return self if self.lo >= 0 else -self
+
+    def sign(self):
+        """-1, 0 or 1."""
+        if self.lo > 0 or self.hi < 0 or self.exact:
+            return (self.lo > 0) - (self.hi < 0)
+        raise Imprecise
+
+
+ZERO, ONE = Fraction(0), Fraction(1)
+NONE, UNIT, TWO = Number(ZERO), Number(ONE), Number(Fraction(2))
+
+
+def number(text):
+    return Number(Fraction(text))
+
+
+def larger(a, b):
+    return Number(max(a.lo, b.lo), max(a.hi, b.hi))
+
+
+def smaller(a, b):
+    return Number(min(a.lo, b.lo), min(a.hi, b.hi))
+
+
+def inexact():
+    if Limits.bits == BITS[-1]:
+        raise Unchecked(f"open at {BITS[-2]} bits")
+
+
+def root_end(x, up):
+    """Below or above the square root of x >= 0; met where that is rational."""
+    p, q = x.numerator, x.denominator
+    if isqrt(p) ** 2 == p and isqrt(q) ** 2 == q:
+        return Fraction(isqrt(p), isqrt(q))
+    inexact()
+    shift = max(0, Limits.bits - (p.bit_length() - q.bit_length()) // 2)
+    return Fraction(isqrt((p << 2 * shift) // q) + up, 1 << shift)
+
+
+def root(a):
+    """A number whose root is taken is not negative, whatever its interval says."""
+    if a.hi < 0:
+        raise Unchecked("the root of a negative number")
+    return Number(root_end(max(a.lo, ZERO), False), root_end(a.hi, True))
+
+
+def exp_end(x, up):
+    """exp(x) = exp(y)^(2^k), |y| <= 1/2, by the series in integers times 2^-scale: each of n terms
+    is wrong by less than 4 units, and what follows the first term of no unit is less than one."""
+    if not x:
+        return ONE
+    inexact()
+    k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 2)
+    if k > 40:
+        raise Unchecked("an exponential out of range")
+    scale = Limits.bits + 2 * k + 16
+    y, term, found, n = (x.numerator << scale) // (x.denominator << k), 1 << scale, 0, 0
+    while term not in (0, -1):
+        found, n = found + term, n + 1
+        term = (term * y >> scale) // n
+    spread = 4 * n + 4
+    ends = Number(Fraction(found - spread, 1 << scale), Fraction(found + spread, 1 << scale))
+    for _ in range(k):
+        ends = ends * ends
+    return ends.hi if up else ends.lo
+
+
+def exp(a):
+    return Number(exp_end(a.lo, False), exp_end(a.hi, True))
+
+
+def atanh_twice(y):
+    """2 (y + y^3/3 + y^5/5 + ...) for 0 <= y <= 1/3: the rest is at most 9/8 of its first power."""
+    power, found, n = y, NONE, 1
+    while power.hi > Fraction(1, 1 << Limits.bits):
+        found, power, n = found + power / Number(Fraction(n)), power * y * y, n + 2
+    return Number(2 * found.lo, 2 * found.hi + 4 * power.hi)
+
+
+def log_at(x):
+    """log x = e log 2 + 2 atanh((m - 1)/(m + 1)) with x = m 2^e, 1 <= m < 2."""
+    if x == 1:
+        return NONE
+    inexact()
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    e -= x < Fraction(2) ** e
+    m = x / Fraction(2) ** e
+    two = atanh_twice(Number(Fraction(1, 3)))
+    return Number(Fraction(e)) * two + atanh_twice(Number((m - 1) / (m + 1)))
+
+
+def log(a):
+    if a.lo <= 0:
+        raise Imprecise if a.hi > 0 else Unchecked("the logarithm of a number that is not positive")
+    return Number(log_at(a.lo).lo, log_at(a.hi).hi)
+
+
+def raised(a, b):
+    if b.exact and b.lo.denominator == 1 and 0 <= b.lo <= 64:
+        return reduce(Number.__mul__, [a] * int(b.lo), UNIT)
+    return exp(log(a) * b)
+
+
+# ---- 2. Matrices: lists of rows -----------------------------------------------------------------
+
+
+def pairs(a, b):
+    return zip(a, b, strict=True)
+
+
+def matrix(rows, columns, entry):
+    return [[entry(i, j) for j in range(columns)] for i in range(rows)]
+
+
+def width(a):
+    return len(a[0]) if a else 0
+
+
+def eye(n):
+    return matrix(n, n, lambda i, j: UNIT if i == j else NONE)
+
+
+def turned(a):
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def entries(a):
+    return [x for row in a for x in row]
+
+
+def total(numbers):
+    return reduce(Number.__add__, numbers, NONE)
+
+
+def squares(numbers):
+    return total(x * x for x in numbers)
+
+
+def product(a, b):
+    columns = turned(b)
+    spend(len(a) * width(a) * len(columns))
+    return [[total(x * y for x, y in pairs(row, c)) for c in columns] for row in a]
+
+
+def mapped(f, *matrices):
+    return [[f(*xs) for xs in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
+
+
+def plus(a, b):
+    return mapped(Number.__add__, a, b)
+
+
+def minus(a, b):
+    return mapped(Number.__sub__, a, b)
+
+
+def scaled(c, a):
+    return mapped(lambda x: c * x, a)
+
+
+def pivot(numbers):
+    """The place of the number that is farthest from 0; None where all are 0."""
+    sizes = [max(x.lo, -x.hi) for x in numbers]
+    best = max(range(len(sizes)), key=sizes.__getitem__, default=None)
+    if best is None or sizes[best] > 0:
+        return best
+    if all(x.exact for x in numbers):
+        return None
+    raise Imprecise
+
+
+def eliminated(a, columns):
+    """Row echelon form by the first columns, and the columns of its pivots."""
+    rows, found, r = [list(row) for row in a], [], 0
+    for j in range(columns):
+        best = pivot([row[j] for row in rows[r:]])
+        if best is None:
+            continue
+        rows[r], rows[r + best] = rows[r + best], rows[r]
+        spend((len(rows) - r) * (len(rows[r]) - j))
+        for i in range(r + 1, len(rows)):
+            f = rows[i][j] / rows[r][j]
+            rest = [x - f * y for x, y in pairs(rows[i][j + 1 :], rows[r][j + 1 :])]
+            rows[i] = [*rows[i][:j], NONE, *rest]
+        found.append(j)
+        r += 1
+    return rows, found
+
+
+def rank(a):
+    return len(eliminated(a, width(a))[1])
+
+
+def solution(a, b):
+    n = len(a)
+    rows, found = eliminated([x + y for x, y in pairs(a, b)], n)
+    if len(found) < n:
+        raise Unchecked("a singular system")
+    x = [None] * n
+    for i in reversed(range(n)):
+        right = rows[i][n:]
+        for k in range(i + 1, n):
+            right = [p - rows[i][k] * q for p, q in pairs(right, x[k])]
+        x[i] = [p / rows[i][i] for p in right]
+    return x
+
+
+def negative(a):
+    """How many eigenvalues of a symmetric matrix are negative: as many as pivots of L D L^T, by
+    the law of inertia. That none is 0 is seen on the way."""
+    left, count = [list(row) for row in a], 0
+    spend(len(a) ** 3 // 3)
+    while left:
+        best = pivot([left[i][i] for i in range(len(left))])
+        if best is None:
+            raise Imprecise
+        row, d = left[best], left[best][best]
+        count += d.sign() < 0
+        rest = [i for i in range(len(left)) if i != best]
+        factors = {i: left[i][best] / d for i in rest}
+        left = [[left[i][j] - factors[i] * row[j] for j in rest] for i in rest]
+    return count
+
+
+def below(a, c):
+    """How many eigenvalues are below c, which is none of them."""
+    return negative(minus(a, scaled(Number(c), eye(len(a)))))
+
+
+def eigenvalue(a, k, within=None):
+    """The k-th smallest of a symmetric matrix; the certificate says between which numbers."""
+    n = len(a)
+    if any(x.lo > y.hi or y.lo > x.hi for x, y in pairs(entries(a), entries(turned(a)))):
+        raise Wrong("eigenvalues of a matrix that is not symmetric")
+    if within is None:
+        raise Unchecked("an eigenvalue without an enclosure")
+    k, lo, hi = k % n, *map(Fraction, within)
+    # An eigenvalue that is known exactly is so often one as I - a lacks rank.
+    near = Fraction(1, 1 << (Limits.bits // 4)) * max(abs(lo), ONE) if lo == hi else ZERO
+    before, after = below(a, lo - near), below(a, hi + near)
+    if not before <= k < after:
+        raise Wrong("an eigenvalue is not where the certificate says")
+    if near and after - before != n - rank(minus(a, scaled(Number(lo), eye(n)))):
+        raise Imprecise
+    return Number(lo, hi)
+
+
+def singular_value(a, k, within=None):
+    """The k-th largest, from 1: the root of an eigenvalue of a a^T or a^T a."""
+    if k > min(len(a), width(a)):
+        return NONE
+    if within is not None and Fraction(within[1]) == 0:
+        if rank(a) >= k:
+            raise Wrong("a singular value is not 0")
+        return NONE
+    gram = product(a, turned(a)) if len(a) < width(a) else product(turned(a), a)
+    return root(eigenvalue(gram, -k, within))
+
+
+def onto_row_space(a):
+    """R^T (R R^T)^-1 R with independent rows R of a."""
+    R = [a[i] for i in eliminated(turned(a), len(a))[1]]
+    return product(turned(R), solution(product(R, turned(R)), R)) if R else product(turned(a), a)
+
+
+def determinant(a):
+    if not a:
+        return UNIT
+    spend(len(a))
+    minors = [determinant([row[:j] + row[j + 1 :] for row in a[1:]]) for j in range(len(a))]
+    return total((-x if j % 2 else x) * minors[j] for j, x in enumerate(a[0]))
+
+
+def kronecker(a, b):
+    spend(len(a) * width(a) * len(b) * width(b))
+    p, q = len(b), width(b)
+    return matrix(len(a) * p, width(a) * q, lambda i, j: a[i // p][j // q] * b[i % p][j % q])
+
+
+def khatri_rao(a, b):
+    """Of each pair of columns the Kronecker product."""
+    return turned([[x * y for x in p for y in q] for p, q in pairs(turned(a), turned(b))])
+
+
+# ---- 3. Equilibria z = relu(W z + c), and the softmax -------------------------------------------
+
+
+def unique(W):
+    """Raises Unchecked unless there is at most one for every c: W contracts in the 2-norm, or the
+    symmetric part of I - W is positive definite, or |W| x < x for an x > 0, so that W contracts in
+    a weighted maximum norm."""
+    n, one, doubt = len(W), eye(len(W)), False
+    for proved in (
+        lambda: not negative(minus(one, product(turned(W), W))),
+        lambda: not negative(minus(plus(one, one), plus(W, turned(W)))),
+        lambda: all(x.sign() > 0 for (x,) in solution(minus(one, mapped(abs, W)), [[UNIT]] * n)),
+    ):
+        try:
+            if proved():
+                return
+        except Imprecise:
+            doubt = True
+        except Unchecked:
+            pass
+    raise Imprecise if doubt else Unchecked("nothing shows that the equilibrium is the only one")
+
+
+def on_active(W, active, right, transposed=False):
+    """x with (I - W) x = right on the active units, or (I - W)^T x = right; 0 elsewhere."""
+    system = [[(UNIT if i == k else NONE) - W[i][k] for k in active] for i in active]
+    found = solution(turned(system) if transposed else system, [[right[i]] for i in active])
+    x = [NONE] * len(W)
+    for i, (value,) in pairs(active, found):
+        x[i] = value
+    return x
+
+
+def misplaced(word, z, h):
+    """The units that are not where the pattern says: active ones are >= 0, the others <= 0."""
+    values = [x if on == "1" else -y for on, x, y in zip(word, z, h, strict=True)]
+    if any(x.lo < 0 <= x.hi for x in values):
+        raise Imprecise
+    return [i for i, x in enumerate(values) if x.hi < 0]
+
+
+def equilibrium(W, C, pattern, moved=False):
+    """A column for each sample, and its active units: those of the pattern, unless it is that of
+    an earlier step."""
+    unique(W)
+    columns, words, m = [], [], len(W)
+    for j, (word, c) in enumerate(pairs(pattern, turned(C))):
+        for _ in range(2 * m + 2):
+            active = [i for i, on in zip(range(m), word, strict=True) if on == "1"]
+            z = on_active(W, active, c)
+            h = [c[i] + total(W[i][k] * z[k] for k in active) for i in range(m)]
+            wrong = misplaced(word, z, h)
+            if not wrong:
+                break
+            if not moved:
+                raise Wrong(f"the pattern of sample {j} is not that of an equilibrium")
+            word = "".join("10"[int(on)] if i in wrong else on for i, on in enumerate(word))
+        else:
+            raise Unchecked("the pattern was not found")
+        columns.append(z)
+        words.append(word)
+    return turned(columns), words
+
+
+def linear(W, H, B, transposed):
+    """Columns x with (I - W) x = b, or its transpose, on the units that are active in H."""
+    columns = []
+    for j, h in enumerate(turned(H)):
+        active = [i for i, x in enumerate(h) if x.sign() > 0]
+        b = [row[j if width(B) > 1 else 0] for row in B]
+        columns.append(on_active(W, active, b, transposed))
+    return turned(columns)
+
+
+def softmax(A):
+    """Of each column: s_i = 1/sum_k exp(a_k - a_i)."""
+
+    def entry(i, j):
+        return UNIT / total([UNIT] + [exp(A[k][j] - A[i][j]) for k in range(len(A)) if k != i])
+
+    return matrix(len(A), width(A), entry)
+
+
+def slopes(S, k):
+    """J_k = diag(s_k) - s_k s_k^T for column k of S."""
+    s = [row[k] for row in S]
+    return matrix(len(s), len(s), lambda i, j: (s[i] if i == j else NONE) - s[i] * s[j])
+
+
+def softmax_jacobians(S, P):
+    """J_k p_k in column k."""
+    return turned(
+        [entries(product(slopes(S, k), [[x] for x in p])) for k, p in enumerate(turned(P))]
+    )
+
+
+def delm_block(S, Z, gamma, k):
+    """I + gamma^2 (Z J_k) (Z J_k)^T."""
+    ZJ = product(Z, slopes(S, k))
+    return plus(eye(len(Z)), scaled(number(gamma) * number(gamma), product(ZJ, turned(ZJ))))
+
+
+def delm_D(S, inverse, Z, gamma):
+    """The sum over k of (row k of U^-1)^T (row k) kron (I + gamma^2 Z J_k J_k^T Z^T)."""
+    outer = [[[x * y for y in row] for x in row] for row in inverse]
+    return reduce(plus, (kronecker(o, delm_block(S, Z, gamma, k)) for k, o in enumerate(outer)))
+
+
+# ---- 4. The rows: what each operation means, of other rows and of the numbers that it has -------
+
+VOCABULARY = {
+    "number": lambda value: number(value),
+    "plus": Number.__add__,
+    "times": Number.__mul__,
+    "over": Number.__truediv__,
+    "minus": Number.__neg__,
+    "size": abs,
+    "root": root,
+    "exp": exp,
+    "log": log,
+    "log1p": lambda a: log(UNIT + a),
+    "smaller": smaller,
+    "larger": larger,
+    "identity": lambda n: eye(n),
+    "constant": lambda rows, columns, value: [[number(value)] * columns] * rows,
+    "literal": lambda entries: mapped(number, entries),
+    "product": product,
+    "sum": plus,
+    "difference": minus,
+    "transpose": turned,
+    "scaled": scaled,
+    "hadamard": lambda a, b: mapped(Number.__mul__, a, b),
+    "columns_scaled": lambda a, c: [[x * y for x, (y,) in pairs(row, c)] for row in a],
+    "power": lambda a, n: reduce(product, [a] * n),
+    "relu": lambda a: mapped(lambda x: larger(x, NONE), a),
+    "where_positive": lambda a, b: mapped(lambda x, y: y if x.sign() > 0 else NONE, a, b),
+    "moduli": lambda a: mapped(abs, a),
+    "stacked": lambda a, b: a + b,
+    "column": lambda a, j: [[row[j]] for row in a],
+    "diagonal": lambda a: [[a[i][i]] for i in range(min(len(a), width(a)))],
+    "vec": lambda a: [[x] for x in entries(turned(a))],
+    "unvec": lambda a, rows, columns: matrix(rows, columns, lambda i, j: a[j * rows + i][0]),
+    "kronecker": kronecker,
+    "khatri_rao": khatri_rao,
+    "solution": solution,
+    "inverse": lambda a: solution(a, eye(len(a))),
+    "onto_row_space": onto_row_space,
+    "entry": lambda a, i, j: a[i][j],
+    "sum_of_squares": lambda a: squares(entries(a)),
+    "summed": lambda a: total(entries(a)),
+    "trace": lambda a: total(a[i][i] for i in range(len(a))),
+    "smallest": lambda a: reduce(smaller, entries(a)),
+    "largest": lambda a: reduce(larger, entries(a)),
+    "norm1": lambda a: reduce(larger, [total(map(abs, column)) for column in turned(a)]),
+    "largest_square": lambda a: reduce(larger, map(squares, turned(a))),
+    "shortest_column": lambda a: root(reduce(smaller, map(squares, turned(a)))),
+    "determinant": determinant,
+    "rank": lambda a: number(rank(a)),
+    "eigenvalue": eigenvalue,
+    "singular_value": singular_value,
+    "relu_adjoint": lambda W, H, B: linear(W, H, B, True),
+    "relu_tangent": lambda W, H, B: linear(W, H, B, False),
+    "softmax": softmax,
+    "softmax_jacobians": softmax_jacobians,
+    "delm_blocks": lambda S, Z, gamma: [delm_block(S, Z, gamma, k)[0] for k in range(len(S))],
+    "delm_D": delm_D,
+}
+
+
+class Table:
+    """The rows with one set of arrays, each computed once; `before` is the step before."""
+
+    def __init__(self, rows, arrays, before=None):
+        self.rows, self.arrays, self.before, self.known, self.words = rows, arrays, before, {}, {}
+
+    def at(self, place):
+        if place not in self.known:
+            try:
+                self.known[place] = self.made(place)
+            except (Imprecise, Unchecked, Wrong) as stop:
+                self.known[place] = stop
+        if isinstance(self.known[place], Exception):
+            raise self.known[place]
+        return self.known[place]
+
+    def made(self, place):
+        row = dict(self.rows[place])
+        op, of = row.pop("op"), row.pop("of", [])
+        if any(earlier >= place for earlier in of):
+            raise Wrong("a row that is made of later ones")
+        parts = [self.at(earlier) for earlier in of]
+        Limits.left = WORK * BITS[0] // Limits.bits
+        if op == "array":
+            return self.arrays[row["name"]]
+        if op == "relu_equilibrium":
+            moved = self.before is not None
+            pattern = self.before.pattern(place) if moved else row["pattern"]
+            found, self.words[place] = equilibrium(*parts, pattern, moved)
+            return found
+        if op not in VOCABULARY:
+            raise Unchecked(f"{op} is not part of the vocabulary")
+        if self.before is not None and "within" in row:
+            raise Unchecked("an eigenvalue of a later step")
+        return VOCABULARY[op](*parts, **row)
+
+    def pattern(self, place):
+        self.at(place)
+        return self.words[place]
+
+
+class Descent:
+    """The tables of the steps theta - step * gradient, as far as they were asked for."""
+
+    def __init__(self, body):
+        arrays = {n: mapped(number, a) for n, a in body["instance"]["arrays"].items()}
+        self.tables, self.told = [Table(body["rows"], arrays)], body.get("descent")
+
+    def at(self, k):
+        if k > STEPS or (k and not self.told):
+            raise Unchecked(f"after more than {STEPS if self.told else 0} steps")
+        while len(self.tables) <= k:
+            last = self.tables[-1]
+            step, moved = number(self.told["step"]), dict(last.arrays)
+            for name, place in self.told["gradient"].items():
+                moved[name] = minus(moved[name], scaled(step, last.at(place)))
+            self.tables.append(Table(last.rows, moved, last))
+        return self.tables[k]
+
+
+# ---- 5. Formulas and claims ---------------------------------------------------------------------
+
+RELATIONS = {"<=": (-1, 0), ">=": (0, 1), "==": (0,), "<": (-1,), ">": (1,)}
+BINARY = {
+    ast.Add: Number.__add__,
+    ast.Sub: Number.__sub__,
+    ast.Mult: Number.__mul__,
+    ast.Div: Number.__truediv__,
+    ast.Pow: raised,
+}
+FUNCTIONS = {
+    "exp": exp,
+    "log": log,
+    "sqrt": root,
+    "cosh": lambda x: (exp(x) + exp(-x)) / TWO,
+    "min": lambda *xs: reduce(smaller, xs),
+    "max": lambda *xs: reduce(larger, xs),
+    "abs": abs,
+}
+
+
+def split(formula):
+    for relation in RELATIONS:
+        left, found, right = formula.partition(relation)
+        if found:
+            return left, relation, right
+    raise Wrong(f"{formula!r} is no relation")
+
+
+def evaluated(text, leaf):
+    """One side of a formula; `leaf` gives the number of a name."""
+
+    def value(node):
+        if isinstance(node, ast.Constant):
+            return number(repr(node.value))
+        if isinstance(node, ast.Name):
+            return leaf(node.id)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -value(node.operand)
+        if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+            return BINARY[type(node.op)](value(node.left), value(node.right))
+        if isinstance(node, ast.Call) and node.func.id in FUNCTIONS:
+            return FUNCTIONS[node.func.id](*map(value, node.args))
+        raise Wrong(f"{text!r} is no formula")
+
+    return value(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
+
+
+def holds(a, relation, b):
+    """Intervals that touch decide <= and its kind, though the sign of a - b is open."""
+    if relation in ("<=", ">") and a.hi <= b.lo:
+        return relation == "<="
+    if relation in (">=", "<") and a.lo >= b.hi:
+        return relation == ">="
+    if a.hi < b.lo or a.lo > b.hi or (a.exact and b.exact):
+        return (a.lo > b.hi) - (a.hi < b.lo) in RELATIONS[relation]
+    raise Imprecise
+
+
+def enclosed(a, ends):
+    """The number that was computed lies between the ends that the certificate gives."""
+    if ends is None:
+        raise Unchecked("a number out of range")
+    lo, hi = map(Fraction, ends)
+    if a.lo > hi or a.hi < lo:
+        raise Wrong("a side is not where the certificate says")
+    if not lo <= a.lo <= a.hi <= hi:
+        raise Imprecise
+
+
+def check(claim, descent):
+    """One claim, with the bits that numbers have now: at the start, or at its points of a run."""
+    left, relation, right = split(claim["formula"])
+    if claim["decision"] not in ("holds", "violated"):
+        raise Unchecked(claim["decision"])
+    if not claim.get("points", [0]):
+        raise Unchecked("no point of a run")
+    for k, *sides in claim.get("points", [(0, claim["left"], claim["right"])]):
+
+        def leaf(name, k=k):
+            if "points" in claim and name in ("k", "t"):
+                return number(k) * (number(descent.told["step"]) if name == "t" else UNIT)
+            if claim["leaves"].get(name) is None:
+                raise Unchecked(f"{name} is not defined by rows")
+            moving = name in claim.get("moving", [])
+            return descent.at(k if moving else 0).at(claim["leaves"][name])
+
+        a, b = evaluated(left, leaf), evaluated(right, leaf)
+        if holds(a, relation, b) != (claim["decision"] == "holds"):
+            raise Wrong(f"{claim['formula']} is said to be {claim['decision']}, which is not so")
+        enclosed(a, sides[0])
+        enclosed(b, sides[1])
+
+
+def status(claim, descents):
+    """(word, reason): with more and more bits, until it is settled."""
+    for Limits.bits in BITS:
+        try:
+            check(claim, descents[Limits.bits])
+            return CHECKED, ""
+        except Imprecise:
+            continue
+        except Unchecked as stop:
+            return UNCHECKED, str(stop)
+        except Wrong as stop:
+            return FAILS, str(stop)
+    return UNCHECKED, f"open at {BITS[-1]} bits"
+
+
+# ---- 6. Verdicts --------------------------------------------------------------------------------
+
+
+def follows(outcome, hypotheses, conclusions):
+    """Whether an outcome follows from claims, each given as (decision, whether it is re-checked):
+    None where it does, but rests on some that are not."""
+    every = hypotheses + conclusions
+    against = [sure for decision, sure in hypotheses if decision == "violated"]
+    broken = [sure for decision, sure in conclusions if decision == "violated"]
+    if outcome in ("confirmed", "met"):
+        told = all(decision == "holds" for decision, _ in every) and bool(every)
+        return told and (all(sure for _, sure in every) or None)
+    if outcome == "refuted":
+        told = all(decision == "holds" for decision, _ in hypotheses) and bool(broken)
+        return told and ((all(sure for _, sure in hypotheses) and any(broken)) or None)
+    if outcome in ("not applicable", "not met"):
+        violated = against + (broken if outcome == "not met" else [])
+        return bool(violated) and (any(violated) or None)
+    return None
+
+
+def verify_body(body):
+    """Rows (statement, edition, claim, word, reason); the outcome comes after its claims."""
+    descents, found = {}, []
+    for Limits.bits in BITS:
+        descents[Limits.bits] = Descent(body)
+    for verdict in body["verdicts"]:
+        where, known = (verdict["id"], verdict["edition"]), {"hypotheses": [], "conclusions": []}
+        for part, claims in known.items():
+            for claim in verdict[part]:
+                word, reason = status(claim, descents)
+                formulas = CATALOGUE.get(verdict["id"], {}).get(claim["name"], [])
+                if CATALOGUE and claim["formula"] not in formulas:
+                    word, reason = FAILS, f"{claim['formula']} is not its formula"
+                found.append((*where, claim["name"], word, reason))
+                claims.append((claim["decision"], word == CHECKED))
+        answer = follows(verdict["outcome"], known["hypotheses"], known["conclusions"])
+        word = {True: CHECKED, False: FAILS, None: UNCHECKED}[answer]
+        reason = {CHECKED: "", FAILS: "it does not follow", UNCHECKED: "see its claims"}[word]
+        found.append((*where, "outcome: " + verdict["outcome"], word, reason))
+    return found
+
+
+# ---- 7. Files -----------------------------------------------------------------------------------
+
+
+def digest(body: Any) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def verify(certificate: Any) -> list[Any]:
+    """The rows of a certificate that was read. Raises ValueError where it is none."""
+    if not isinstance(certificate, dict) or certificate.get("schema") != SCHEMA:
+        raise ValueError(f"not a certificate of the schema {SCHEMA}")
+    try:
+        if digest(certificate["body"]) != certificate["sha256"]:
+            return [("", "", "sha256", FAILS, "the digest is not that of the body")]
+        return verify_body(certificate["body"])
+    except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError) as error:
+        raise ValueError(f"not a certificate: {type(error).__name__}: {error}") from None
+
+
+def exit_code(words: list[str]) -> int:
+    return 1 if FAILS in words else 0 if CHECKED in words else 3
+
+
+def shown(rows, place):
+    """A row in words, as a formula of arrays."""
+    row = dict(rows[place])
+    op, of = row.pop("op"), [shown(rows, earlier) for earlier in row.pop("of", [])]
+    if op in ("array", "number"):
+        return str(row.get("name", row.get("value")))
+    given = [f"{name}={x}" for name, x in row.items() if name not in ("within", "pattern")]
+    return f"{op}({', '.join(of + given)})"
+
+
+def show(body):
+    for verdict in body["verdicts"]:
+        for claim in verdict["hypotheses"] + verdict["conclusions"]:
+            print(f"{verdict['id']} ({verdict['edition']}) {claim['name']}: {claim['formula']}")
+            for name, place in claim["leaves"].items():
+                told = "not defined by rows" if place is None else shown(body["rows"], place)
+                print(f"    {name} = {told}")
+
+
+def main(arguments: list[str]) -> int:
+    files = [each for each in arguments if each != "--show"]
+    if len(files) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        with open(files[0], encoding="utf-8") as stream:
+            certificate = json.load(stream)
+        found = verify(certificate)
+    except (OSError, ValueError, RecursionError) as error:
+        print(f"{files[0]}: {error}", file=sys.stderr)
+        return 2
+    if "--show" in arguments:
+        show(certificate["body"])
+    for id_, edition, name, word, reason in found:
+        print(f"{word:14}  {id_} ({edition}) {name}" + (f": {reason}" if reason else ""))
+    return exit_code([row[3] for row in found])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
