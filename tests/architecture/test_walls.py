@@ -45,13 +45,14 @@ case: judging plugins theorems dynamics models losses data targets inits +
 explore: engines search judging case theorems dynamics models linalg environment store plugins +
 verifier:
 certificates: verifier judging case models +
-api: certificates atomic explore engines judging plugins case theorems dynamics models store report threads +
+api: certificates atomic explore engines judging plugins case theorems dynamics models store report
+ threads +
 figures: api judging theorems dynamics models data targets store environment +
 report: records registry kinds __init__
 docs: case theorems +
 ci: explore engines store case report +
-cli: certificates explore engines ci atomic store case judging dynamics gradcheck search report theorems models
- docs threads plugins figures +
+cli: certificates explore engines ci atomic store case judging dynamics gradcheck search report
+ theorems models docs threads plugins figures +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """
