@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from deqcheck import judging
 from deqcheck.api.cases import Train, Word, installed, mistakes, plain
+from deqcheck.api.engines import chosen_engine, engine_errors
 from deqcheck.api.questions import (
     CaseOrProblem,
     Constants,
@@ -19,6 +20,7 @@ from deqcheck.case import Case
 from deqcheck.case.embedded import read_named
 from deqcheck.case.source import Changes
 from deqcheck.dynamics.recorder import Progress
+from deqcheck.engines import Engine
 from deqcheck.explore import entry as entering
 from deqcheck.fields import show
 from deqcheck.judging import UsageError
@@ -46,19 +48,25 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     certify: bool = False,
     entry: bool = True,
+    engine: str | Engine | None = None,
 ) -> Report:
     """Train the model of a case or problem and judge the theorems on what happened.
 
     `train` replaces the dynamics, `only` names the statements (ids, or classes of one's own),
     `edition` is printed, corrected or both. `certify` computes what doubles decide once more, in
     exact numbers. Where a convergence theorem does not apply at the start, `verdict.entry` tells
-    from where on it does, unless `entry` is false. Raises CaseError or UsageError.
+    from where on it does, unless `entry` is false. `engine` draws the trials of statements about
+    probabilities, as that of `sweep` does its members. Raises CaseError or UsageError.
     """
     with mistakes():
         found, question = asked(one(case, set, seed), train, only, edition, constants)
         kept = opened(store)
         judged = entering.run if entry else judging.run
-        return judged(found, question, progress=progress, store=kept, certify=certify)
+        drawn = None if engine is None else chosen_engine(engine)
+        with engine_errors():
+            return judged(
+                found, question, progress=progress, store=kept, certify=certify, engine=drawn
+            )
 
 
 def run_all(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,13 +11,13 @@ import numpy as np
 
 from deqcheck import judging
 from deqcheck.api.cases import Word, installed, mistakes
+from deqcheck.api.engines import chosen_engine, engine_errors
 from deqcheck.api.questions import opened
 from deqcheck.case import Case
 from deqcheck.case.axes import typed_grid
 from deqcheck.case.source import Changes
 from deqcheck.case.streamed import read_stream
-from deqcheck.engines import DASK, HERE, PROCESSES, Engine, EngineError
-from deqcheck.engines import engine as engine_of
+from deqcheck.engines import PROCESSES, Engine
 from deqcheck.explore.single import Results
 from deqcheck.explore.sweep import Sweeping, Tally
 from deqcheck.judging import UsageError
@@ -64,16 +63,14 @@ def sweep(
     if edition is not None:
         settings.append(f"edition={edition}")
     stream = read_stream(_source(case), Changes(tuple(settings)), typed, expect)
-    where = _engine(engine, jobs, timeout)
+    where = chosen_engine(engine, jobs, timeout)
     with mistakes():
         built = stream.built()
         if built is not None:
             judging.choose(built[0].question, built[1])
         results = Results(opened(store), warnings.warn, where.threads)
-        try:
+        with engine_errors():
             return Sweeping(stream, results, retry, tell=progress).run(where)
-        except EngineError as error:
-            raise UsageError(str(error)) from None
 
 
 def _source(case: Word | Mapping[str, Any] | Case) -> Any:
@@ -106,16 +103,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | range):
         return [_plain(inner) for inner in value]
     return value
-
-
-def _engine(engine: str | Engine, jobs: int | None, timeout: float | None) -> Engine:
-    if not isinstance(engine, str):
-        return engine
-    where, _, address = engine.partition(":")
-    if where not in (PROCESSES, HERE, DASK):
-        raise UsageError(f"no engine {engine!r}; expected processes, here, dask or dask:ADDRESS")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    try:
-        return engine_of(where, jobs or cores or 1, timeout, address or "local")
-    except EngineError as error:
-        raise UsageError(str(error)) from None

@@ -368,6 +368,17 @@ def test_a_store_that_cannot_be_written_costs_nothing_but_itself(
     assert said == ["cannot keep results in store: No space left on device"]
 
 
+def test_trials_of_a_member_are_kept_beside_it(case: str) -> None:
+    store = Store("store")
+    settings = ("theorems=[ling2022/lem1]", "constants={ling2022/lem1: {seeds: 40}}", "expect={}")
+    found = read_stream("ling2022/narrow", Changes(settings), {"seeds": [3]})
+    swept_ = sweeping.Sweeping(found, Results(store)).run(Alike())
+    assert [member.word for member in swept_] == ["consistent"]
+    entries = [json.loads(path.read_text()) for path in Path("store").glob("*.json")]
+    results = [len(e["value"]["results"]) for e in entries if "results" in e["value"]]
+    assert (len(entries), results) == (3, [20, 20])
+
+
 def test_progress_tells_outcomes_and_the_time_left() -> None:
     from deqcheck.cli.sweeping import Told, progress_text
 

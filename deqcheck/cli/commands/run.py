@@ -25,7 +25,9 @@ from deqcheck.cli.options import (
 from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.output_files import OutputFiles, output_file_options
 from deqcheck.cli.progress import ProgressLine
+from deqcheck.cli.running import cores
 from deqcheck.cli.work import open_store, prepare, sentences
+from deqcheck.engines import DASK, engine
 from deqcheck.explore import entry as entering
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status
@@ -59,6 +61,11 @@ from deqcheck.report import renderer
     metavar="DIR",
     help="Keep the trials of statements about probabilities in DIR, and go on from those there.",
 )
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Draw those trials on the Dask cluster at ADDRESS; `local` starts one here.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -74,6 +81,7 @@ def command(
     certify: bool,
     entry: bool,
     formulas: bool,
+    dask: str | None,
 ) -> None:
     """Train the model of each CASE and judge the theorems on what happened.
 
@@ -84,6 +92,8 @@ def command(
     tasks = prepare(cases or (QUICKSTART,), changes)
     store = open_store(folder)
     output_files.check(tasks, output)
+    with sentences():
+        drawn = None if dask is None else engine(DASK, cores(), address=dask)
     reports: list[Report] = []
     boundary = ErrorBoundary()
     try:
@@ -97,6 +107,7 @@ def command(
                         progress=progress if progress.shown else None,
                         store=store,
                         certify=certify,
+                        engine=drawn,
                     )
                 reports.append(report)
                 if quiet and report.warning:
