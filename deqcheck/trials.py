@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.engines import INSIDE, End, Message, Reply
+from deqcheck.engines import INSIDE, End, Engine, Message, Reply
 from deqcheck.engines.processes import Processes
 from deqcheck.environment import source
 from deqcheck.models.problem import AnyProblem
@@ -37,8 +37,11 @@ def tally(
     p: AnyProblem,
     store: Store | None = None,
     done: Done = lambda finished, total: None,
+    engine: Engine | None = None,
 ) -> Results:
-    """The result of every seed, in order. What cannot be told from other problems is not kept."""
+    """The result of every seed, in order. What cannot be told from other problems is not kept.
+
+    Without an engine, here, and in further processes where that pays."""
     if p.origin is None:
         store = None
     resolved = {} if store is None or p.origin is None else p.origin.resolved
@@ -50,7 +53,10 @@ def tally(
         if kept is not None:
             found[i] = kept["results"]
     missing = [i for i in range(len(batches)) if i not in found]
-    for i, results in _computed(s, p, batches, missing):
+    computed = _computed(s, p, batches, missing)
+    if engine is not None and missing:
+        computed = _sent(engine, s, p, batches, missing)
+    for i, results in computed:
         found[i] = results
         if store:
             store.put(keys[i], {"results": results})
@@ -79,7 +85,8 @@ def _computed(
         rest = missing[position:]
         worthwhile = position and spent / position * len(rest) > WORTHWHILE
         if worthwhile and not INSIDE and cores() > 1:
-            yield from _in_processes(s, p, batches, rest)
+            engine = Processes(min(cores(), len(rest)))
+            yield from _sent(engine, s, p, batches, rest)
             return
         yield i, _batch(s, p, batches[i])
 
@@ -89,13 +96,16 @@ def _batch(s: AnyFrequency, p: AnyProblem, batch: range) -> Results:
     return [s.trial(p, seed) for seed in batch]
 
 
-def _in_processes(
-    s: AnyFrequency, p: AnyProblem, batches: Sequence[range], missing: Sequence[int]
+def _sent(
+    engine: Engine,
+    s: AnyFrequency,
+    p: AnyProblem,
+    batches: Sequence[range],
+    missing: Sequence[int],
 ) -> Iterator[tuple[int, Results]]:
     # A copy of the problem: what was computed lazily stays here.
     task = base64.b64encode(pickle.dumps((s, replace(p, origin=None)))).decode()
     messages = ((i, {"task": task, "seeds": [batches[i].start, batches[i].stop]}) for i in missing)
-    engine = Processes(min(cores(), len(missing)))
     with closing(engine.replies(__name__, messages)) as replies:
         for i, reply in replies:
             # What failed there is done here: either it works, or the error has its place.

@@ -9,6 +9,7 @@ from typing import Any
 from deqcheck import judging
 from deqcheck.api.cases import Train, Word, installed, mistakes, plain
 from deqcheck.api.certificates import certified
+from deqcheck.api.engines import chosen_engine, engine_errors
 from deqcheck.api.questions import (
     CaseOrProblem,
     Constants,
@@ -21,6 +22,7 @@ from deqcheck.case import Case
 from deqcheck.case.embedded import read_named
 from deqcheck.case.source import Changes
 from deqcheck.dynamics.recorder import Progress
+from deqcheck.engines import Engine
 from deqcheck.explore import entry as entering
 from deqcheck.fields import show
 from deqcheck.judging import UsageError
@@ -49,6 +51,7 @@ def run(
     certify: bool = False,
     certificate: Word | None = None,
     entry: bool = True,
+    engine: str | Engine | None = None,
 ) -> Report:
     """Train the model of a case or problem and judge the theorems on what happened.
 
@@ -56,16 +59,19 @@ def run(
     `edition` is printed, corrected or both. `certify` computes what doubles decide once more, in
     exact numbers; `certificate` names a file for what others need to check the verdicts, and
     certifies. Where a convergence theorem does not apply at the start, `verdict.entry` tells
-    from where on it does, unless `entry` is false. Raises CaseError or UsageError.
+    from where on it does, unless `entry` is false. `engine` draws the trials of statements about
+    probabilities, as that of `sweep` does its members. Raises CaseError or UsageError.
     """
     with mistakes():
         found, question = asked(one(case, set, seed), train, only, edition, constants)
         kept = opened(store)
         judged = entering.run if entry else judging.run
-        how: dict[str, Any] = {"progress": progress, "store": kept}
-        if certificate is not None:
-            return certified(certificate, judged, found, question, **how)
-        return judged(found, question, certify=certify, **how)
+        drawn = None if engine is None else chosen_engine(engine)
+        how: dict[str, Any] = {"progress": progress, "store": kept, "engine": drawn}
+        with engine_errors():
+            if certificate is not None:
+                return certified(certificate, judged, found, question, **how)
+            return judged(found, question, certify=certify, **how)
 
 
 def run_all(

@@ -11,13 +11,13 @@ import numpy as np
 
 from deqcheck import judging
 from deqcheck.api.cases import Word, installed, mistakes
+from deqcheck.api.engines import chosen_engine, engine_errors
 from deqcheck.api.questions import opened
 from deqcheck.case import Case
 from deqcheck.case.axes import typed_grid
 from deqcheck.case.source import Changes
 from deqcheck.case.streamed import read_stream
-from deqcheck.engines import DASK, HERE, PROCESSES, Engine, EngineError
-from deqcheck.engines import engine as engine_of
+from deqcheck.engines import PROCESSES, Engine
 from deqcheck.explore.single import Results
 from deqcheck.explore.sweep import Sweeping, Tally
 from deqcheck.judging import UsageError
@@ -25,7 +25,6 @@ from deqcheck.judging.catalogue import Named
 from deqcheck.judging.errors import refusals
 from deqcheck.records.sweep import Sweep
 from deqcheck.records.words import BOTH, EDITIONS
-from deqcheck.threads import cores
 
 
 def sweep(
@@ -64,16 +63,14 @@ def sweep(
     if edition is not None:
         settings.append(f"edition={edition}")
     stream = read_stream(_source(case), Changes(tuple(settings)), typed, expect)
-    where = _engine(engine, jobs, timeout)
+    where = chosen_engine(engine, jobs, timeout)
     with mistakes():
         built = stream.built()
         if built is not None:
             judging.choose(built[0].question, built[1])
         results = Results(opened(store), warnings.warn, where.threads)
-        try:
+        with engine_errors():
             return Sweeping(stream, results, retry, tell=progress).run(where)
-        except EngineError as error:
-            raise UsageError(str(error)) from None
 
 
 def _source(case: Word | Mapping[str, Any] | Case) -> Any:
@@ -106,15 +103,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | range):
         return [_plain(inner) for inner in value]
     return value
-
-
-def _engine(engine: str | Engine, jobs: int | None, timeout: float | None) -> Engine:
-    if not isinstance(engine, str):
-        return engine
-    where, _, address = engine.partition(":")
-    if where not in (PROCESSES, HERE, DASK):
-        raise UsageError(f"no engine {engine!r}; expected processes, here, dask or dask:ADDRESS")
-    try:
-        return engine_of(where, jobs or cores(), timeout, address or "local")
-    except EngineError as error:
-        raise UsageError(str(error)) from None

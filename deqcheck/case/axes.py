@@ -169,8 +169,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _listed(key: str, said: str) -> Any:
-    found = _parsed(key, said) if said.lstrip().startswith("[") else _parsed(key, f"[{said}]")
-    return found if isinstance(found, list) else [found]
+    """`1,2,4`, or the same in brackets; a list of lists has them, too."""
+    every = _parsed(key, f"[{said}]")
+    one_list = len(every) == 1 and isinstance(every[0], list)
+    return every[0] if one_list else every
 
 
 def _parsed(key: str, text: str) -> Any:

@@ -66,9 +66,10 @@ class Case:
     def resolved(self) -> Mapping[str, Any]:
         """The whole case as JSON can hold it, defaults filled in."""
         resolved = without_sweep(plain_record(self.stated))
-        if not self.stated.seeds:
-            # A case that says nothing of them is the one that it was before they could be said.
-            del resolved["seeds"]
+        # A seed of its own that is that of the rest changes nothing.
+        seed, own = self.stated.seed, resolved.pop("seeds")
+        own = {stream: other for stream, other in own.items() if other != seed}
+        resolved |= {"seeds": own} if own else {}
         used = fingerprints_of(self.stated)
         return {**resolved, "plugins": used} if used else resolved
 

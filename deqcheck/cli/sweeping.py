@@ -151,8 +151,9 @@ def summary(sweep: Sweep) -> str:
     rows = [(Text(name), Text(str(n)), Text(word)) for (name, word), n in sorted(counts.items())]
     parts = [Text(f"{len(sweep)} members")]
     table = columns([heading(("statement", "members", "outcome")), *rows])
-    ends = [Text(f"{n} {word}; the first: {replay}") for word, (n, replay) in broken.items()]
-    return render_text([*parts, *([table] if rows else []), *ends], options_of_stdout())
+    told = render_text([*parts, *([table] if rows else [])], options_of_stdout())
+    # A command stays in one line.
+    return told + "".join(f"{n} {word}; first: {again}\n" for word, (n, again) in broken.items())
 
 
 def exit_code(sweep: Sweep) -> int:

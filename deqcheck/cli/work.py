@@ -12,6 +12,7 @@ from deqcheck.case import Case, CaseError, only
 from deqcheck.case.embedded import read_named
 from deqcheck.case.source import Changes
 from deqcheck.cli.errors import Complaint, NumericalComplaint, say
+from deqcheck.engines import EngineError
 from deqcheck.judging import UsageError
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange
@@ -85,7 +86,7 @@ def sentences() -> Iterator[None]:
         yield
     except CaseError as error:
         raise Complaint(str(error)) from None
-    except UsageError as error:
+    except (UsageError, EngineError) as error:
         raise Complaint(f"deqcheck: {error}") from None
     except NoEquilibrium as error:
         raise NumericalComplaint(f"deqcheck: no equilibrium: {error}") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import signal
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -73,7 +74,7 @@ class Cluster:
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         with ExitStack() as stack:
             if self.address == LOCAL:
-                with threads.one_in_children():
+                with threads.one_in_children(), _deaf():
                     cluster = distributed.LocalCluster(
                         n_workers=self.jobs,
                         threads_per_worker=1,
@@ -92,6 +93,19 @@ class Cluster:
             yield client
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started meanwhile do not hear Ctrl-C: it is their parent's affair."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _slots(client: Any) -> int:
     """How many batches keep everybody busy."""
     every = client.scheduler_info(n_workers=-1)["workers"].values()
@@ -108,7 +122,7 @@ def _batches(asked: Iterator[Any], size: int, count: int) -> Iterator[list[Any]]
 
 def _size(replies: Sequence[Reply]) -> int:
     mean = sum(reply.seconds for reply in replies) / len(replies)
-    return max(1, min(MOST, int(SECONDS / max(mean, SECONDS / MOST))))
+    return max(1, min(MOST, round(SECONDS / max(mean, SECONDS / MOST))))
 
 
 def _submit(

@@ -16,6 +16,7 @@ import numpy as np
 
 from deqcheck import judging
 from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.engines import Engine
 from deqcheck.judging.question import Question, choose
 from deqcheck.judging.verdicts import before_training, decide, first_failing, of_setting
 from deqcheck.linalg import minimax
@@ -54,12 +55,15 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     store: Store | None = None,
     certify: bool = False,
+    engine: Engine | None = None,
 ) -> Report:
     """As `judging.run`, and where a convergence theorem does not apply at the start, from where on
     it does."""
     started = time.perf_counter()
     keeping = replace(problem, record_states=True)
-    report = judging.run(keeping, question, progress=progress, store=store, certify=certify)
+    report = judging.run(
+        keeping, question, progress=progress, store=store, certify=certify, engine=engine
+    )
     if report.status is Status.INTERRUPTED:
         return report
     try:

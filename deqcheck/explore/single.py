@@ -111,10 +111,9 @@ def environment(threads: int = 1) -> dict[str, Any]:
     return versions() | {"threads": threads}
 
 
-def key(digest: str, threads: int = 1) -> str:
-    """What the facts of a case depend on: the case, the environment, and deqcheck itself."""
-    parts = {"case": digest, "environment": environment(threads), "source": source()}
-    return json.dumps(parts, sort_keys=True)
+def _made(threads: int) -> dict[str, Any]:
+    """What the facts of a case depend on beside the case: the environment, and deqcheck itself."""
+    return {"environment": environment(threads), "source": source()}
 
 
 class Results:
@@ -126,7 +125,9 @@ class Results:
         warn: Callable[[str], None] = lambda sentence: None,
         threads: int = 1,
     ):
-        self.store, self._warn, self._threads = store, warn, threads
+        self.store, self._warn = store, warn
+        # Looked up once, not for every one of many cases.
+        self._made = _made(threads)
         self._here: dict[str, Reply] = {}
 
     def get(self, digest: str) -> Reply | None:
@@ -157,5 +158,5 @@ class Results:
             self._here[digest] = reply
 
     def _key(self, digest: str, failed: bool = False) -> str:
-        found = key(digest, self._threads)
+        found = json.dumps({"case": digest, **self._made}, sort_keys=True)
         return f"failed {found}" if failed else found

@@ -14,7 +14,7 @@ from deqcheck.case.streamed import Stream
 from deqcheck.engines import End, Engine, Message, Reply
 from deqcheck.explore.single import TASK, Results, environment, message
 from deqcheck.records.expectations import Expectations
-from deqcheck.records.sweep import Sweep, SweptMember
+from deqcheck.records.sweep import Sweep, SweptMember, word_of
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Sweeping:
         with closing(engine.replies(TASK, self._missing(tally))) as replies:
             for position, reply in replies:
                 self.results.keep(self._about(position).digest, reply, failures=True)
-                self._count(tally, position, reply)
+                self._count(tally, reply)
         return Sweep(
             self.stream.source.name,
             self.stream.title,
@@ -90,7 +90,7 @@ class Sweeping:
         for position in self.positions:
             known = self._known(position)
             if known is not None:
-                self._count(tally, position, known)
+                self._count(tally, known)
                 failed += known.facts is None
         return tally, failed
 
@@ -121,7 +121,7 @@ class Sweeping:
                 yield position, message(case, self.results.store)
             else:
                 tally.found += 1
-                self._count(tally, position, known)
+                self._count(tally, known)
 
     def _known(self, position: int) -> Reply | None:
         digest, wrong = self._about(position).digest, self._about(position).wrong
@@ -136,12 +136,13 @@ class Sweeping:
                 case = self.stream.case(member)
                 about = _Read(case.digest, case.stated.seed, case.stated.expect)
             except CaseError as error:
-                about = _Read("", member.settings.get("seed", 0), Expectations(), str(error))
+                wrong = "; ".join(str(error).splitlines())
+                about = _Read("", member.settings.get("seed", 0), Expectations(), wrong)
             self._read[position] = about
         return self._read[position]
 
-    def _count(self, tally: Tally, position: int, reply: Reply) -> None:
-        tally.counts[self.member(position, reply).word] += 1
+    def _count(self, tally: Tally, reply: Reply) -> None:
+        tally.counts[word_of(reply.end.value, reply.facts)] += 1
         self.tell(tally)
 
 

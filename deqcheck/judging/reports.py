@@ -10,6 +10,7 @@ from typing import Any
 
 from deqcheck import threads
 from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.engines import Engine
 from deqcheck.environment import environment
 from deqcheck.judging.errors import UsageError
 from deqcheck.judging.predictions import compared
@@ -48,18 +49,19 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     store: Store | None = None,
     certify: bool = False,
+    engine: Engine | None = None,
 ) -> Report:
     """Train the model and judge every statement asked for. Raises UsageError.
 
-    Trials over seeds are kept in the store, and found there again. Certifying, what doubles decide
-    is computed again in exact numbers.
+    Trials over seeds are kept in the store, and found there again; an engine draws them, if one is
+    given. Certifying, what doubles decide is computed again in exact numbers.
     """
     if certify and tower.flint() is None:
         raise UsageError(NOT_INSTALLED)
 
     def judged(asked: Asked) -> dict[str, Any]:
         shown = silent if progress is None else _with_bound(progress, problem, asked)
-        drawing = Drawing(store, progress or silent)
+        drawing = Drawing(store, progress or silent, engine)
 
         def each(s: AnyStatement, made: Trajectory | None = None) -> Verdict:
             return verdict(s, problem, made, drawing)

@@ -13,6 +13,7 @@ import numpy as np
 from deqcheck import threads
 from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.engines import Engine
 from deqcheck.fields import unknown
 from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
@@ -41,16 +42,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Drawing:
-    """How the seeds of a statement about probabilities are tried: kept in the store, if any."""
+    """How the seeds of a statement about probabilities are tried: kept in the store, if any, and
+    by an engine, if one is given."""
 
     store: Store | None = None
     progress: Callable[[Progress], None] = silent
+    engine: Engine | None = None
 
     def tried(self, s: AnyFrequency, p: AnyProblem) -> Judged:
         def done(finished: int, total: int) -> None:
             self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
 
-        found = s.tallied(p, tally(s, p, self.store, done)).judge()
+        found = s.tallied(p, tally(s, p, self.store, done, self.engine)).judge()
         return replace(found, basis=resting_on(TRIALS))
 
 

@@ -29,6 +29,15 @@ WORST_FIRST = (
 )
 
 
+def word_of(end: str, facts: Mapping[str, Any] | None) -> str:
+    """The worst outcome of the statements of a member, or how its run ended instead."""
+    status = end if facts is None else str(facts["status"])
+    if facts is None or status != Status.COMPLETED.word:
+        return status
+    found = {statement["outcome"] for statement in facts["statements"]}
+    return next((one.value for one in WORST_FIRST if one in found), "nothing judged")
+
+
 @dataclass(frozen=True)
 class SweptMember:
     """One case of a sweep: where it stands, and its facts, or why there are none."""
@@ -62,13 +71,7 @@ class SweptMember:
 
     @property
     def word(self) -> str:
-        """The worst outcome of its statements, or how its run ended instead."""
-        if self.status != Status.COMPLETED.word:
-            return self.status
-        found = {statement["outcome"] for statement in self.statements}
-        return next(
-            (outcome.value for outcome in WORST_FIRST if outcome in found), "nothing judged"
-        )
+        return word_of(self.end, self.facts)
 
     @property
     def failed(self) -> bool:

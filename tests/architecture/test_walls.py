@@ -40,7 +40,7 @@ environment: threads plugins __init__
 store: atomic __init__
 engines: plugins threads environment __init__
 trials: engines store theorems models environment threads __init__
-judging: theorems dynamics models linalg store trials environment threads +
+judging: engines theorems dynamics models linalg store trials environment threads +
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: engines search judging case theorems dynamics models linalg environment store plugins +
 verifier:

@@ -11,6 +11,7 @@ import pytest
 
 PAGES = {
     "python": (files("deqcheck") / "docs" / "python.md").read_text("utf-8"),
+    "sweep": (files("deqcheck") / "docs" / "sweep.md").read_text("utf-8"),
     "README": (Path(__file__).parents[2] / "README.md").read_text("utf-8"),
 }
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

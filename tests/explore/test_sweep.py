@@ -316,7 +316,7 @@ def test_what_failed_is_kept_and_tried_again_when_asked(
     monkeypatch.setattr(command, "engine", lambda *_: unlucky())
     done = deqcheck(case, *GRID, "--output", "a.csv")
     assert done.exit_code == 4
-    assert "1 timed out; the first: deqcheck run case.yaml " in " ".join(done.stdout.split())
+    assert "1 timed out; first: deqcheck run case.yaml " in done.stdout
     rows = {row["member"]: row for row in table("a.csv")}
     assert (rows["4"]["status"], rows["4"]["note"]) == ("killed", "a misfortune")
     monkeypatch.setattr(command, "engine", lambda *_: Alike())
@@ -366,6 +366,17 @@ def test_a_store_that_cannot_be_written_costs_nothing_but_itself(
     found = sweeping.Sweeping(stream(case, "{seeds: 2}"), results).run(Alike())
     assert [member.word for member in found] == ["confirmed", "confirmed"]
     assert said == ["cannot keep results in store: No space left on device"]
+
+
+def test_trials_of_a_member_are_kept_beside_it(case: str) -> None:
+    store = Store("store")
+    settings = ("theorems=[ling2022/lem1]", "constants={ling2022/lem1: {seeds: 40}}", "expect={}")
+    found = read_stream("ling2022/narrow", Changes(settings), {"seeds": [3]})
+    swept_ = sweeping.Sweeping(found, Results(store)).run(Alike())
+    assert [member.word for member in swept_] == ["consistent"]
+    entries = [json.loads(path.read_text()) for path in Path("store").glob("*.json")]
+    results = [len(e["value"]["results"]) for e in entries if "results" in e["value"]]
+    assert (len(entries), results) == (3, [20, 20])
 
 
 def test_progress_tells_outcomes_and_the_time_left() -> None:

@@ -13,6 +13,7 @@ from scipy.stats import binom
 
 from deqcheck import trials
 from deqcheck.api import read
+from deqcheck.engines.here import Here
 from deqcheck.judging import UsageError, judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.comparison import Decision
@@ -170,6 +171,7 @@ def test_processes_give_the_same_results(
     s = Lemma1("printed", {"seeds": 3 * trials.BATCH})
     _ = population.start.Z
     here = tally(s, population)
+    assert tally(s, population, engine=Here()) == here
     monkeypatch.setattr(trials, "WORTHWHILE", 0.0)
     monkeypatch.setattr(trials, "cores", lambda: 2)
     assert tally(s, population) == here

@@ -28,10 +28,12 @@ from deqcheck.cli.output import Destination, ending
 from deqcheck.cli.output_files import OutputFiles, output_file_options
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
+from deqcheck.engines import DASK, engine
 from deqcheck.explore import entry as entering
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status
 from deqcheck.report import renderer
+from deqcheck.threads import cores
 
 
 @click.command("run")
@@ -68,6 +70,11 @@ from deqcheck.report import renderer
     metavar="DIR",
     help="Keep the trials of statements about probabilities in DIR, and go on from those there.",
 )
+@click.option(
+    "--dask",
+    metavar="ADDRESS",
+    help="Draw those trials on the Dask cluster at ADDRESS; `local` starts one here.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -85,6 +92,7 @@ def command(
     certificate: Path | None,
     entry: bool,
     formulas: bool,
+    dask: str | None,
 ) -> None:
     """Train the model of each CASE and judge the theorems on what happened.
 
@@ -100,6 +108,8 @@ def command(
     store = open_store(folder)
     output_files.check(tasks, output)
     asked = None if certificate is None else CertificateFile(certificate, output_files.force, tasks)
+    with sentences():
+        drawn = None if dask is None else engine(DASK, cores(), address=dask)
     reports: list[Report] = []
     boundary = ErrorBoundary()
     try:
@@ -115,6 +125,7 @@ def command(
                         progress=progress if progress.shown else None,
                         store=store,
                         certify=certify or asked is not None,
+                        engine=drawn,
                     )
                 reports.append(report)
                 if quiet and report.warning:

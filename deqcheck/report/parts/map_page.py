@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from deqcheck.records.sweep import Sweep
-from deqcheck.report.parts.map_picture import look
+from deqcheck.report.parts.map_picture import LOOKS, look
 from deqcheck.report.parts.mapped import GOOD, OUTCOME, SHARE, Cell, Curves, Heat
 from deqcheck.report.parts.markup import Markup, tag
 from deqcheck.report.parts.numbers import number
@@ -21,11 +21,21 @@ RAMP = ((59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 MORE = """
 table.map { width: auto; border-spacing: 1px; border-collapse: separate; }
+table.map th[scope=col] { writing-mode: vertical-rl; padding: .25rem 0; }
+.sample { display: inline-block; width: 1.7rem; height: 1.2rem; border: 1px solid var(--rule);
+  background-color: #fff; }
 table.map td, table.map th { border: 0; padding: 0 .25rem; text-align: center; font-size: .75rem; }
-table.map td { position: relative; width: 1.7rem; height: 1.7rem; color: #000; background: #fff; }
-table.map td.hatch { background-image: repeating-linear-gradient(45deg, #000 0 1px, transparent
-  1px 6px); }
-table.map td.bad { outline: 3px solid #000; outline-offset: -3px; background-image:
+table.map td { position: relative; width: 1.7rem; height: 1.7rem; color: #000;
+  background-color: #fff; }
+.not-applicable, .not-met { background-image: repeating-linear-gradient(-45deg, #000 0 1px,
+  transparent 1px 6px); }
+.not-checked { background-image: repeating-linear-gradient(45deg, #000 0 1px,
+  transparent 1px 6px); }
+.undecided { background-image: radial-gradient(#000 1px, transparent 1.5px);
+  background-size: 6px 6px; }
+.broken { background-image: repeating-linear-gradient(0deg, #000 0 1px, transparent 1px 6px),
+  repeating-linear-gradient(90deg, #000 0 1px, transparent 1px 6px); }
+.refuted { outline: 3px solid #000; outline-offset: -3px; background-image:
   repeating-linear-gradient(45deg, #000 0 1px, transparent 1px 5px),
   repeating-linear-gradient(-45deg, #000 0 1px, transparent 1px 5px); }
 table.map .tip { display: none; position: absolute; z-index: 2; left: 0; top: 100%; width: 24rem;
@@ -71,9 +81,12 @@ def _table(found: Heat) -> Markup:
     for label, cells in zip(reversed(found.y.labels), reversed(found.cells), strict=True):
         rows.append(tag("tr", tag("th", label, scope="row"), *(_cell(found, c) for c in cells)))
     foot = tag("tr", tag("th", ""), *(tag("th", text, scope="col") for text in found.x.labels))
+    several = any(cell and cell.members > 1 for row in found.cells for cell in row)
+    worst = ", the worst of a cell" if several else ""
     caption = f"{found.label}; across: {found.x.key}, up: {found.y.key}"
     legend = [
-        tag("li", tag("b", word), " ", _legend(word)) for word in found.outcomes if word not in GOOD
+        tag("li", tag("span", class_=f"sample {_pattern(word) or ''}"), f"{word}{worst}")
+        for word in found.outcomes
     ]
     return tag(
         "figure",
@@ -87,8 +100,13 @@ def _table(found: Heat) -> Markup:
     )
 
 
-def _legend(word: str) -> str:
-    return "(framed and crossed)" if word in ("refuted", "inconsistent") else "(hatched)"
+def _pattern(outcome: str) -> str | None:
+    """The class that hatches it; none where all is well."""
+    if outcome in GOOD:
+        return None
+    if outcome in ("refuted", "inconsistent"):
+        return "refuted"
+    return outcome.replace(" ", "-") if outcome in LOOKS else "broken"
 
 
 def _by_outcome(found: Heat) -> bool:
@@ -102,7 +120,6 @@ def _short(found: Heat, end: int) -> str:
 def _cell(found: Heat, cell: Cell | None) -> Markup:
     if cell is None:
         return tag("td", "")
-    kind = "bad" if cell.outcome in ("refuted", "inconsistent") else "hatch"
     told = [f"{cell.share} of {cell.members} {cell.outcome}"]
     if cell.value is not None:
         told.append(f"{found.label}: {number(cell.value, 4)}")
@@ -112,7 +129,7 @@ def _cell(found: Heat, cell: Cell | None) -> Markup:
         "td",
         tip,
         tabindex="0",
-        class_=None if cell.outcome in GOOD else kind,
+        class_=_pattern(cell.outcome),
         style=f"background-color: {colour}",
     )
 

@@ -50,7 +50,7 @@ def figure(found: Heat | Curves) -> Any:
         if isinstance(found, Heat):
             _heat(drawn, axes, found)
         else:
-            _curves(axes, found)
+            _curves(drawn, axes, found)
     return drawn
 
 
@@ -102,15 +102,13 @@ def _heat(drawn: Any, axes: Any, found: Heat) -> None:
         for word in found.outcomes
     ]
     title = "outcome, the worst of each cell" if several else "outcome"
-    drawn.legend(
-        handles=samples,
-        loc="outside lower center",
-        ncols=4,
-        fontsize=8,
-        title=title,
-        title_fontsize=8,
-        frameon=False,
-    )
+    _legend(drawn, samples, title)
+
+
+def _legend(drawn: Any, handles: Any, title: str) -> None:
+    """Below, where it hides nothing."""
+    look = {"fontsize": 8, "title_fontsize": 8, "frameon": False}
+    drawn.legend(handles=handles, loc="outside lower center", ncols=4, title=title, **look)
 
 
 def _colours(drawn: Any, axes: Any, found: Heat, x: np.ndarray, y: np.ndarray) -> None:
@@ -163,7 +161,8 @@ def _scale(axis: Any, set_scale: Any, side: Side) -> None:
         axis.set_ticks(side.values, side.labels)
 
 
-def _curves(axes: Any, found: Curves) -> None:
+def _curves(drawn: Any, axes: Any, found: Curves) -> None:
+    marked = False
     for i, band in enumerate(found.bands):
         style = {"color": COLORS[i % len(COLORS)], "linestyle": STYLES[i % len(STYLES)]}
         marker = {
@@ -174,14 +173,15 @@ def _curves(axes: Any, found: Curves) -> None:
         axes.plot(band.x, band.middle, label=band.label, **style, **marker)
         axes.fill_between(band.x, band.low, band.high, color=style["color"], alpha=0.18, lw=0)
         at = np.array(band.open)
-        label = None if i else "not all confirmed"
-        where = np.array(band.x)[at], np.array(band.middle)[at]
         if at.any():
-            axes.plot(*where, "kx", markersize=8, label=label)
+            where = np.array(band.x)[at], np.array(band.middle)[at]
+            axes.plot(*where, "kx", markersize=8, label=None if marked else "not all confirmed")
+            marked = True
     axes.set_xlabel(found.x.key)
     axes.set_ylabel(found.label)
     _scale(axes.xaxis, axes.set_xscale, found.x)
     if found.log_y:
         axes.set_yscale("log")
     axes.grid(True, linewidth=0.3)
-    axes.legend(fontsize=8, title="median; the band holds all members", title_fontsize=8)
+    title = "median; the band holds all members"
+    _legend(drawn, None, title)

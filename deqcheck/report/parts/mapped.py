@@ -191,13 +191,13 @@ def curves(sweep: Sweep, x: str, shades: Sequence[Shade]) -> Curves:
     others = [key for key in sweep.keys if key != x and not key.startswith("seeds.")]
     groups: dict[tuple[str, Any], list[SweptMember]] = {}
     members = [member for member in sweep if _at(member, x) is not None]
-    apart = {_setting(member, others) for member in members}
+    apart = dict.fromkeys(_setting(member, others) for member in members)
     split = len(apart) * len(shades) <= MOST_CURVES
     for member in members:
         groups.setdefault((_setting(member, others) if split else "", _at(member, x)), []).append(
             member
         )
-    names = sorted(apart) if split else [""]
+    names = list(apart) if split else [""]
     bands = []
     for shade in shades:
         _check(sweep, shade)
