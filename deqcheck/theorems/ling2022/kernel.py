@@ -37,7 +37,7 @@ class PopulationKernel:
         lengths = np.ones(self.n) if self.even else self.samples.lengths
         self.again = ExactKernel(X, sigma_w2, bool(self.even))
         self.xi = np.outer(lengths, lengths) * self.samples.cosines
-        self._asked = 0, np.zeros_like(self.xi)
+        self._asked: tuple[int, np.ndarray] = (0, np.zeros_like(self.xi))
 
     def rho(self, layer: int) -> float:
         """(1 - sigma_w^(2l))/(1 - sigma_w^2), by rho^(l) = 1 + sigma_w^2 rho^(l-1)."""
