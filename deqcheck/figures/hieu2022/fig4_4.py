@@ -43,8 +43,8 @@ class Figure44(Figure):
         "batch": 12,
         "rate": 1e-2,
         "points": 7,
-        "seen": 6,
-        "cuts": 2,
+        "seen": 4,
+        "cuts": 4,
     }
     full = {
         "n": 50000,
@@ -56,7 +56,7 @@ class Figure44(Figure):
         "batch": 100,
         "rate": 1e-3,
         "points": 51,
-        "seen": 600,
+        "seen": 400,
         "cuts": 3,
     }
 

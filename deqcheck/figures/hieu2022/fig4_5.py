@@ -42,8 +42,8 @@ class Figure45(Figure):
         "batch": 12,
         "rate": 1e-2,
         "points": 7,
-        "seen": 6,
-        "cuts": 2,
+        "seen": 4,
+        "cuts": 4,
     }
     full = {
         "n": 1024,
@@ -55,7 +55,7 @@ class Figure45(Figure):
         "batch": 64,
         "rate": 1e-3,
         "points": 51,
-        "seen": 624,
+        "seen": 424,
         "cuts": 3,
     }
 
