@@ -42,14 +42,16 @@ def anderson(
             z = image
             break
         images, defects = [*images, image][-memory:], [*defects, defect][-memory:]
-        z = sum((w * each for w, each in zip(_weights(defects), images, strict=True)), 0 * image)
+        z = np.tensordot(_weights(defects), np.stack(images), axes=1)
     return Solved(z, visited, np.array(residuals))
 
 
 def _weights(defects: list[np.ndarray]) -> np.ndarray:
-    gram = np.array([[float(np.vdot(a, b)) for b in defects] for a in defects])
+    rows = np.stack([each.ravel() for each in defects])
+    gram = rows @ rows.T
     gram += RIDGE * np.trace(gram) * np.eye(len(gram)) / len(gram)
-    found = np.linalg.lstsq(gram, np.ones(len(gram)), rcond=None)[0]
+    # The defects are not all zero here, so that the ridge makes it regular.
+    found = np.linalg.solve(gram, np.ones(len(gram)))
     total = float(found.sum())
     weights: np.ndarray = found / total if total else np.eye(len(gram))[-1]
     return weights

@@ -45,6 +45,8 @@ class Grid:
     z: np.ndarray
     label: str
     surface: bool = False
+    # A level that is drawn heavier.
+    mark: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Axes:
     grid: Grid | None = None
     # What the axis is to show, where the data would show more.
     y_range: tuple[float, float] | None = None
+    # What stands at 0, 1, ... on the x axis.
+    x_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from deqcheck.report.parts.picture import COLORS, MARKERS, STYLES
 from deqcheck.report.parts.thin import thin
 
 # Inches; a column of a two-column paper, and what stands in it.
-COLUMN, HEIGHT, SQUARE, LINE, GAP = 3.4, 1.9, 1.75, 0.125, 0.62
+COLUMN, HEIGHT, SQUARE, LINE = 3.4, 1.85, 1.6, 0.125
 SMALL, SMALLER = 7.0, 6.0
 LETTERS, HEAD, POINTS, LEVELS = 66, 50, 500, 12
 # How many times its start a curve may be, on linear and on logarithmic axes.
-FAR = {False: 10.0, True: 1e3}
+FAR = {False: 10.0, True: 30.0}
+# A shade on a logarithmic axis ends at this share of its line.
+LEAST = 0.05
 SIGNS = {Word.SUPPORTS: "+", Word.CONTRADICTS: "-", Word.NOT_DECIDED: "?"}
 
 
@@ -30,21 +33,77 @@ def drawn(picture: Picture, form: str) -> bytes:
     with _settings():
         title = _wrapped(picture.headline, HEAD)
         rows = [picture.axes[i : i + picture.columns] for i in _starts(picture)]
+        legends = _legends(rows)
         below = [_wrapped(caption(each)) for each in picture.sentences]
-        heights = [_height(row) for row in rows]
+        heights = [
+            _height(row) + LINE * _legend_lines(legend)
+            for row, legend in zip(rows, legends, strict=True)
+        ]
         text = LINE * sum(len(each.splitlines()) for each in below) + 0.1
         head = 0.16 * len(title.splitlines()) + 0.1
         figure = Figure(figsize=(COLUMN, head + sum(heights) + text), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02)  # type: ignore[call-arg, union-attr]
         parts: Any = figure.subfigures(len(rows) + 2, 1, height_ratios=[head, *heights, text])
         parts[0].text(0.02, 0.5, title, fontsize=SMALL + 0.5, va="center", weight="bold")
-        for part, row in zip(parts[1:-1], rows, strict=True):
-            _row(part, row, picture.columns)
+        levels = _levels(picture)
+        for part, row, legend in zip(parts[1:-1], rows, legends, strict=True):
+            _row(part, row, picture.columns, levels)
+            if legend:
+                _legend(part, legend)
         parts[-1].text(0.02, 0.98, "\n".join(below), fontsize=SMALLER, va="top")
         stream = io.BytesIO()
         dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
         figure.savefig(stream, format=form, dpi=200, metadata=dateless.get(form))
     return stream.getvalue()
+
+
+def _legends(rows: Sequence[tuple[Axes, ...]]) -> list[list[str]]:
+    """The labels below each row; equal ones of neighbours are told once, below the last of them."""
+    every = [
+        list(dict.fromkeys(line.label for axes in row for line in axes.lines if line.label))
+        for row in rows
+    ]
+    return [
+        [] if i + 1 < len(every) and every[i + 1] == each else each for i, each in enumerate(every)
+    ]
+
+
+def _legend(part: Any, labels: Sequence[str]) -> None:
+    found: dict[str, Any] = {}
+    for place in part.axes:
+        for handle, label in zip(*place.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    part.legend(
+        [found[_wrapped(label, LETTERS)] for label in labels],
+        [_wrapped(label, LETTERS) for label in labels],
+        loc="outside lower left",
+        fontsize=SMALLER,
+        frameon=False,
+        ncols=_columns(labels),
+        handlelength=3.0,
+        labelspacing=0.2,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+
+
+def _columns(labels: Sequence[str]) -> int:
+    return 2 if max(map(len, labels)) <= LETTERS // 3 else 1
+
+
+def _legend_lines(labels: Sequence[str]) -> float:
+    """How many lines a legend takes."""
+    if not labels:
+        return 0
+    return -(-sum(len(_wrapped(each).splitlines()) for each in labels) // _columns(labels)) + 0.8
+
+
+def _levels(picture: Picture) -> np.ndarray:
+    """The same for all planes of a picture, or they could not be compared."""
+    flat = [a.grid.z for a in picture.axes if a.grid is not None and not a.grid.surface]
+    known = np.concatenate([z[np.isfinite(z)] for z in flat]) if flat else np.zeros(1)
+    low = float(known.min())
+    return np.linspace(low, max(float(known.max()), low + 1e-9), LEVELS)
 
 
 def caption(each: Sentence) -> str:
@@ -86,22 +145,16 @@ def _starts(picture: Picture) -> range:
 def _height(row: tuple[Axes, ...]) -> float:
     if all(axes.grid is not None for axes in row):
         surface = any(axes.grid is not None and axes.grid.surface for axes in row)
-        return COLUMN * 0.8 if surface and len(row) == 1 else SQUARE + 0.2
-    legend = max(_legend_lines(axes) for axes in row)
-    return HEIGHT / (1.0 if len(row) == 1 else 1.15) + LINE * legend + 0.25
+        return COLUMN * 0.8 if surface and len(row) == 1 else SQUARE
+    return HEIGHT + 0.2 if len(row) == 1 else HEIGHT
 
 
-def _legend_lines(axes: Axes) -> int:
-    named = [line.label for line in axes.lines if line.label]
-    return sum(len(_wrapped(label, 60).splitlines()) for label in named)
-
-
-def _row(part: Any, row: tuple[Axes, ...], columns: int) -> None:
+def _row(part: Any, row: tuple[Axes, ...], columns: int, levels: np.ndarray) -> None:
     every = len(row) if all(axes.grid is None for axes in row) else columns
     for i, axes in enumerate(row):
         surface = axes.grid is not None and axes.grid.surface
         place = part.add_subplot(1, every, i + 1, **({"projection": "3d"} if surface else {}))
-        place.set_title(_wrapped(axes.title, LETTERS // every), loc="left")
+        place.set_title(_wrapped(axes.title, LETTERS // every - 6 * (every > 1)), loc="left")
         place.set_xlabel(axes.x_label, labelpad=-4 if surface else 2)
         place.set_ylabel(axes.y_label, labelpad=-4 if surface else 2)
         if axes.grid is None:
@@ -109,7 +162,7 @@ def _row(part: Any, row: tuple[Axes, ...], columns: int) -> None:
         elif surface:
             _surface(place, axes.grid)
         else:
-            _contours(part, place, axes.grid, axes.lines)
+            _contours(part, place, axes.grid, levels)
 
 
 def _lines(place: Any, axes: Axes) -> None:
@@ -122,36 +175,36 @@ def _lines(place: Any, axes: Axes) -> None:
     place.set_ylim(*_y_range(axes))
     place.grid(True, linewidth=0.25)
     place.tick_params(width=0.5, length=2, pad=1.5, which="both")
-    if _legend_lines(axes):
-        place.legend(
-            loc="upper left",
-            bbox_to_anchor=(-0.02, -0.17),
-            fontsize=SMALLER,
-            frameon=False,
-            handlelength=3.2,
-            labelspacing=0.2,
-            borderaxespad=0.6,
-        )
+    if axes.x_names:
+        place.set_xticks(range(len(axes.x_names)), axes.x_names)
 
 
 def _y_range(axes: Axes) -> tuple[float, float]:
     """Around the curves; one that diverges is cut off where it has left its start far behind."""
     if axes.y_range is not None:
         return axes.y_range
-    every = np.concatenate([line.y for line in axes.lines])
+    every = np.concatenate([np.zeros(0), *(y for line in axes.lines for y in _ends(line))])
     known = every[np.isfinite(every) & ((every > 0) | (not axes.log_y))]
     if not len(known):
         return (0.1, 1.0)
     starts = [
         abs(line.y[np.isfinite(line.y)][0]) for line in axes.lines if np.isfinite(line.y).any()
     ]
-    top = min(float(known.max()), FAR[axes.log_y] * max(float(max(starts)), 1e-300))
-    low = float(known.min())
+    usual = max(*starts, float(np.median(np.abs(known))), 1e-300)
+    low, top = float(known.min()), min(float(known.max()), FAR[axes.log_y] * usual)
     if axes.log_y:
         low = max(low, top * 1e-14)
         return low / 1.3, max(top, low * 1.01) * 1.3
     room = 0.05 * (top - low) or 0.05 * abs(top) or 0.5
     return low - room, top + room
+
+
+def _ends(line: Line) -> Iterator[np.ndarray]:
+    """Of the shade, or of the line."""
+    yield line.y
+    if line.band is not None:
+        yield line.y + line.band
+        yield np.maximum(line.y - line.band, LEAST * line.y)
 
 
 def _line(place: Any, line: Line, axes: Axes, style: int) -> None:
@@ -161,7 +214,7 @@ def _line(place: Any, line: Line, axes: Axes, style: int) -> None:
     y = np.where(np.abs(y) <= 1e3 * abs(_y_range(axes)[1]), y, np.inf)
     shown = ~np.isinf(y) & ~((x <= 0) & axes.log_x) & ~((y <= 0) & axes.log_y)
     x, y = x[shown], y[shown]
-    label = _wrapped(line.label, 60) or "_"
+    label = _wrapped(line.label, LETTERS) or "_"
     if line.level:
         place.plot(x, y, color="#555555", linewidth=0.8, linestyle=(0, (1, 1)), label=label)
         return
@@ -182,22 +235,20 @@ def _line(place: Any, line: Line, axes: Axes, style: int) -> None:
     )
     if line.band is not None:
         band = line.band[at][shown]
-        low = np.maximum(y - band, y * 0.05) if axes.log_y else y - band
+        low = np.maximum(y - band, LEAST * y) if axes.log_y else y - band
         place.fill_between(x, low, y + band, color=color, alpha=0.18, linewidth=0)
 
 
-def _contours(part: Any, place: Any, grid: Grid, lines: tuple[Line, ...]) -> None:
-    known = grid.z[np.isfinite(grid.z)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    levels = np.linspace(low, max(high, low + 1e-9), LEVELS)
+def _contours(part: Any, place: Any, grid: Grid, levels: np.ndarray) -> None:
     filled = place.contourf(grid.x, grid.y, grid.z, levels=levels)
     place.contour(grid.x, grid.y, grid.z, levels=levels, colors="black", linewidths=0.3)
-    for line in lines:
-        place.plot(line.x, line.y, "k+" if line.dots else "k-", markersize=5, linewidth=0.7)
+    if grid.mark is not None and np.nanmin(grid.z) < grid.mark < np.nanmax(grid.z):
+        place.contour(grid.x, grid.y, grid.z, levels=[grid.mark], colors="black", linewidths=1.4)
     place.set_aspect("equal")
     place.tick_params(width=0.5, length=2, pad=1.5)
-    bar = part.colorbar(filled, ax=place, shrink=0.8, pad=0.02)
+    bar = part.colorbar(filled, cax=place.inset_axes((1.04, 0.0, 0.06, 1.0)))
     bar.ax.tick_params(labelsize=SMALLER - 0.5, width=0.4, length=1.5, pad=1)
+    bar.ax.yaxis.set_major_formatter("{x:.2g}")
     bar.set_label(grid.label, fontsize=SMALLER)
 
 

@@ -91,10 +91,10 @@ def command(
             found.append(_made(id_, full, variant, Shelf(images), store, line))
             if gallery is not None:
                 save(gallery / file_name(found[-1]), drawn(found[-1], "png"))
+                # After each, so that an interruption leaves a page.
+                save(gallery / "index.html", page(found))
     if output is not None:
         save(output, drawn(found[0], output.suffix[1:].lower()))
-    if gallery is not None:
-        save(gallery / "index.html", page(found))
     to_stdout(dumps([each.to_dict() for each in found]) if form == "json" else _table(found))
 
 

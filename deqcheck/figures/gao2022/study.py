@@ -81,6 +81,8 @@ class Study(Figure):
         train = {"kind": "truncated", "step": step, "steps": s["epochs"], "tolerance": TOLERANCE}
         run = trained(p, {**train, "sweeps": MOST}, progress, ("gamma0",), states=80)
         made = losses(run, "gamma0", SWEEPS)
+        # At b = 0 only the read-out moves, and the curvature of the loss is |Z|^2.
+        made["curvature"] = np.array([step * float(np.linalg.norm(p.start.Z, 2)) ** 2])
         return made | self.tested(self.problem(s, name, "test", value), run)
 
     def tested(self, p: AnyProblem, run: Trajectory) -> Made:
@@ -115,6 +117,10 @@ class Study(Figure):
                 ]
                 title = s.shelf.title(name) if what == "loss" else ""
                 yield Axes(title, "epoch", label, tuple(lines), log_y=log)
+
+    def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:
+        told = ", ".join(f"{run['curvature'][0]:.2g} ({name})" for name, run in made.items())
+        yield f"eta times the largest curvature at the start, above 2 nothing descends: {told}"
 
     def shown(self, s: Setup, value: Any) -> str:
         return f"{value:g}"

@@ -24,7 +24,7 @@ class Figure42(Solving):
 
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]:
         for name, each in made.items():
-            title = f"{name}, {each['share'][0]:.0%} of the variance"
+            title = f"{name}, {each['share'][0]:.0%} seen"
             lines = [Line("", path[:, 0], path[:, 1]) for path in each["paths"]]
             yield Axes(title, "first component", "second component", tuple(lines))
 

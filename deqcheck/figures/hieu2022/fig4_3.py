@@ -60,7 +60,7 @@ class Figure43(Figure):
     }
 
     leap = Check("share of a path that its first step is, at the start", "share >= 1/2")
-    apart = Check("distance between the ends of classes over that within them", "end > start")
+    apart = Check("distance of an end to far ones over that to near ones", "end > start")
     bent = Check("length of the paths over the distance of their ends", "end > start")
 
     def shape(self, s: Setup) -> Shape:
@@ -111,12 +111,12 @@ class Figure43(Figure):
         yield sentence(
             "at the start a path takes a single leap and is steady then",
             [self.leap(share=mean(run["start.leap"]))],
-            "over images",
+            "a leap is read as: half of the path or more; over images",
         )
         yield sentence(
             "during training the states of different classes move to different regions",
             [self.apart(end=mean(run["end.apart"]), start=mean(run["start.apart"]))],
-            "over classes",
+            "the farthest third of the other ends against the nearest; over images",
         )
         yield sentence(
             "during training the paths become more complex",

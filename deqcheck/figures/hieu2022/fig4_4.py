@@ -39,12 +39,12 @@ class Figure44(Figure):
         "channels": 4,
         "groups": 2,
         "classes": 4,
-        "epochs": 15,
+        "epochs": 12,
         "batch": 12,
         "rate": 1e-2,
-        "points": 9,
-        "seen": 12,
-        "cuts": 3,
+        "points": 7,
+        "seen": 4,
+        "cuts": 4,
     }
     full = {
         "n": 50000,
@@ -56,7 +56,7 @@ class Figure44(Figure):
         "batch": 100,
         "rate": 1e-3,
         "points": 51,
-        "seen": 1000,
+        "seen": 400,
         "cuts": 3,
     }
 
@@ -76,14 +76,16 @@ class Figure44(Figure):
 
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]:
         for name, each in made.items():
-            share = share_below(each["cuts"], guessing(s) / 2)[0]
-            grid = Grid(each["axis"], each["axis"], np.minimum(each["cuts"][0], 10.0), "loss")
+            share = share_below(each, guessing(s) / 2)[0][0]
+            plane, half = np.minimum(each["cuts"][0], 2 * guessing(s)), guessing(s) / 2
+            grid = Grid(each["axis"], each["axis"], plane, "loss", mark=half)
             yield Axes(f"{name}: {share:.0%} below", "b", "a", grid=grid)
 
     def tables(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Table]:
         rows = []
         for name, each in made.items():
-            shares = mean(share_below(each["cuts"], guessing(s) / 2))
+            found, unsure = share_below(each, guessing(s) / 2)
+            shares = mean(found).widened(unsure)
             centre = each["cuts"][0][s["points"] // 2, s["points"] // 2]
             rows.append((name, f"{shares.value:.3g} ± {shares.error:.1g}", f"{centre:.3g}"))
         yield Table(
@@ -93,12 +95,12 @@ class Figure44(Figure):
         )
 
     def sentences(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Sentence]:
-        shares = {name: share_below(m["cuts"], guessing(s) / 2) for name, m in made.items()}
+        shares = {name: share_below(each, guessing(s) / 2) for name, each in made.items()}
         yield sentence(
             "the neighbourhood of small loss grows with the number of repeats",
             [
-                self.wider(f"{b} and {a}", growth=mean(shares[b] - shares[a]))
-                for a, b in pairwise(shares)
+                self.wider(f"{b} and {a}", growth=mean(new - old).widened(more + less))
+                for (a, (old, less)), (b, (new, more)) in pairwise(shares.items())
             ],
             f"{s['cuts']} planes around one minimiser of each model, three standard errors",
         )

@@ -12,11 +12,10 @@ from deqcheck.figures.hieu2022.landscape import guessing, landscape, minima, sha
 from deqcheck.figures.hieu2022.network import Shape
 from deqcheck.figures.runs import mean
 from deqcheck.records.figure import Axes, Grid, Sentence, sentence
-from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
 
 RUN = "training and cuts"
-NEAR, DEEP = 0.25, 0.01
+NEAR = 0.25
 
 
 class Figure45(Figure):
@@ -39,12 +38,12 @@ class Figure45(Figure):
         "channels": 4,
         "groups": 2,
         "classes": 4,
-        "epochs": 15,
+        "epochs": 12,
         "batch": 12,
         "rate": 1e-2,
-        "points": 11,
-        "seen": 12,
-        "cuts": 3,
+        "points": 7,
+        "seen": 4,
+        "cuts": 4,
     }
     full = {
         "n": 1024,
@@ -56,7 +55,7 @@ class Figure45(Figure):
         "batch": 64,
         "rate": 1e-3,
         "points": 51,
-        "seen": 1024,
+        "seen": 424,
         "cuts": 3,
     }
 
@@ -74,29 +73,40 @@ class Figure45(Figure):
 
     def sentences(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Sentence]:
         run = made[RUN]
-        counts = [minima(grid, DEEP * guessing(s)) for grid in run["cuts"]]
         yield sentence(
             "the surface has only one minimum",
-            [self.one(f"plane {i + 1}", minima=Measured(float(c))) for i, c in enumerate(counts)],
-            "points inside of the grid, below all of their neighbours by more than a hundredth of "
-            "the loss of guessing: the solver leaves less than that open",
+            [
+                self.one(f"plane {i + 1}", minima=minima(grid, error))
+                for i, (grid, error) in enumerate(zip(run["cuts"], run["errors"], strict=True))
+            ],
+            "points inside of the grid that are below all of their neighbours: from those that "
+            "certainly are to those that the solver's tolerance leaves open",
         )
+        half = len(run["axis"]) // 2
         rises = [_rise(run["axis"], grid, guessing(s)) for grid in run["cuts"]]
+        opened = [
+            float(error[_ring(run["axis"])].mean() + error[half, half]) for error in run["errors"]
+        ]
+        rest = guessing(s) - float(run["cuts"][:, half, half].max())
         yield sentence(
             "this minimum is flat",
-            [self.flat(rise=mean(rises))],
+            [self.flat(rise=mean(rises).widened(max(opened) / rest))],
             f"flat is read as: at {NEAR:g} of the reach the loss has risen by at most a tenth of "
             f"the way to guessing; {s['cuts']} planes, three standard errors",
         )
 
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:
-        share = share_below(made[RUN]["cuts"], guessing(s) / 2)
+        share, _ = share_below(made[RUN], guessing(s) / 2)
         yield f"below half of the loss of guessing on {share.mean():.0%} of the planes"
 
 
+def _ring(axis: np.ndarray) -> np.ndarray:
+    """The points nearest to the circle of a quarter of the reach."""
+    found: np.ndarray = np.abs(np.hypot(*np.meshgrid(axis, axis)) - NEAR) <= (axis[1] - axis[0]) / 2
+    return found
+
+
 def _rise(axis: np.ndarray, grid: np.ndarray, guess: float) -> float:
-    """Mean over the points nearest to the circle of a quarter of the reach."""
-    radius = np.hypot(*np.meshgrid(axis, axis))
-    ring = np.abs(radius - NEAR) <= (axis[1] - axis[0]) / 2
+    """From the centre to the mean of the ring, over that to guessing."""
     centre = float(grid[len(axis) // 2, len(axis) // 2])
-    return float(grid[ring].mean() - centre) / max(guess - centre, 1e-12)
+    return float(grid[_ring(axis)].mean() - centre) / max(guess - centre, 1e-12)

@@ -13,6 +13,10 @@ from deqcheck.figures.images import rows
 from deqcheck.figures.runs import OnProgress
 from deqcheck.models.monotone_deq.slice import filter_normalised
 from deqcheck.models.problem import Params
+from deqcheck.records.measured import Measured
+
+# Of the solver, where the loss is drawn.
+FINE, MOST = 1e-4, 100
 
 
 def filters(theta: Params) -> Params:
@@ -36,6 +40,22 @@ def cut(
     return found
 
 
+def resolved(
+    shape: Shape, theta: Params, images: np.ndarray, labels: np.ndarray, seed: int, points: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cut by a finer solver than that of the training, and what it leaves open: the difference
+    to a tolerance that is ten times as large. Repeats have no tolerance."""
+    fixed = theta, images, labels, seed, points
+    if shape.repeats is not None:
+        exact = cut(shape, *fixed)
+        return exact, np.zeros_like(exact)
+    coarse, fine = (
+        cut(shape._replace(tolerance=tolerance, most=MOST), *fixed)
+        for tolerance in (10 * FINE, FINE)
+    )
+    return fine, np.abs(fine - coarse)
+
+
 def landscape(s: Setup, shape: Shape, name: str, progress: OnProgress) -> Made:
     """Training, and a cut for each pair of directions."""
     given = s.shelf.take(name, "train", s["n"], 0, tuple(range(s["classes"])))
@@ -44,12 +64,17 @@ def landscape(s: Setup, shape: Shape, name: str, progress: OnProgress) -> Made:
     start = started(shape, 0)
     fixed = (s["epochs"], s["batch"], progress, s["rate"])
     done = train(shape, start, images, given.labels, *fixed)
-    cuts = []
+    cuts, chosen = [], slice(0, s["n"], max(s["n"] // s["seen"], 1))
     for seed in range(s["cuts"]):
         progress(Progress("", seed, 0.0, seed / s["cuts"], done.losses[-1]))
-        chosen = slice(0, s["n"], max(s["n"] // s["seen"], 1))
-        cuts.append(cut(shape, done.theta, images[chosen], given.labels[chosen], seed, s["points"]))
-    return {"loss": done.losses, "cuts": np.stack(cuts), "axis": np.linspace(-1, 1, s["points"])}
+        fixed_here = images[chosen], given.labels[chosen], seed, s["points"]
+        cuts.append(resolved(shape, done.theta, *fixed_here))
+    return {
+        "loss": done.losses,
+        "cuts": np.stack([each for each, _ in cuts]),
+        "errors": np.stack([error for _, error in cuts]),
+        "axis": np.linspace(-1, 1, s["points"]),
+    }
 
 
 def guessing(s: Setup) -> float:
@@ -57,19 +82,28 @@ def guessing(s: Setup) -> float:
     return float(np.log(s["classes"]))
 
 
-def share_below(cuts: np.ndarray, level: float) -> np.ndarray:
-    """Of each plane, the share on which the loss is below a level."""
-    found: np.ndarray = (cuts < level).mean(axis=(1, 2))
-    return found
+def share_below(made: Made, level: float) -> tuple[np.ndarray, float]:
+    """Of each plane, the share on which the loss is below a level, and by how much a share may be
+    off: a point of the grid, and the points at which the solver leaves it open."""
+    cuts, errors = made["cuts"], made["errors"]
+    low, high = ((cuts + sign * errors < level).mean(axis=(1, 2)) for sign in (1, -1))
+    cell = len(made["axis"]) ** -2.0
+    return (low + high) / 2, float((high - low).max()) / 2 + cell
 
 
-def minima(grid: np.ndarray, depth: float) -> int:
-    """Points inside of a grid that are below all of their neighbours by more than this."""
-    rows, columns = grid.shape
+def minima(grid: np.ndarray, error: np.ndarray) -> Measured:
+    """How many points inside of a grid are below all of their neighbours: those that certainly are,
+    to those that may be."""
+    low, high = (_below_all(grid + sign * error, grid - sign * error) for sign in (1, -1))
+    return Measured((low + high) / 2, (high - low) / 2)
+
+
+def _below_all(inner: np.ndarray, outer: np.ndarray) -> int:
+    rows, columns = inner.shape
     around = [
-        grid[1 + i : rows - 1 + i, 1 + j : columns - 1 + j]
+        outer[1 + i : rows - 1 + i, 1 + j : columns - 1 + j]
         for i in (-1, 0, 1)
         for j in (-1, 0, 1)
         if (i, j) != (0, 0)
     ]
-    return int((grid[1:-1, 1:-1] < np.stack(around) - depth).all(axis=0).sum())
+    return int((inner[1:-1, 1:-1] < np.stack(around)).all(axis=0).sum())

@@ -173,7 +173,8 @@ class OnImages(Figure):
                     both = model in (LINEAR, DELM) and worst != best
                     for which, rate in (("best", best), *([("worst", worst)] if both else [])):
                         curves = self.every(s, made, name, model)[:, rate, row]
-                        told = f"{model}, {which} rate" if row else ""
+                        ends = "" if np.isfinite(curves[:, -1]).all() else " (diverges)"
+                        told = f"{model}, {which} rate{ends}" if row else ""
                         lines.append(_band(told, looks, curves))
                 title = s.shelf.title(name) if row else ""
                 yield Axes(title, "epoch", label, tuple(lines), log_y=True)

@@ -147,7 +147,7 @@ class Figure1(Figure):
                 log_y=True,
             )
             norms = [Line("", run["norm2.W.k"], run["norm2.W"]) for run in runs.values()]
-            one = Line("1", np.array([0.0, s["steps"]]), np.ones(2), level=True)
+            one = Line("", np.array([0.0, s["steps"]]), np.ones(2), level=True)
             yield Axes("", "steps", "norm of W", (*norms, one))
         if s.variant == "text":
             lines = [

@@ -11,7 +11,7 @@ from deqcheck.figures.base import Figure, Made, Setup, Work
 from deqcheck.figures.baselines import Dense, descended
 from deqcheck.figures.images import rows
 from deqcheck.figures.runs import OnProgress, mean, problem
-from deqcheck.models.problem import Params
+from deqcheck.models.problem import NoEquilibrium, Params, State
 from deqcheck.records.figure import Axes, Line, Sentence, Table, sentence
 from deqcheck.theorems.base import Check
 
@@ -64,7 +64,11 @@ class Table2(Figure):
             return _mean_loss(p.model.at(theta), n), _mean_loss(unseen.at(theta), n)
 
         def implicit_gradient(theta: Params, _: np.ndarray) -> Params:
-            return dict(p.model.at(theta).objective.gradient)
+            try:
+                return dict(p.model.at(theta).objective.gradient)
+            except NoEquilibrium:
+                # The step was too long; the losses tell.
+                return {name: np.full_like(a, np.nan) for name, a in theta.items()}
 
         looks = list(range(0, s["steps"] + 1, max(s["steps"] // 10, 1)))
         fixed = n, n
@@ -139,6 +143,8 @@ class Table2(Figure):
         )
 
 
-def _mean_loss(state: object, n: int) -> float:
-    loss = state.measure("loss")  # type: ignore[attr-defined]
-    return 2 * float(loss.value) / n
+def _mean_loss(state: State, n: int) -> float:
+    try:
+        return 2 * float(state.measure("loss").value) / n
+    except NoEquilibrium:
+        return float("inf")

@@ -37,6 +37,7 @@ class PopulationKernel:
         lengths = np.ones(self.n) if self.even else self.samples.lengths
         self.again = ExactKernel(X, sigma_w2, bool(self.even))
         self.xi = np.outer(lengths, lengths) * self.samples.cosines
+        self._asked: tuple[int, np.ndarray] = (0, np.zeros_like(self.xi))
 
     def rho(self, layer: int) -> float:
         """(1 - sigma_w^(2l))/(1 - sigma_w^2), by rho^(l) = 1 + sigma_w^2 rho^(l-1)."""
@@ -51,6 +52,12 @@ class PopulationKernel:
         for _ in range(last):
             found.append(self._next(found[-1]))
         return found
+
+    def layer(self, count: int) -> np.ndarray:
+        """K^(count), the one that was asked for last kept: the same for every draw of weights."""
+        if self._asked[0] != count:
+            self._asked = count, self.layers(count)[-1]
+        return self._asked[1]
 
     def _next(self, K: np.ndarray) -> np.ndarray:
         Lambda = self.s2 * K + self.xi

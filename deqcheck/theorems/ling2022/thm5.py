@@ -76,11 +76,12 @@ class Theorem5(Draws):
     def trial(self, p: Problem, seed: int) -> bool | None:
         theta, X, kernel = draw(p, seed, self.id), p.model.X, given_kernel(p.model)
         W, C = theta["W"], theta["U"] @ X
-        Z = np.zeros_like(C)
-        for _ in range(self.layers):
+        # Z^(0) = 0.
+        Z = relu(C)
+        for _ in range(self.layers - 1):
             Z = relu(W @ Z + C)
         m, n = Z.shape
-        error = Z.T @ Z / m - kernel.layers(self.layers)[-1]
+        error = Z.T @ Z / m - kernel.layer(self.layers)
         # Each layer rounds once, and q < 1 passes it on; ||Z||^2/m is the trace of G/m.
         size = float(np.vdot(Z, Z)) / m
         radius = errors.rounding(m, size * (self.layers + 1)) + n * kernel.entry_radius
