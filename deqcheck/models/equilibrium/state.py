@@ -291,15 +291,6 @@ class EquilibriumState(State):
     def measure(self, name: str) -> Measured:
         return self._measures[name]()
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        if self.equilibrium.proof or not self.N:
-            return ()
-        return (
-            "no theorem proves that there is only one equilibrium: numbers that need it are those "
-            "of the one that was found, without an error bar",
-        )
-
 
 def _times(a: float, b: float) -> float:
     return a * b if a and b else 0.0
