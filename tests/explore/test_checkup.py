@@ -89,7 +89,8 @@ def test_two_equilibria_are_shown(tmp_path: Path) -> None:
     assert two.input == pytest.approx(two.c)
     short = of(W, tmp_path, arrays={"U": [[1], [1]]})
     assert short.two is not None and short.two.input is None
-    assert "for some bias" in short.answers[0].words
+    assert short.posed.value == "not decided"
+    assert "with another bias" in short.answers[0].words
 
 
 def minors(W: np.ndarray) -> float:

@@ -63,10 +63,13 @@ def _existence(
             facts.append(Fact("also", note=", ".join(others)))
         return "yes", tuple(facts)
     if two is not None:
-        note = "" if two.input is not None else " for some bias (U has no full row rank)"
-        return f"no: there are two equilibria for one input{note}", (
-            Fact("shown", by="lcp/ill-posed", note=two.how),
-        )
+        words = "no: there are two equilibria for one input"
+        if two.input is None:
+            words = (
+                "not decided: with another bias there are two equilibria for one input, but U has "
+                "no full row rank, and no input may lead there with this one"
+            )
+        return words, (Fact("shown", by="lcp/ill-posed", note=two.how),)
     words = "not decided: no theorem here applies, which is no proof that there are several"
     if state.s.is_relu and not state.weights.affordable:
         words += "; the test that decides it for ReLU is affordable up to 16 units"
