@@ -25,7 +25,7 @@ CHUNK = 4096
 MOST_RATIONAL = 512
 EXPONENT = 700.0
 # Stands for numbers that are too large for a double, with a radius of nearly itself.
-LARGE = 1e308
+LARGE = 8e307
 
 
 @dataclass(frozen=True, eq=False)
