@@ -24,7 +24,7 @@ CHUNK = 4096
 # Determinants that doubles leave open are computed in rationals, so many at most.
 MOST_RATIONAL = 512
 EXPONENT = 700.0
-# Stands for numbers that are too large for a double, with a radius of nearly itself.
+# Stands for numbers that are too large for a double: their sign is what counts.
 LARGE = 8e307
 
 
@@ -121,7 +121,7 @@ def _rounded(exact: Fraction) -> tuple[float, float]:
     try:
         near = float(exact)
     except OverflowError:
-        return sign * LARGE, LARGE * (1 - EPS)
+        return sign * LARGE, LARGE / 2
     if near == 0 and exact != 0:
         return sign * TINY, 0.0
     return near, 0.0 if Fraction(near) == exact else min(EPS * abs(near) + TINY, abs(near) / 2)
