@@ -67,7 +67,7 @@ def test_the_numbers_of_a_rotation(tmp_path: Path) -> None:
     """I1: ||W||_2 = 1/2, m = 7/10, L^2 = 13/20; 28/13 is both limits of forward-backward."""
     data = {"X": [[1.0]], "z": [[1.0], [0.0]], "Y": [[0.0], [0.0]]}
     found = of(ROTATION, tmp_path, arrays={"U": [[1], [-0.5]]}, data=data)
-    assert fact(found, 2, "|z - z*|/|r|") == pytest.approx(1.604589228, rel=1e-8)
+    assert fact(found, 2, "by the worst pattern") == pytest.approx(1.604589228, rel=1e-8)
     assert fact(found, 3, "forward-backward, steps below") == pytest.approx(28 / 13)
     assert fact(found, 3, "forward-backward, sharp") == pytest.approx(28 / 13)
     assert fact(found, 3, "Peaceman-Rachford, factor there") == pytest.approx(0.265564437)
