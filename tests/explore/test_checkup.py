@@ -88,7 +88,8 @@ def test_two_equilibria_are_shown(tmp_path: Path) -> None:
     for z in map(np.array, (two.first, two.second)):
         assert np.array_equal(z, np.maximum(W @ z + np.array(two.c), 0))
     assert two.input == pytest.approx(two.c)
-    short = of(W, tmp_path, arrays={"U": [[1], [1]]})
+    short = of(W, tmp_path, arrays={"U": [[1], [1]]}, data={"X": [[-1.0, -2.0]]})
+    assert any("of the first 2 samples 2 have an equilibrium" in note for note in short.notes)
     assert short.two is not None and short.two.input is None
     assert short.posed.value == "not decided"
     assert "with another bias" in short.answers[0].words
@@ -104,7 +105,7 @@ def test_no_wrong_yes_and_no_wrong_no(tmp_path: Path) -> None:
     """Against all patterns, 1 to 5 units, structured and drawn."""
     r = np.random.default_rng(0)
     seen = set()
-    for k in range(60):
+    for k in range(40):
         n = int(r.integers(1, 6))
         W = r.normal(size=(n, n)) * r.choice([0.2, 0.6, 1.0, 2.0])
         W = np.round(W) if k % 4 == 0 else W
