@@ -417,7 +417,7 @@ def test_reading_a_case_executes_nothing(folder: Path) -> None:
 
 
 class TestNew:
-    @pytest.mark.parametrize("model", ["delm", "relu-deq", "opteq"])
+    @pytest.mark.parametrize("model", ["delm", "relu-deq", "opteq", "equilibrium"])
     def test_a_theorem_runs_as_it_is(self, folder: Path, model: str) -> None:
         done = call("new", "theorem", "roe2032/lem4.1", "--model", model)
         assert done.exit_code == 0, done.stderr

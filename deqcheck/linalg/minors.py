@@ -23,8 +23,9 @@ MOST, MOST_INVERSES = 16, 12
 CHUNK = 4096
 # Determinants that doubles leave open are computed in rationals, so many at most.
 MOST_RATIONAL = 512
-# Stands for numbers that are too large for a double, with a radius of nearly itself.
-LARGE = 1e308
+EXPONENT = 700.0
+# Stands for numbers that are too large for a double: their sign is what counts.
+LARGE = 8e307
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +81,15 @@ def _determinants(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """LU solves a system that is near: det(M + E) = det(M) det(I + M^-1 E)."""
     n = M.shape[-1]
     with np.errstate(all="ignore"):
-        value = np.linalg.det(M)
+        sign, size = np.linalg.slogdet(M)
+        # Beyond the range of doubles the sign is what counts.
+        value = sign * np.exp(np.clip(size, -EXPONENT, EXPONENT))
         try:
             inverse = np.linalg.inv(M)
         except np.linalg.LinAlgError:
             inverse = np.stack([_inverse(each) for each in M])
-        size = np.sqrt((M * M).sum(axis=(1, 2)) * (inverse * inverse).sum(axis=(1, 2)))
-        moved = lapack((n, n), 1.0) * size
+        scale = np.sqrt((M * M).sum(axis=(1, 2)) * (inverse * inverse).sum(axis=(1, 2)))
+        moved = lapack((n, n), 1.0) * scale
         # A rounding of 1 - W_ii counts like one of M.
         relative = np.where(moved < 0.01, 1.1 * n * moved, np.inf)
         error = np.where(np.isfinite(value), np.abs(value), 1.0) * relative
@@ -104,7 +107,8 @@ def _settled(
     W: np.ndarray, on: np.ndarray, value: np.ndarray, error: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Those of unknown sign in rationals, small patterns first."""
-    open_ = np.flatnonzero(~(np.abs(value) > error))
+    small = on.sum(axis=1) <= MOST
+    open_ = np.flatnonzero(~(np.abs(value) > error) & small)
     open_ = open_[np.argsort(on[open_].sum(axis=1), kind="stable")]
     for i in open_[:MOST_RATIONAL]:
         value[i], error[i] = _rounded(determinant(block(W, np.flatnonzero(on[i]))))
@@ -117,7 +121,7 @@ def _rounded(exact: Fraction) -> tuple[float, float]:
     try:
         near = float(exact)
     except OverflowError:
-        return sign * LARGE, LARGE * (1 - EPS)
+        return sign * LARGE, LARGE / 2
     if near == 0 and exact != 0:
         return sign * TINY, 0.0
     return near, 0.0 if Fraction(near) == exact else min(EPS * abs(near) + TINY, abs(near) / 2)

@@ -32,11 +32,17 @@ class Fact:
 
 @dataclass(frozen=True)
 class Answer:
-    """To one of the five questions: in a word or a few, with the numbers behind them."""
+    """To one of the five questions: a line of words and numbers, and the facts behind it."""
 
     question: str
-    words: str
+    line: tuple[str | Measured, ...]
     facts: tuple[Fact, ...] = ()
+
+    @property
+    def words(self) -> str:
+        from deqcheck.report.parts.checked import line
+
+        return line(self)
 
 
 @dataclass(frozen=True)

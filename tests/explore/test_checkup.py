@@ -17,6 +17,7 @@ import deqcheck as dq
 from deqcheck.cli.main import cli
 from deqcheck.records.checkup import Checkup
 from tests.importing.writers import checkpoint
+from tests.report.pages import Page
 
 SCHEMA = json.loads((files("deqcheck") / "report/schema/deqcheck-model-1.json").read_text("utf-8"))
 ROTATION = np.array([[3, -4], [4, 3]]) / 10
@@ -66,7 +67,7 @@ def test_the_numbers_of_a_rotation(tmp_path: Path) -> None:
     """I1: ||W||_2 = 1/2, m = 7/10, L^2 = 13/20; 28/13 is both limits of forward-backward."""
     data = {"X": [[1.0]], "z": [[1.0], [0.0]], "Y": [[0.0], [0.0]]}
     found = of(ROTATION, tmp_path, arrays={"U": [[1], [-0.5]]}, data=data)
-    assert fact(found, 2, "|z - z*|/|r|") == pytest.approx(1.604589228, rel=1e-8)
+    assert fact(found, 2, "by the worst pattern") == pytest.approx(1.604589228, rel=1e-8)
     assert fact(found, 3, "forward-backward, steps below") == pytest.approx(28 / 13)
     assert fact(found, 3, "forward-backward, sharp") == pytest.approx(28 / 13)
     assert fact(found, 3, "Peaceman-Rachford, factor there") == pytest.approx(0.265564437)
@@ -87,9 +88,11 @@ def test_two_equilibria_are_shown(tmp_path: Path) -> None:
     for z in map(np.array, (two.first, two.second)):
         assert np.array_equal(z, np.maximum(W @ z + np.array(two.c), 0))
     assert two.input == pytest.approx(two.c)
-    short = of(W, tmp_path, arrays={"U": [[1], [1]]})
+    short = of(W, tmp_path, arrays={"U": [[1], [1]]}, data={"X": [[-1.0, -2.0]]})
+    assert any("of the first 2 samples 2 have an equilibrium" in note for note in short.notes)
     assert short.two is not None and short.two.input is None
-    assert "for some bias" in short.answers[0].words
+    assert short.posed.value == "not decided"
+    assert "with another bias" in short.answers[0].words
 
 
 def minors(W: np.ndarray) -> float:
@@ -102,7 +105,7 @@ def test_no_wrong_yes_and_no_wrong_no(tmp_path: Path) -> None:
     """Against all patterns, 1 to 5 units, structured and drawn."""
     r = np.random.default_rng(0)
     seen = set()
-    for k in range(60):
+    for k in range(40):
         n = int(r.integers(1, 6))
         W = r.normal(size=(n, n)) * r.choice([0.2, 0.6, 1.0, 2.0])
         W = np.round(W) if k % 4 == 0 else W
@@ -168,6 +171,45 @@ def test_a_checkpoint_is_recognised(tmp_path: Path) -> None:
     assert judged is not None and judged.left.value == pytest.approx(m)
 
 
+def layouts(r: np.random.Generator) -> dict[str, tuple[dict[str, np.ndarray], np.ndarray]]:
+    """For each layout tensors, and the W that they make with m = 0.5."""
+    A, B, d, U, C = (r.normal(size=s) for s in ((3, 3), (3, 3), 3, (3, 2), (2, 3)))
+    ends = {"net.Wout.weight": C, "net.Wout.bias": np.ones(2)}
+    module = "net.mon.linear_module."
+    inner = {f"{module}U.weight": U, f"{module}U.bias": np.ones(3), f"{module}A.weight": A}
+    similar = A * np.exp(d[None, :] - d[:, None])
+    return {
+        "monotone_op_net": (
+            {**inner, f"{module}B.weight": B, **ends},
+            0.5 * np.eye(3) - A.T @ A + B - B.T,
+        ),
+        "nemon": (
+            {**inner, f"{module}d": d, **ends},
+            0.5 * np.eye(3) + similar - np.diag(np.abs(A).sum(axis=1)),
+        ),
+        "implicitdl": ({"A": 0.1 * A, "B": U, "C": C, "D": np.zeros((2, 2))}, 0.1 * A),
+        "torch-linear": (
+            {"deq.W.weight": B, "deq.U.weight": U, "deq.U.bias": np.ones(3), "head.weight": C},
+            B,
+        ),
+    }
+
+
+@pytest.mark.parametrize("layout", ["monotone_op_net", "nemon", "implicitdl", "torch-linear"])
+def test_every_layout_makes_its_weights(layout: str, tmp_path: Path) -> None:
+    arrays, W = layouts(np.random.default_rng(3))[layout]
+    path = checkpoint(tmp_path / "net.pt", arrays)
+    m = 0.5 if layout in ("monotone_op_net", "nemon") else None
+    for given in ((), layout):
+        found = dq.model_checkup(path, map=given, m=m)
+        judged = next(t.judged for t in found.tried if t.id == "winston2020/unique")
+        wanted = float(np.linalg.eigvalsh(2 * np.eye(3) - W - W.T)[0]) / 2
+        assert judged is not None and judged.left.value == pytest.approx(wanted)
+    if m is not None:
+        with pytest.raises(dq.UsageError, match="--m: missing: the file does not store m"):
+            dq.model_checkup(path)
+
+
 def test_every_format_and_exit_code(tmp_path: Path) -> None:
     good = saved(tmp_path, W=ROTATION, U=np.eye(2), C=np.eye(2))
     table = call(good)
@@ -178,6 +220,9 @@ def test_every_format_and_exit_code(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert call(good, "--format", "html", "--output", str(page)).exit_code == 0
     text = page.read_text()
+    seen = Page(text)
+    assert seen.count("article") == 5 and seen.count("script") == 0
+    assert "Does exactly one equilibrium exist for every input? yes" in seen.text
     assert text.index("answer-1") < text.index("answer-5") < text.index("Theorems tried")
     assert len(call(good, "--quiet").stdout.splitlines()) == 5
     bad = saved(tmp_path, W=INSTANCES["I6"][0], U=np.eye(2), C=np.eye(2))

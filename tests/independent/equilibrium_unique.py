@@ -28,7 +28,7 @@ from .equilibrium_model import (
     told,
     top,
 )
-from .harness import Expected, Instance, Sides
+from .harness import Expected, Instance, Noise, Sides
 
 SMALL = drawn(7, 3, 2, 2, 0.2)
 STEPS = np.arange(21)
@@ -206,6 +206,16 @@ def instances() -> list[Instance]:
             on("jafarpour2021/unique", v, mu, label),
             on("jafarpour2021/damped", v, lambda v=v: damped(v), label),
         ]
+    star = equilibrium(SMALL)[:, 0]
+    H = SMALL["W"] @ star + inputs(SMALL)[:, 0]
+    pattern = {
+        "relu": flag(True),
+        "active": told(float(star[star > 0].min()), ">=", 0.0),
+        "silent": told(float(H[star == 0].max()), "<=", 0.0),
+        "solves": Sides(0.0, "==", 0.0),
+        "near": Noise(0.0, fro(star)),
+    }
+    found.append(on("exact/pattern", SMALL, pattern, ""))
     monotone = {"modulus": told(modulus(SMALL), ">", 0.0), "one": one(SMALL)}
     found += [
         on("winston2020/unique", SMALL, monotone, ""),

@@ -46,6 +46,7 @@ MODELS = {
     "monotone_deq": "hieu2022",
     "implicit_relu": "gao2022",
     "opteq": "xie2021",
+    "equilibrium": "equilibrium",
 }
 # Their tests, the quicker ones first.
 RULES = {

@@ -60,10 +60,12 @@ def theorem(id_: str, model: str) -> None:
         "theorems": "theorems",
     }
     rest = f"theorems: [{id_}]\nexpect: {{{id_}: confirmed}}"
+    stated = _case(model, f"{id_} on a small instance", rest)
+    kind = "theorem" if "train:" in stated else "static_theorem"
     made = {
-        f"theorems/{paper}/{word}.py": _filled("theorem.py", fill),
-        case: _case(model, f"{id_} on a small instance", rest),
-        f"tests/test_{_word(paper)}_{word}.py": _filled("test_theorem.py", fill),
+        f"theorems/{paper}/{word}.py": _filled(f"{kind}.py", fill),
+        case: stated,
+        f"tests/test_{_word(paper)}_{word}.py": _filled(f"test_{kind}.py", fill),
     }
     reference = f"theorems/{paper}/reference.bib"
     if not Path(reference).exists():

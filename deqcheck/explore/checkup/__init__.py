@@ -7,9 +7,9 @@ from pathlib import Path
 
 from deqcheck.environment import environment
 from deqcheck.explore.checkup.answers import answers
-from deqcheck.explore.checkup.proofs import posed, tried, two_equilibria
+from deqcheck.explore.checkup.proofs import posed, proven, tried, two_equilibria
 from deqcheck.explore.checkup.reading import Asked, problem
-from deqcheck.explore.checkup.samples import samples
+from deqcheck.explore.checkup.samples import samples, verified
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.checkup import Checkup
@@ -31,6 +31,8 @@ def checkup(asked: Asked) -> Checkup:
     except NoEquilibrium as stop:
         rows = ()
         notes.append(f"nothing is said of the samples: {stop}")
+    if rows and not proven(found):
+        notes += verified(state)
     sizes = {"units": state.n, "inputs": len(state.U.T), "outputs": len(state.C)}
     return Checkup(
         name=Path(asked.path).name,

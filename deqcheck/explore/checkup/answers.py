@@ -49,7 +49,9 @@ def answers(
     return tuple(Answer(q, *part) for q, part in zip(QUESTIONS, parts, strict=True))
 
 
-Part = tuple[str, tuple[Fact, ...]]
+# The line of an answer, and its facts.
+Line = tuple[str | Measured, ...]
+Part = tuple[Line, tuple[Fact, ...]]
 
 
 def _existence(
@@ -61,16 +63,26 @@ def _existence(
         facts = [Fact("proof:", by=first.id, note=first.title)]
         if others:
             facts.append(Fact("also", note=", ".join(others)))
-        return "yes", tuple(facts)
+        claim = first.judged
+        assert claim is not None
+        return (
+            f"yes by {first.id}: {claim.name} ",
+            claim.left,
+            f" {claim.relation} ",
+            claim.right,
+        ), tuple(facts)
     if two is not None:
-        note = "" if two.input is not None else " for some bias (U has no full row rank)"
-        return f"no: there are two equilibria for one input{note}", (
-            Fact("shown", by="lcp/ill-posed", note=two.how),
-        )
+        words = "no: there are two equilibria for one input"
+        if two.input is None:
+            words = (
+                "not decided: with another bias there are two equilibria for one input, but U has "
+                "no full row rank, and no input may lead there with this one"
+            )
+        return (words,), (Fact("shown", by="lcp/ill-posed", note=two.how),)
     words = "not decided: no theorem here applies, which is no proof that there are several"
     if state.s.is_relu and not state.weights.affordable:
         words += "; the test that decides it for ReLU is affordable up to 16 units"
-    return words, ()
+    return (words,), ()
 
 
 # ---- distance -----------------------------------------------------------------------------------
@@ -96,16 +108,21 @@ def amplification(state: EquilibriumState) -> list[Fact]:
 def _distance(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
     facts = sorted(amplification(state), key=lambda fact: _high(fact.value))
     if not facts:
-        return "not known: no theorem gives a bound", ()
-    best = Fact("|z - z*|/|r| at most", facts[0].value, facts[0].by, facts[0].name)
-    rest = [Fact(f"by {f.name}", f.value, f.by) for f in facts[1:]]
+        return ("not known: no theorem gives a bound",), ()
+    best = facts[0]
+    assert best.value is not None
+    rest = [Fact(f"by {f.name}", f.value, f.by) for f in facts]
+    line: Line = ("|z - z*| <= ", best.value, " |r| with the residual r = z - s(W z + c)")
     if samples:
-        worst = max(sample.error for sample in samples)
-        rest.append(Fact("largest error of the equilibria found", Measured(worst)))
-        given_points = [s.distance for s in samples if not math.isnan(s.distance)]
-        if given_points:
-            rest.append(Fact("largest distance of the given points", Measured(max(given_points))))
-    return "within a multiple of its residual r = z - s(W z + c)", (best, *rest)
+        worst = Measured(max(sample.error for sample in samples))
+        rest.append(Fact("largest error of the equilibria found", worst))
+        line = (*line, "; equilibria of the samples within ", worst)
+        distances = [s.distance for s in samples if not math.isnan(s.distance)]
+        if distances:
+            farthest = Measured(max(distances))
+            rest.append(Fact("largest distance of the given points", farthest))
+            line = (*line, ", the given points within ", farthest)
+    return line, tuple(rest)
 
 
 def _high(x: Measured | None) -> float:
@@ -116,14 +133,18 @@ def _high(x: Measured | None) -> float:
 
 
 def _solver(state: EquilibriumState) -> Part:
-    facts = list(_solvers(state))
-    if facts:
-        return "; ".join(dict.fromkeys(fact.name.partition(",")[0] for fact in facts)), tuple(facts)
+    lines: list[str | Measured] = []
+    facts: list[Fact] = []
+    for line, behind in _solvers(state):
+        lines += ["; ", *line] if lines else line
+        facts += behind
+    if lines:
+        return tuple(lines), tuple(facts)
     w = state.weights
     if state.s.is_relu and w.affordable and w.minors.smallest.low > 0:
         note = "least-index pivoting is finite for P-matrices, and no iteration is guaranteed"
-        return "Murty's pivoting", (Fact("finite", by="lcp/p-matrix", note=note),)
-    return "none is guaranteed", ()
+        return ("Murty's pivoting",), (Fact("finite", by="lcp/p-matrix", note=note),)
+    return ("none is guaranteed",), ()
 
 
 def _digits(rate: Measured) -> str:
@@ -133,43 +154,58 @@ def _digits(rate: Measured) -> str:
     return f"{math.log(10) / -math.log(rate.value):.3g} steps a digit"
 
 
-def _solvers(state: EquilibriumState) -> Iterator[Fact]:
+def _solvers(state: EquilibriumState) -> Iterator[tuple[Line, list[Fact]]]:
     w = state.weights
     contraction = min((w.norm2, w.norm_inf), key=lambda k: float(k.high))
     if contraction.high < 1:
-        yield Fact("Picard, factor", contraction, "banach/norm2", _digits(contraction))
+        fact = Fact("Picard, factor", contraction, "banach/norm2", _digits(contraction))
+        yield ("Picard (factor ", contraction, ")"), [fact]
     elif w.rho.high < 1:
-        yield Fact("Picard, spectral radius of |W|", w.rho, "elghaoui2021/pf")
+        fact = Fact("Picard, spectral radius of |W|", w.rho, "elghaoui2021/pf")
+        yield ("Picard (rate ", w.rho, ")"), [fact]
     if w.modulus.low > 0 and state.s.is_relu:
-        yield from _splittings(state)
-    if w.mu.high < 1:
-        eta = positive_solution(metzler(state.W), np.ones(state.n))
-        if eta is not None:
-            worst = quotients(metzler(state.W), eta)[1]
-            a = damping(state.W)
-            rate = 1 - given(a) * (1 - between(max(worst, 0.0), max(worst, 0.0)))
-            yield Fact("damped iteration, step up to", given(a), "jafarpour2021/damped")
-            yield Fact("damped iteration, factor", rate, "jafarpour2021/damped", _digits(rate))
+        yield _reflected(state)
+        yield _forward(state)
+    eta = positive_solution(metzler(state.W), np.ones(state.n)) if w.mu.high < 1 else None
+    if eta is not None:
+        worst, a = max(quotients(metzler(state.W), eta)[1], 0.0), given(damping(state.W))
+        rate, by = 1 - a * (1 - between(worst, worst)), "jafarpour2021/damped"
+        facts = [
+            Fact("damped iteration, step up to", a, by),
+            Fact("damped iteration, factor", rate, by, _digits(rate)),
+        ]
+        yield ("damped iteration up to ", a, " (factor ", rate, ")"), facts
 
 
-def _splittings(state: EquilibriumState) -> Iterator[Fact]:
+def _reflected(state: EquilibriumState) -> tuple[Line, list[Fact]]:
     w = state.weights
-    m, L = w.modulus, w.lipschitz
-    a = 1 / L
+    m, L, a = w.modulus, w.lipschitz, 1 / w.lipschitz
     bound, norm = reflected_factor(a, m, L), reflected_norm(w.F, given(float(a.value)))
-    pr = "giselsson2017/pr"
-    yield Fact("Peaceman-Rachford, every step; at 1/L =", a, pr)
-    yield Fact("Peaceman-Rachford, bound on the factor there", bound, pr, _digits(bound))
-    yield Fact("Peaceman-Rachford, factor there", norm, pr, _digits(norm))
-    fb, limit = "winston2020/fb", forward_limit(m, L)
-    best = forward_factor(limit / 2, m, L)
-    yield Fact("forward-backward, steps below 2 m/L^2 =", limit, fb)
-    yield Fact("forward-backward, bound on the factor at half of it", best, fb, _digits(best))
+    by, name = "giselsson2017/pr", "Peaceman-Rachford"
+    facts = [
+        Fact(f"{name}, every step; at 1/L =", a, by),
+        Fact(f"{name}, bound on the factor there", bound, by, _digits(bound)),
+        Fact(f"{name}, factor there", norm, by, _digits(norm)),
+    ]
+    return (f"{name} with every step (factor ", norm, " at ", a, ")"), facts
+
+
+def _forward(state: EquilibriumState) -> tuple[Line, list[Fact]]:
+    w = state.weights
+    limit = forward_limit(w.modulus, w.lipschitz)
+    best = forward_factor(limit / 2, w.modulus, w.lipschitz)
     sharp = 2 * w.inverse_modulus
-    yield Fact("forward-backward, sharp limit 2 beta =", sharp, fb)
     step = _best_step(state, float(sharp.value))
     factor = forward_norm(w.F, given(step))
-    yield Fact(f"forward-backward, factor at {step:.4g}", factor, fb, _digits(factor))
+    by, name = "winston2020/fb", "forward-backward"
+    facts = [
+        Fact(f"{name}, steps below 2 m/L^2 =", limit, by),
+        Fact(f"{name}, bound on the factor at half of it", best, by, _digits(best)),
+        Fact(f"{name}, sharp limit 2 beta =", sharp, by),
+        Fact(f"{name}, factor at {step:.4g}", factor, by, _digits(factor)),
+    ]
+    line: Line = (f"{name} with steps below ", sharp, " (factor ", factor, f" at {step:.4g})")
+    return line, facts
 
 
 def _best_step(state: EquilibriumState, limit: float) -> float:
@@ -188,31 +224,42 @@ def _best_step(state: EquilibriumState, limit: float) -> float:
 
 
 def _cheap(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
-    w, facts = state.weights, []
-    if state.s.is_relu and w.modulus.low > 0:
-        facts.append(Fact("cosine at least m/L =", guaranteed(w.modulus, w.lipschitz), "jfb/one"))
-    elif w.norm2.high < 1:
-        facts.append(Fact("cosine at least sqrt(1 - |W|^2) =", contracted(w.norm2), "jfb/one"))
-    words = "yes for one sample" if facts else "not guaranteed"
+    facts = list(_one_sample(state))
+    line: Line = ("not guaranteed",)
+    if facts:
+        assert facts[0].value is not None
+        line = ("yes for one sample: cosine >= ", facts[0].value)
     cosines = [s.cosine for s in samples if s.cosine is not None]
     if cosines:
         least = min(cosines, key=lambda c: float(c.low))
         facts.append(Fact("smallest cosine of a sample, given labels", least))
+        line = (*line, ", of these samples ", least)
     if not samples:
-        return f"{words}; of a batch it depends on the inputs (--data)", tuple(facts)
+        return (*line, "; of a batch it depends on the inputs (--data)"), tuple(facts)
     if len(samples) * len(state.C) <= BATCH:
         certificate = lowest(state)
-        certain = bool(certificate.low > 0)
-        batch = "this batch: yes for all labels" if certain else "this batch: not for all labels"
-        if not certain and not certificate.high < 0:
-            batch = "this batch: not decided"
         facts.append(Fact("smallest eigenvalue of the batch", certificate, "jfb/batch"))
-        words = f"{words}; {batch}"
+        line = (*line, f"; {_batch(certificate)}")
     if cosines:
         product = inner(state)
         sign = "descends" if product.low > 0 else "ascends" if product.high < 0 else "is open"
         facts.append(Fact(f"with the given labels it {sign}, product", product, "jfb/batch"))
-    return words, tuple(facts)
+        line = (*line, f"; with the given labels it {sign}")
+    return line, tuple(facts)
+
+
+def _one_sample(state: EquilibriumState) -> Iterator[Fact]:
+    w = state.weights
+    if state.s.is_relu and w.modulus.low > 0:
+        yield Fact("cosine at least m/L =", guaranteed(w.modulus, w.lipschitz), "jfb/one")
+    elif w.norm2.high < 1:
+        yield Fact("cosine at least sqrt(1 - |W|^2) =", contracted(w.norm2), "jfb/one")
+
+
+def _batch(certificate: Measured) -> str:
+    if certificate.low > 0:
+        return "this batch: yes for all labels"
+    return "this batch: not for all labels" if certificate.high < 0 else "this batch: not decided"
 
 
 # ---- robustness ---------------------------------------------------------------------------------
@@ -239,10 +286,14 @@ def _robustness(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
         facts.append(
             Fact("over all patterns", exact, "lcp/p-matrix", "attained if U has full rank")
         )
-    words = "by a known multiple" if facts else "not known: no theorem gives a bound"
+    line: Line = ("not known: no theorem gives a bound",)
+    if facts:
+        assert facts[0].value is not None
+        line = (f"{facts[0].name} ", facts[0].value)
     radii = sorted(s.radius for s in samples if not math.isnan(s.radius))
     if radii:
-        words = f"{words}; certified radii of the predictions"
-        facts.append(Fact("smallest certified radius", Measured(radii[0]), "robust/radius"))
-        facts.append(Fact("median", Measured(radii[len(radii) // 2]), "robust/radius"))
-    return words, tuple(facts)
+        ends = Measured(radii[0]), Measured(radii[len(radii) // 2])
+        facts.append(Fact("smallest certified radius", ends[0], "robust/radius"))
+        facts.append(Fact("median", ends[1], "robust/radius"))
+        line = (*line, "; predictions are certain within ", ends[0], ", in the median ", ends[1])
+    return line, tuple(facts)

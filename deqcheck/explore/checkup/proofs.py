@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.judging.verdicts import before_training
+from deqcheck.linalg.matrix import instance
 from deqcheck.models.equilibrium.illposed import witness
 from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.records.checkup import Posed, Tried, TwoEquilibria
@@ -41,9 +42,11 @@ def proven(found: tuple[Tried, ...]) -> bool:
 
 
 def posed(found: tuple[Tried, ...], two: TwoEquilibria | None) -> Posed:
+    """Two equilibria for a c that no input has say nothing of the network with its own bias."""
     if proven(found):
         return Posed.YES
-    return Posed.NO if two is not None else Posed.OPEN
+    reached = two is not None and two.input is not None
+    return Posed.NO if reached else Posed.OPEN
 
 
 def two_equilibria(state: EquilibriumState, found: tuple[Tried, ...]) -> TwoEquilibria | None:
@@ -59,8 +62,7 @@ def two_equilibria(state: EquilibriumState, found: tuple[Tried, ...]) -> TwoEqui
 
 def _input(state: EquilibriumState, c: np.ndarray) -> tuple[float, ...] | None:
     """x with U x + b = c, where U has full row rank."""
-    s = np.linalg.svd(state.U, compute_uv=False)
-    if len(s) < state.n or not s[-1] > 1e-10 * s[0]:
+    if not instance(state.U).nth_singular_value(state.n).low > 0:
         return None
     x = np.linalg.lstsq(state.U, c - state.model.b, rcond=None)[0]
     return tuple(float(a) for a in x)

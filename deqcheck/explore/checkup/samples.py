@@ -10,12 +10,15 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.matrix import instance
 from deqcheck.models.equilibrium.cheap import cosine, pair
 from deqcheck.models.equilibrium.distance import nearest
+from deqcheck.models.equilibrium.rational import MOST, on_pattern
 from deqcheck.models.equilibrium.robust import Gains, radius
 from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.records.checkup import Sample
 from deqcheck.records.measured import Measured
 
 NAN = math.nan
+# Samples that are looked at in rational numbers.
+FEW = 20
 
 
 def samples(state: EquilibriumState, has_point: bool, has_targets: bool) -> tuple[Sample, ...]:
@@ -37,6 +40,19 @@ def samples(state: EquilibriumState, has_point: bool, has_targets: bool) -> tupl
             values["cosine"] = _cosine(state, j, G[:, j])
         rows.append(Sample(**values))  # type: ignore[arg-type]
     return tuple(rows)
+
+
+def verified(state: EquilibriumState) -> list[str]:
+    """Where no theorem says that there is only one: how many of the points found are equilibria, in
+    rational numbers."""
+    if not state.s.is_relu or state.n > MOST:
+        return ["not certified: what was found for the samples need be no equilibrium"]
+    patterns = [on_pattern(state, j) for j in range(min(state.N, FEW))]
+    good = sum(each is not None and each.residual == 0 for each in patterns)
+    return [
+        f"not certified: of the first {len(patterns)} samples {good} have an equilibrium that is "
+        "verified in rational numbers, and it need not be the only one"
+    ]
 
 
 def _prediction(state: EquilibriumState, j: int, gains: Gains) -> dict[str, object]:

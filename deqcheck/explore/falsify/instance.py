@@ -77,6 +77,7 @@ class Instance:
             for name, letters in model.optional.items()
         }
         data = {name: np.array(self.data[name], dtype=float) for name in model.data_arrays}
+        data, theta = model.absorbed(data, theta)
         built = model.build({**data, **rest}, loss)
         wrong = list(built.check(theta))
         if wrong:

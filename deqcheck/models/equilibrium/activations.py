@@ -29,7 +29,6 @@ class Activation:
     slope: Map
     # relu, leaky relu and identity: linear on either side of 0.
     piecewise: bool = False
-    zero_at_zero: bool = True
     rounded: bool = True
 
     @property
@@ -74,8 +73,8 @@ _KNOWN = {
         "relu", lambda v: np.maximum(v, 0.0), lambda v: (v > 0) * 1.0, True, rounded=False
     ),
     "tanh": Activation("tanh", np.tanh, lambda v: 1 / np.cosh(np.clip(v, -350, 350)) ** 2),
-    "sigmoid": Activation("sigmoid", _sigmoid, _bell, zero_at_zero=False),
-    "softplus": Activation("softplus", _softplus, _sigmoid, zero_at_zero=False),
+    "sigmoid": Activation("sigmoid", _sigmoid, _bell),
+    "softplus": Activation("softplus", _softplus, _sigmoid),
 }
 LEAKY = "leaky-relu"
 NAMES = (*_KNOWN, LEAKY)

@@ -32,11 +32,6 @@ def pair(state: EquilibriumState, j: int, g: np.ndarray) -> tuple[Matrix, Matrix
     return Matrix(D * w, radius + 4e-16 * errors.length(w)), Matrix(q, own)
 
 
-def adjoints(state: EquilibriumState, j: int) -> np.ndarray:
-    """g for the unit residuals of each output: the columns of C^T."""
-    return state.C.T
-
-
 def weight(state: EquilibriumState, i: int, j: int) -> Measured:
     """k_ij = z_i z_j + x_i x_j + 1: the inner product of what the two samples' gradients have."""
     Z, X = state.Z, state.model.X

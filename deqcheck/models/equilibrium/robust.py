@@ -93,20 +93,3 @@ def _reached(margin: float, rho: float, G: float, gain: partial[float]) -> float
     g = gain()
     beyond = (margin - rho * G) / g if g > 0 else np.inf
     return float(rho + beyond) * (1 - 8 * EPS)
-
-
-def largest_entry_radius(state: EquilibriumState, j: int) -> float:
-    """The same for changes of each input by at most the radius, where I - M is an M-matrix."""
-    gains = lipschitz.box_of_metzler(state.reading(np.eye(state.n)))
-    if gains is None:
-        return 0.0
-    y = state.outputs[:, j]
-    k, found = int(np.argmax(y)), np.inf
-    moves = gains.sum(axis=1)
-    for i in (i for i in range(len(y)) if i != k):
-        row, D = state.C[k] - state.C[i], state.model.D[k] - state.model.D[i]
-        off = errors.length(row) * float(state.equilibrium.errors[j])
-        off += errors.rounding(state.n, errors.length(state.C) * errors.length(state.Z[:, j]))
-        gain = float(np.abs(row) @ moves + np.abs(D).sum()) * (1 + SLACK)
-        found = min(found, max(float(y[k] - y[i]) - off, 0.0) / gain if gain > 0 else np.inf)
-    return found

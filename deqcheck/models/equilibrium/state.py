@@ -18,12 +18,15 @@ from deqcheck.models.equilibrium.solve import equilibria
 from deqcheck.models.equilibrium.weights import Weights
 from deqcheck.models.problem import NoEquilibrium, Objective, Params, State
 from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.scalar import TINY
 
 if TYPE_CHECKING:
     from deqcheck.models.equilibrium.model import EquilibriumModel
 
 # A residual above this, relative to the size of the state, is no equilibrium.
 FOUND = 1e-6
+# Products of so many terms are computed in longer numbers.
+LONG = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,21 +66,25 @@ class EquilibriumState(State):
     @cached_property
     def inputs(self) -> np.ndarray:
         """c = U x + b, a column for each sample."""
-        found: np.ndarray = self.U @ self.model.X + self.model.b[:, None]
+        found: np.ndarray = self._driven[0] + self.model.b[:, None]
         return found
+
+    @cached_property
+    def _driven(self) -> tuple[np.ndarray, np.ndarray]:
+        """U x, with the error of each entry."""
+        return product(self.U, self.model.X)
 
     @cached_property
     def inputs_error(self) -> np.ndarray:
         """Of each entry."""
-        X, b = np.abs(self.model.X), np.abs(self.model.b)
-        found: np.ndarray = (len(X) + 2) * EPS * (np.abs(self.U) @ X + b[:, None])
+        found: np.ndarray = self._driven[1] + EPS * np.abs(self.inputs)
         return found
 
     def pre_activations(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """W z + c with the error of each entry."""
-        H = self.W @ Z + self.inputs
-        error = (self.n + 2) * EPS * (np.abs(self.W) @ np.abs(Z) + np.abs(self.inputs))
-        return H, error + self.inputs_error
+        moved, error = product(self.W, Z)
+        H = moved + self.inputs
+        return H, error + EPS * np.abs(H) + self.inputs_error
 
     def residuals(self, Z: np.ndarray) -> list[Residual]:
         """z - s(W z + c) of each column."""
@@ -291,14 +298,15 @@ class EquilibriumState(State):
     def measure(self, name: str) -> Measured:
         return self._measures[name]()
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        if self.equilibrium.proof or not self.N:
-            return ()
-        return (
-            "no theorem proves that there is only one equilibrium: numbers that need it are those "
-            "of the one that was found, without an error bar",
-        )
+
+def product(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A B with the error of each entry; in longer numbers where that costs little."""
+    size: np.ndarray = np.abs(A) @ np.abs(B)
+    terms = A.shape[1] + 2
+    if A.size * B.shape[1] > LONG:
+        return A @ B, terms * (EPS * size + TINY)
+    long = (A.astype(np.longdouble) @ B.astype(np.longdouble)).astype(float)
+    return long, terms * float(np.finfo(np.longdouble).eps) * size + EPS * np.abs(long) + TINY
 
 
 def _times(a: float, b: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from deqcheck.records.checkup import Checkup, Fact, Sample, Tried
+from deqcheck.records.checkup import Answer, Checkup, Fact, Sample, Tried
 from deqcheck.records.measured import Measured
 from deqcheck.report.json import dumps, finite, judged_of, plain
 from deqcheck.report.json import measured_of as number_of
@@ -96,8 +96,16 @@ def _sample(each: Sample) -> dict[str, Any]:
 
 def as_text(found: Checkup, options: RenderOptions) -> str:
     if options.quiet:
-        return "".join(f"{i}. {each.words}\n" for i, each in enumerate(found.answers, 1))
+        lines = (line(each, options) for each in found.answers)
+        return "".join(f"{i}. {each}\n" for i, each in enumerate(lines, 1))
     return render_text(_parts(found, options), options)
+
+
+def line(answer: Answer, options: RenderOptions | None = None) -> str:
+    """Words, and numbers with their error bars."""
+    options = options or RenderOptions()
+    parts = (p if isinstance(p, str) else with_error(p, options) for p in answer.line)
+    return "".join(parts)
 
 
 def title(found: Checkup) -> str:
@@ -111,9 +119,10 @@ def _parts(found: Checkup, options: RenderOptions) -> Iterator[RenderableType]:
         yield indented(note)
     yield Text("")
     for i, each in enumerate(found.answers, 1):
-        yield Text(f"{i}. {each.question} {each.words}", "bold")
+        yield Text(f"{i}. {each.question}", "bold")
+        yield indented(line(each, options), 3)
         if each.facts:
-            yield columns([(told(fact, options), _source(fact)) for fact in each.facts], indent=3)
+            yield columns([(told(fact, options), _source(fact)) for fact in each.facts], indent=5)
     if found.two is not None:
         for name, numbers in (("c", found.two.c), ("z", found.two.first), ("z'", found.two.second)):
             yield indented(f"{name} = {vector(numbers)}", 3)

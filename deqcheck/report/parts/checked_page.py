@@ -81,7 +81,7 @@ def _answer(i: int, each: Answer, posed: Posed | None, options: RenderOptions) -
     return tag(
         "article",
         tag("h3", f"{i}. {each.question}"),
-        tag("p", tag("span", each.words, class_=colour)),
+        tag("p", tag("span", each.words, class_=colour, style="white-space: normal")),
         _table(("", "value", "theorem", ""), rows) if rows else None,
         id=f"answer-{i}",
     )

@@ -121,7 +121,7 @@ class Error(Distance):
         if not w.affordable:
             yield MANY
         elif w.worst_inverse is None and w.minors.smallest.low > 0:
-            yield "the inverses of all 2^n patterns are looked at up to 12 units"
+            yield "the inverses of all 2^n patterns are needed: up to 12 units, if well conditioned"
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         w = p.start.weights

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Cite
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Cite, Space
 from deqcheck.theorems.pabbaraju2021.bounds import between, change_at, changes
 from deqcheck.theorems.trained import UNREAD, Problem, State, Trained
 
@@ -33,6 +33,9 @@ class Converges(Trained):
         "Only if does not hold: W = [[0, 10], [0, 0]] has m = -4, and one equilibrium for every "
         "input, which the plain iteration reaches in two steps."
     )
+
+    # For one unit the two are the same.
+    space = Space(sizes={"n": (2, 4)})
 
     one = Check("one equilibrium for every input", "smallest_minor > 0", "convergence")
     modulus = Check("modulus of I - W", "m > 0", "m > 0")

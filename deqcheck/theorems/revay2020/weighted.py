@@ -59,7 +59,8 @@ class Lipschitz(Trained):
     """If Lambda F + F^T Lambda >= (C^T C + Lambda U U^T Lambda)/g with F = I - W and a diagonal
     Lambda > 0, the outputs C z + c0 move by at most g |dx|: dz^T Lambda (dv - dz) >= 0 for the
     slopes of s, and 2 a b <= a^2/g + g b^2. Judged for the best multiple of the Lambda of
-    revay2020/lmi, on a step of the first inputs and between the samples, of a network without D."""
+    revay2020/lmi, over all patterns (up to 12 units, without D) and on a unit step along the
+    steepest direction of the first sample."""
 
     id = "revay2020/lipschitz"
     title = "A Lipschitz constant of the outputs"

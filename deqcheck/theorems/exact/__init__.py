@@ -1,0 +1,1 @@
+"""Our own: equilibria of ReLU networks in rational numbers."""

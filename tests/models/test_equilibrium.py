@@ -1,0 +1,133 @@
+"""Trained equilibrium networks: the reference instances, and what W is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deqcheck as dq
+from deqcheck.models.equilibrium import distance
+from deqcheck.models.equilibrium.illposed import witness
+from deqcheck.models.equilibrium.model import rounded
+from deqcheck.models.equilibrium.parametrised import nemon, projected
+from deqcheck.models.equilibrium.robust import Gains, radius
+from deqcheck.models.equilibrium.state import EquilibriumState
+from deqcheck.models.equilibrium.weights import Weighted, Weights, conformal, isometric
+from deqcheck.theorems.fung2022.descent import inner
+from tests.independent.equilibrium_model import I1, I2, I3, I4, I5, I6, problem
+from tests.independent.equilibrium_moves import J1
+
+
+def start(v: dict[str, Any], **more: Any) -> EquilibriumState:
+    return problem({**v, **more}).start
+
+
+def near(x: Any, y: float, rel: float = 1e-8) -> bool:
+    assert x.error <= 1e-8 * abs(y) + 1e-12
+    return x.value == pytest.approx(y, rel=rel)
+
+
+def test_a_contraction() -> None:
+    s = start(I1)
+    assert np.allclose(13 * s.Z[:, 0], [18, 1], atol=1e-13)
+    w = s.weights
+    assert near(w.norm2, 0.5) and near(w.modulus, 0.7) and near(w.rho, 0.7)
+    assert near(w.lipschitz**2, 0.65) and near(2 * w.inverse_modulus, 28 / 13)
+    assert near(w.worst_inverse, 1.604589228, 1e-9)
+    (r,) = s.residuals(s.model.z)
+    assert near(distance.by_norm2(w, r), 0.6) and near(distance.by_norm_inf(w, r), 1.0)
+    assert distance.by_perron(w, r) == pytest.approx([7 / 11, 4 / 11])
+    assert near(distance.by_monotone(w, r), 0.481377, 1e-5)
+    found = radius(s, 0, Gains(s))
+    assert found.radius == pytest.approx(1.0, rel=1e-8) and found.margin == pytest.approx(17 / 13)
+    assert radius(s, 0, Gains(s), local=False).radius == pytest.approx(0.594186, rel=1e-5)
+
+
+def test_a_rotation() -> None:
+    s = start(I2)
+    assert np.allclose(s.Z[:, 0], 0.25, atol=1e-13)
+    assert near(s.weights.modulus, 1.0) and near(s.weights.lipschitz**2, 10.0)
+    assert near(s.weights.worst_inverse, (3 + np.sqrt(13)) / 2)
+    (r,) = s.residuals(np.zeros((2, 1)))
+    assert near(distance.by_patterns(s.weights, r), 3.302776, 1e-6)
+    assert near(distance.pang(s.weights, r), 4.162278, 1e-6)
+    assert radius(s, 0, Gains(s)).radius == pytest.approx(np.sqrt(2) / 4, rel=1e-8)
+    assert isometric(I2["W"]) and conformal(I2["W"]) and not isometric(I3["W"])
+
+
+def test_not_monotone() -> None:
+    s = start(I3, Y=[[10.0], [10.0]])
+    assert np.allclose(s.Z[:, 0], [11, 1])
+    assert near(s.weights.modulus, -4.0)
+    lam = s.weights.diagonal.weights
+    assert lam[1] / lam[0] == pytest.approx(121)
+    other = Weighted(I3["W"], np.sqrt([1 / 11, 11]))
+    assert near(other.modulus, 6 / 11) and near(other.lipschitz, 1.553004, 1e-6)
+    assert near(2 * other.inverse_modulus, 12 / 11)
+
+
+def test_only_a_p_matrix() -> None:
+    w = start(I4).weights
+    assert near(w.worst_inverse, 10.089291, 1e-7)
+    assert not w.diagonal.feasible and w.diagonal.most <= 0
+    for c, z in (((1, 1, 1), (0.25, 0.25, 0.25)), ((1, 2, 4), (1, 0, 1))):
+        assert np.allclose(start(I4, U=np.array([c]).T).Z[:, 0], z)
+
+
+def test_a_non_euclidean_contraction() -> None:
+    s = start(I5)
+    assert np.allclose(s.Z[:, 0], [1.9, 2])
+    assert near(s.weights.mu, 0.5) and near(s.weights.rho, 9.0)
+    assert near(s.weights.modulus, -1.293126, 1e-6)
+
+
+def test_two_equilibria() -> None:
+    found = witness(I6["W"])
+    assert found is not None and found.minor.value == -3
+    assert found.residual(found.first) == found.residual(found.second) == 0 < found.distance
+    assert witness(I4["W"]) is None
+    wide = np.zeros((20, 20))
+    wide[:3, :3] = [[0.5, 1, 0], [0, 0.5, 1], [1, 0, 0.5]]
+    by_vector = witness(wide)
+    assert by_vector is not None and by_vector.residual(by_vector.first) == 0
+
+
+def test_a_batch_that_ascends() -> None:
+    """-80073/40000 without the read-out, whose square is 1/8000."""
+    assert near(inner(start(J1)), -80073 / 40000 + 1 / 8000)
+
+
+def test_without_a_theorem_there_is_no_bar() -> None:
+    s = start(I6)
+    assert s.equilibrium.error == np.inf and s.measure("loss").error == np.inf
+
+
+def test_smooth_equilibria_are_certified() -> None:
+    v = {"W": [[-2.0]], "U": [[1.0]], "C": [[1.0]]}
+    p = dq.problem("equilibrium", {"X": [[1.0]], "Y": [[0.0]]}, v, activation="tanh")
+    assert p.start.Z[0, 0] == pytest.approx(0.3290940403, abs=1e-10)
+    assert 0 < p.start.equilibrium.error < 1e-14
+
+
+def test_parametrisations() -> None:
+    r = np.random.default_rng(0)
+    A, d = r.normal(size=(4, 4)), r.normal(size=4)
+    assert Weights(nemon(0.3, A, d)).mu.high <= 0.3 + 1e-12
+    W = projected(3 * A, 0.95)
+    assert np.abs(W).sum(axis=1) == pytest.approx(0.95)
+    # The nearest point: no other of the ball is nearer.
+    for other in r.normal(size=(50, 4)):
+        other *= 0.95 / np.abs(other).sum()
+        assert np.linalg.norm(3 * A[0] - W[0]) <= np.linalg.norm(3 * A[0] - other)
+    V = rounded(A, 4)
+    unit = np.abs(A).max() / 7
+    assert np.allclose(V / unit, np.round(V / unit)) and np.abs(V - A).max() <= unit / 2 * (
+        1 + 1e-12
+    )
+
+
+def test_it_is_not_trained() -> None:
+    with pytest.raises(dq.UsageError, match="is checked as it is, and not trained"):
+        dq.judge("banach/norm2", problem(I1), train={"kind": "gd", "step": 1e-3, "steps": 5})
