@@ -7,7 +7,7 @@ from typing import Any
 
 from deqcheck.report.parts.visible import visible
 
-VOID = {"meta", "wbr"}
+VOID = {"meta", "wbr", "input"}
 
 
 class Markup(str):
