@@ -45,8 +45,9 @@ explore: search judging case theorems dynamics models linalg environment store p
 api: explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +
+site: docs case judging theorems report atomic +
 ci: plugins store case judging environment report models threads +
-cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
+cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs site
  threads plugins +
 pytest_plugin: ci cli case __init__
 __main__: cli
