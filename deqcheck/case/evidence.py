@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from deqcheck.case import embedded
+from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.editions import Row, rows
 
 BASELINE = "baseline.json"
 PARTS = ("hypotheses", "conclusions")
@@ -39,6 +41,11 @@ NONE = Evidence()
 def of(id_: str) -> Mapping[str, Evidence]:
     """By edition; nothing for statements of others."""
     return _known().get(id_, {})
+
+
+def rows_of(statement: type[AnyStatement]) -> list[Row]:
+    """The checks of a statement, those of ours as the shipped cases judge them."""
+    return rows(statement, {edition: found.judged for edition, found in of(statement.id).items()})
 
 
 @cache

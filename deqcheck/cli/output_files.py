@@ -60,6 +60,8 @@ class OutputFiles:
                 raise Complaint(f"{output} is to hold two things")
         if self.plot is None:
             return
+        if self.drawing is not None and len(tasks) > 1:
+            raise Complaint(f"--panel draws one case; {len(tasks)} were given")
         files = {task.case.source.name for task in tasks}
         if len(tasks) > 1 and (len(files) > 1 or tasks[0].case.source.member is None):
             raise Complaint(f"--plot draws one case; {len(tasks)} were given")

@@ -19,7 +19,7 @@ from deqcheck.report.parts.notation import names
 from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import numbered, shown
 from deqcheck.theorems.base import CORRECTED, DESCENT, FLOW, PRINTED, STATIC, AnyStatement
-from deqcheck.theorems.editions import Row, rows
+from deqcheck.theorems.editions import Row
 from deqcheck.theorems.proofs import lines
 from deqcheck.theorems.roles import Role
 
@@ -40,11 +40,6 @@ DYNAMICS = {FLOW: "gradient flow", DESCENT: "gradient descent", STATIC: "any par
 NAMED = 2
 
 
-def known_rows(s: type[AnyStatement]) -> list[Row]:
-    """The checks of a statement, those of ours as the shipped cases judge them."""
-    return rows(s, {edition: found.judged for edition, found in evidence.of(s.id).items()})
-
-
 def page(s: type[AnyStatement], options: RenderOptions) -> Iterator[RenderableType]:
     yield Text(f"{s.id}  {s.title}", "bold")
     yield Text(f"{s.cite}; {', '.join(s.models)}; {', '.join(DYNAMICS[d] for d in s.dynamics)}")
@@ -57,7 +52,7 @@ def page(s: type[AnyStatement], options: RenderOptions) -> Iterator[RenderableTy
     yield from _erratum(s)
     yield Text("")
     yield Text(s.text())
-    found = known_rows(s)
+    found = evidence.rows_of(s)
     for role, title in HEADINGS.items():
         of_role = [row for row in found if row.role is role]
         if of_role:

@@ -45,11 +45,8 @@ def summed(length: int, scale: float) -> float:
 
 
 def _squares(a: np.ndarray) -> float:
-    """Added up in pairs, which the inner products of BLAS are not: few terms may come in any order
-    (`summed` counts every one of them)."""
+    """Added up in pairs, which the inner products of BLAS are not."""
     flat = a.ravel(order="K")
-    if flat.size <= IN_BLOCK:
-        return float(flat.dot(flat))
     with np.errstate(over="ignore"):
         return float(np.add.reduce(flat * flat))
 

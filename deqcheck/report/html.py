@@ -1,44 +1,24 @@
-"""A self-contained page: no script, no network, every picture inside."""
+"""A self-contained page: the answer first, then each statement; no script, no network."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from deqcheck.records.claim import Judged
-from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.report.json import plain
-from deqcheck.report.parts.entries import entry_told
+from deqcheck.report.parts.article import Article, outcome, quantities, unbreakable
 from deqcheck.report.parts.markup import Markup, join, tag
-from deqcheck.report.parts.notation import in_mathml
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import panels
 from deqcheck.report.parts.render_options import RenderOptions
-from deqcheck.report.parts.sentences import (
-    Clock,
-    full_title,
-    kind,
-    numbered,
-    reason,
-    run_length,
-    tell,
-    vector,
-)
+from deqcheck.report.parts.sentences import Clock, full_title, reason, run_length
 from deqcheck.report.parts.style import SHEET
-from deqcheck.report.parts.svg import bar, figure
+from deqcheck.report.parts.summary import ordered, summary
+from deqcheck.report.parts.svg import figure
 from deqcheck.report.parts.sweeps import Sweep, sweeps
 
-GOOD = ("confirmed", "consistent", "met", "hypotheses hold")
-BAD = ("refuted", "inconsistent")
-SIGNS = {
-    Decision.HOLDS: ("✓ holds", "good"),
-    Decision.VIOLATED: ("✗ fails", "bad"),
-    Decision.UNDECIDED: ("? open", "open"),
-}
 # The page may load nothing at all, not even from where it lies.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -61,7 +41,7 @@ def render(reports: Sequence[Report], options: RenderOptions) -> str:
         tag(
             "main",
             *(_sweep(s, i) for i, s in enumerate(sweeps(reports), 1)),
-            *(_Case(r, i).section() for i, r in enumerate(reports, 1)),
+            *(_Case(r, i, len(reports) == 1).section() for i, r in enumerate(reports, 1)),
             id="results",
         ),
         tag("footer", tag("p", _made_by(reports))),
@@ -95,11 +75,31 @@ def _made_by(reports: Sequence[Report]) -> str:
     )
 
 
+def grouped(report: Report) -> list[list[Verdict]]:
+    """The editions of each statement, convergence theorems first."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in ordered(report):
+        found.setdefault(verdict.id, []).append(verdict)
+    return list(found.values())
+
+
+def _answer(report: Report) -> str:
+    """What was checked, what came out, how far the nearest theorem is."""
+    track, model = report.trajectory, report.resolved.get("model")
+    kind_ = model.get("kind") if isinstance(model, dict) else None
+    length = run_length(track, Clock.of(report), RenderOptions()) if track and len(track.k) else ""
+    about = ", ".join(part for part in (kind_, length) if part)
+    told = summary(report) if report.verdicts else "nothing was judged"
+    worst = next((v for v in report.verdicts if v.outcome is Outcome.REFUTED), None)
+    why = f" {worst.id} ({worst.edition}): {reason(worst, RenderOptions())}." if worst else ""
+    return f"{f'{about}: ' if about else ''}{told}.{why}"
+
+
 def _summary(reports: Sequence[Report]) -> Markup:
     rows = [
         tag(
             "tr",
-            tag("td", _outcome(verdict)),
+            tag("td", outcome(verdict)),
             tag(
                 "td",
                 tag("a", _breakable(verdict.id), href=f"#{_anchor(i, j)}"),
@@ -108,13 +108,16 @@ def _summary(reports: Sequence[Report]) -> Markup:
             tag("td", report.title or report.name),
         )
         for i, report in enumerate(reports, 1)
-        for j, verdict in enumerate(report.verdicts, 1)
+        for j, group in enumerate(grouped(report), 1)
+        for verdict in group
     ]
     head = tag("tr", *(tag("th", name, scope="col") for name in ("outcome", "statement", "case")))
-    return join(
-        tag("p", _tally(reports), class_="soft"),
-        tag("table", tag("thead", head), tag("tbody", *rows)) if rows else None,
-    )
+    table = tag("table", tag("thead", head), tag("tbody", *rows)) if rows else None
+    if len(reports) == 1:
+        answer = tag("p", unbreakable(_answer(reports[0])), class_="answer")
+        # One statement has its outcomes right below.
+        return join(answer, table if len(grouped(reports[0])) > 1 else None)
+    return join(tag("p", _tally(reports), class_="soft"), table)
 
 
 def _sweep(sweep: Sweep, position: int) -> Markup:
@@ -139,22 +142,6 @@ def _tally(reports: Sequence[Report]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing was judged"
 
 
-def _outcome(verdict: Verdict) -> Markup:
-    name = verdict.word
-    if verdict.outcome is Outcome.REFUTED:
-        name += f" ({kind(verdict)})"
-    tone = "good" if verdict.word in GOOD else "bad" if verdict.word in BAD else "open"
-    missed = tag("span", f" (expected {verdict.expected})", class_="word bad")
-    return join(tag("span", name, class_=f"word {tone}"), missed if verdict.met is False else None)
-
-
-def _margin(judged: Judged) -> Iterator[Any]:
-    """An identity has no margin, and neither has a comparison with 0."""
-    if judged.ratio is not None and judged.relation != "==":
-        yield bar(judged.ratio, judged.decision)
-        yield f" {number(judged.ratio, 3)}"
-
-
 def _breakable(ident: str) -> Markup:
     paper, slash, name = ident.partition("/")
     return join(paper, slash, tag("wbr"), name)
@@ -167,23 +154,26 @@ def _anchor(case: int, statement: int) -> str:
 class _Case:
     """One case of the page."""
 
-    def __init__(self, report: Report, position: int):
+    def __init__(self, report: Report, position: int, alone: bool):
         self.report = report
         self.position = position
+        # Then the page has its title already.
+        self.alone = alone
         self.clock = Clock.of(report)
         self.options = RenderOptions()
 
     def section(self) -> Markup:
         report = self.report
-        statements = [self._statement(v, i) for i, v in enumerate(report.verdicts, 1)]
+        found = grouped(report)
+        statements = [self._article(group, i) for i, group in enumerate(found, 1)]
         ident = f"case-{self.position}"
         return tag(
             "section",
-            tag("h2", report.title or report.name, id=ident),
+            tag("h2", "The run" if self.alone else report.title or report.name, id=ident),
             *self._run(),
             self._figures(),
             *statements,
-            self._quantities("Quantities at the start", report.quantities),
+            quantities("Quantities at the start", report.quantities, self.options),
             self._provenance(),
             aria_labelledby=ident,
         )
@@ -195,7 +185,7 @@ class _Case:
         if report.expected_status not in (None, report.status.word):
             yield tag("p", f"expected to end as {report.expected_status}", class_="word bad")
         if report.trajectory is not None and len(report.trajectory.k):
-            yield tag("p", run_length(report.trajectory, self.clock, self.options))
+            yield tag("p", unbreakable(run_length(report.trajectory, self.clock, self.options)))
         if report.companion is not None and len(report.companion.k):
             length = run_length(report.companion, self.clock, self.options)
             yield tag("p", f"{report.companion_name}: {length}")
@@ -207,95 +197,9 @@ class _Case:
         figures = [figure(p, f"case-{self.position}-plot-{i}") for i, p in enumerate(found, 1)]
         return tag("div", *figures, class_="figures") if figures else None
 
-    def _statement(self, verdict: Verdict, number_: int) -> Markup:
+    def _article(self, verdicts: Sequence[Verdict], number_: int) -> Markup:
         ident = _anchor(self.position, number_)
-        applies = not verdict.failing
-        return tag(
-            "article",
-            tag("h3", _outcome(verdict), " ", verdict.id, f" ({verdict.edition})", id=ident),
-            tag("p", full_title(verdict)),
-            tag("p", verdict.citation, class_="soft") if verdict.citation else None,
-            *(
-                tag("p", f"because {numbered(h)} {tell(h, self.clock, self.options, verdict.id)}")
-                for h in verdict.failing
-            ),
-            None if verdict.entry is None else tag("p", entry_told(verdict.entry, self.clock)),
-            *(tag("p", f"Not checked: {reason}") for reason in verdict.unchecked),
-            self._says(verdict),
-            self._judged("Hypotheses", verdict.hypotheses, verdict.id, needed=True),
-            self._judged(
-                "Conclusions" if applies else "Conclusions, for information",
-                verdict.conclusions,
-                verdict.id,
-            ),
-            self._judged("Remarks of deqcheck, which decide nothing", verdict.remarks, verdict.id),
-            self._quantities("What it promises before training", verdict.quantities),
-            *(tag("p", f"Note: {note}") for note in verdict.notes),
-            self._erratum(verdict),
-            self._replay(verdict),
-            aria_labelledby=ident,
-        )
-
-    def _says(self, verdict: Verdict) -> Markup | None:
-        """The statement's text and the values of its free constants."""
-        if not verdict.text and not verdict.constants:
-            return None
-        paragraphs = [tag("p", part) for part in verdict.text.split("\n\n") if part]
-        chosen = ", ".join(f"{name} = {number(x)}" for name, x in verdict.constants.items())
-        constants = tag("p", f"Judged with {chosen}.") if chosen else None
-        summary = tag("summary", "What it says")
-        return tag("details", summary, *paragraphs, constants, open="")
-
-    def _judged(
-        self, heading: str, judged: Sequence[Judged], of: str, needed: bool = False
-    ) -> Markup | None:
-        if not judged:
-            return None
-        names = ("", "claim", "finding", "margin")
-        head = tag("tr", *(tag("th", name, scope="col") for name in names))
-        rows = [self._row(j, of, needed) for j in judged]
-        table = tag("table", tag("thead", head), tag("tbody", *rows), class_="judged")
-        return join(tag("h4", heading), table)
-
-    def _row(self, judged: Judged, of: str, needed: bool) -> Markup:
-        sign, tone = SIGNS[judged.decision]
-        finding = tell(judged, self.clock, self.options, of if needed else "")
-        if judged.note:
-            finding += f" ({judged.note})"
-        formula = (
-            tag("div", in_mathml(judged.formula, of), class_="formula") if judged.formula else None
-        )
-        return tag(
-            "tr",
-            tag("td", tag("span", sign, class_=f"word {tone}")),
-            tag("td", numbered(judged), formula),
-            tag("td", finding, tag("div", str(judged.basis), class_="soft")),
-            tag("td", *_margin(judged)),
-        )
-
-    def _quantities(self, heading: str, quantities: Mapping[str, Measured]) -> Markup | None:
-        if not quantities:
-            return None
-        rows = [
-            tag("tr", tag("th", name, scope="row"), tag("td", vector(m, self.options)))
-            for name, m in quantities.items()
-        ]
-        table = tag("table", tag("tbody", *rows), class_="numbers")
-        return tag("details", tag("summary", heading), table)
-
-    def _erratum(self, verdict: Verdict) -> Markup | None:
-        if not verdict.erratum:
-            return None
-        if verdict.status == "sound":
-            return tag("p", f"Remark: {verdict.erratum}", class_="erratum")
-        status = f" ({verdict.status} as printed)" if verdict.status else ""
-        return tag("p", f"Erratum{status}: {verdict.erratum}", class_="erratum")
-
-    def _replay(self, verdict: Verdict) -> Markup | None:
-        if not self.report.replay:
-            return None
-        line = f"{self.report.replay} --only {verdict.id} --edition {verdict.edition}"
-        return tag("p", "Again, this statement alone: ", tag("code", line))
+        return Article(verdicts, self.clock, ident, self.report.replay).markup()
 
     def _provenance(self) -> Markup:
         report = self.report
@@ -313,5 +217,5 @@ class _Case:
             tag("p", "To run it again: ", tag("code", report.replay)) if report.replay else None,
             tag("dl", *pairs),
             tag("pre", "\n".join(lines), tabindex="0"),
-            open="",
+            class_="aside",
         )

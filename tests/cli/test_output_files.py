@@ -152,6 +152,12 @@ def test_a_picture_that_cannot_be_drawn_so_is_refused_at_once(
     assert result.exit_code == 2 and sentence in result.stderr and not plot.exists()
 
 
+def test_a_panel_shows_one_case(deqcheck, tmp_path):
+    words = ("--plot", str(tmp_path / "x.pdf"), "--panel", "loss")
+    result = deqcheck("run", "ling2022/figure1", *words)
+    assert result.exit_code == 2 and "--panel draws one case; " in result.stderr
+
+
 def test_how_it_looks_needs_a_picture(deqcheck, case):
     result = deqcheck("run", case, "--panel", "loss")
     assert result.exit_code == 2

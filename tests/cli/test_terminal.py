@@ -73,3 +73,11 @@ def test_quiet_is_the_verdict_lines_alone():
 @pytest.mark.parametrize("words", [("cases",), ("docs",), ("bounds", "--init", "quickstart")])
 def test_lists_fit_into_eighty_columns(deqcheck, words):
     assert max(map(len, deqcheck(*words).stdout.splitlines())) <= 80
+
+
+def test_documentation_is_rendered_in_a_terminal():
+    shown = ESCAPES.sub("", terminal("docs", "errors", "--no-pager", NO_COLOR="1"))
+    assert "```" not in shown and "# How" not in shown
+    assert "How error bars are made" in shown
+    paged = terminal("docs", "errors", PAGER="head -n 3", NO_COLOR="1")
+    assert "How error bars are made" in paged and len(paged.splitlines()) <= 4

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +15,9 @@ import pytest
 import samples
 
 from deqcheck.report import renderer
+from deqcheck.report.parts.notation import in_mathml
 from deqcheck.report.parts.render_options import RenderOptions
+from deqcheck.report.parts.style import SHEET
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -83,3 +87,24 @@ def test_it_prints(browse, tmp_path):
     paper = tmp_path / "report.pdf"
     browse(renderer("html")([REPORT], RenderOptions()), f"--print-to-pdf={paper}")
     assert paper.read_bytes().startswith(b"%PDF")
+
+
+def test_one_statement_in_two_editions_prints_on_two_pages(browse, tmp_path):
+    one = samples.confirmed(text="What it says. " * 20)
+    many = tuple(replace(one.hypotheses[0], name=f"hypothesis {i}") for i in range(10))
+    verdicts = [replace(one, edition=e, hypotheses=many) for e in ("printed", "corrected")]
+    paper = tmp_path / "report.pdf"
+    page = renderer("html")([samples.report(*verdicts)], RenderOptions())
+    browse(page, f"--print-to-pdf={paper}")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", paper.read_bytes())) <= 2
+
+
+def test_formulas_are_laid_out(browse):
+    """A fraction stands above its denominator, and the plain text is out of sight."""
+    markup = in_mathml("a <= b/c")
+    probe = f"""<!doctype html><style>{SHEET}</style>{markup}<script>
+      const box = e => e.getBoundingClientRect();
+      const [b, c] = [...document.querySelectorAll("mfrac > mi")].map(box);
+      const plain = box(document.querySelector(".plain"));
+      document.title = [b.bottom <= c.top + 1, plain.width <= 1].join();</script>"""
+    assert "<title>true,true</title>" in browse(probe, "--dump-dom").document

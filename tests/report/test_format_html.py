@@ -11,6 +11,7 @@ from pages import Page
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Status
+from deqcheck.records.words import CORRECTED, PRINTED
 from deqcheck.report import formats, renderer
 from deqcheck.report.parts.markup import Markup, tag
 from deqcheck.report.parts.render_options import RenderOptions
@@ -167,3 +168,63 @@ def test_odd_values_make_no_odd_pictures(value):
         for value_ in found.values(name)
         for word in ("nan", "inf")
     )
+
+
+def both():
+    printed = replace(samples.refuted(), edition=PRINTED, status="false", erratum="It is 3.")
+    claim = printed.conclusions[0]
+    other = replace(claim, formula="gap <= 4*exp(-t)")
+    corrected = replace(printed, edition=CORRECTED, conclusions=(other,))
+    return samples.report(printed, corrected)
+
+
+def test_the_answer_comes_first():
+    found = page(both())
+    answer = found.text[: found.text.index("The run")]
+    assert "2 verdicts: 2 refuted" in answer and "violated first at k = 1" in answer
+
+
+def test_both_editions_are_one_block_with_the_differences_marked():
+    text = source(both())
+    found = Page(text)
+    assert found.count("article") == 1
+    assert found.text.count("It is 3.") == 1
+    assert text.index("It is 3.") < text.index("<h4>Conclusions")
+    rows = re.findall(r'<tr class="differs">.*?</tr>', text)
+    assert [re.search(r'class="only">(\w+)', row)[1] for row in rows] == [PRINTED, CORRECTED]
+    assert "<mark>4</mark>" in rows[1]
+    assert "--edition both" in found.text
+
+
+def test_what_both_editions_share_is_told_once():
+    one = samples.confirmed()
+    report = samples.report(replace(one, edition=PRINTED), replace(one, edition=CORRECTED))
+    assert page(report).text.count("contraction (8)") == page(samples.report(one)).text.count(
+        "contraction (8)"
+    )
+
+
+def test_numbers_do_not_end_at_their_minus():
+    tables = "".join(re.findall(r"<table.*?</table>", source(ALL), re.DOTALL))
+    found = re.findall(r">([^<]*\de-\d+[^<]*)<", tables)
+    assert found and all(" " not in number.strip() for number in found)
+
+
+def test_curves_can_be_switched_off_and_tell_their_numbers_without_a_script():
+    text = source(ALL)
+    found = Page(text)
+    switches = [attrs for name, attrs in found.tags if name == "input"]
+    assert [s["class"] for s in switches] == [f"s{i}" for i in range(found.count("polyline"))]
+    for i in range(len(switches)):
+        assert f"figure:has(.s{i}:not(:checked)) .t{i} {{ display: none; }}" in text
+        assert f'<g class="t{i}">' in text
+    points = [attrs for name, attrs in found.tags if attrs.get("class") == "point"]
+    assert len(points) > 5
+    assert all(p["tabindex"] == "0" and " at " in p["aria-label"] for p in points)
+
+
+def test_every_formula_is_mathml_with_its_plain_text():
+    found = page(ALL)
+    plain = [attrs for _, attrs in found.tags if attrs.get("class") == "plain"]
+    assert "gap <= 3*exp(-t)" in found.text
+    assert found.count("math") >= len(plain) == 2

@@ -95,7 +95,7 @@ def test_a_quantity_is_drawn_with_the_floor_of_its_infimum():
     panel = panels(replace(report, verdicts=(verdict,)))[1]
     assert panel.title == "above its floor"
     assert [trace.label for trace in panel.traces] == [
-        "measured: lambda",
+        "measured: λ",
         "Theorem 2: 1/m (33)",
     ]
     assert panel.traces[1].y.tolist() == [1e-9, 1e-9]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import samples
 
+from deqcheck.records.verdict import Status
 from deqcheck.records.words import CORRECTED, PRINTED
 from deqcheck.report import renderer
 from deqcheck.report.parts.render_options import RenderOptions
@@ -63,6 +64,11 @@ def test_latex_is_closed_and_ascii() -> None:
     assert text.isascii()
     assert text.count("$") % 2 == 0
     assert r"$\displaystyle \mathrm{gap} \leq \|A\|$" in text
+
+
+def test_a_run_that_broke_off_says_so() -> None:
+    text = page("md", replace(both(), status=Status.DIVERGED))
+    assert ", diverged." in text
 
 
 def test_one_edition_is_a_page_too() -> None:

@@ -17,7 +17,7 @@ from deqcheck.cli import completing
 from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import options_of_stdout, to_stdout
-from deqcheck.cli.stating import known_rows, page
+from deqcheck.cli.stating import page
 from deqcheck.cli.stating_latex import fragment
 from deqcheck.fields import unknown
 from deqcheck.judging import catalogue
@@ -144,7 +144,7 @@ def show(id_: str, citing: bool, latex: bool, form: str) -> None:
             raise Complaint(f"deqcheck: no BibTeX entry is known for {statement.cite.paper}")
         to_stdout(f"{entry}\n")
     elif latex:
-        to_stdout(fragment(statement, known_rows(statement)))
+        to_stdout(fragment(statement, evidence.rows_of(statement)))
     elif form == "json":
         to_stdout(dumps(_entry(statement) | _details(statement)))
     else:
@@ -187,7 +187,7 @@ def _details(s: type[AnyStatement]) -> dict[str, Any]:
         "cases": {
             edition: dict(known[edition].outcomes) for edition in s.editions if edition in known
         },
-        "checks": [check for row in known_rows(s) for check in _checks(s, row)],
+        "checks": [check for row in evidence.rows_of(s) for check in _checks(s, row)],
     }
 
 

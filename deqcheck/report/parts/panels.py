@@ -6,6 +6,7 @@ quantities that a bound keeps above a floor, and the hypotheses with their margi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,8 @@ from deqcheck.records.trajectory import CROSSING, SLIDE, Trajectory
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.records.words import PRINTED
 from deqcheck.report.parts.curves import Bound, bounds, relative_bound
+from deqcheck.report.parts.notation import in_unicode, latex, plain
+from deqcheck.report.parts.notation.symbols import symbol
 from deqcheck.report.parts.sentences import Clock, numbered
 from deqcheck.report.parts.thin import thin
 
@@ -86,6 +89,8 @@ class Panel:
     step: float | None = None
     # What happens at single points of the run.
     marks: tuple[Marks, ...] = ()
+    # What is measured, in LaTeX, where it is one quantity.
+    symbol: str = ""
 
     def x_range(self) -> tuple[float, float]:
         xs = np.concatenate([trace.x for trace in self.traces])
@@ -209,9 +214,8 @@ def _claimed(report: Report, clock: Clock) -> Iterator[tuple[CurveFacts, Trace]]
         label = f"{'; '.join(owners)}: {numbered(judged)}"
         trace = _trace(label, _x(clock, facts), facts.bound.value)
         printed = all(bound.verdict.edition == PRINTED for bound in group)
-        brief = f"{short(group[0].verdict)} {judged.equation}".strip()
-        violation = _violation(facts, clock)
-        yield facts, replace(trace, violation=violation, short=brief, printed=printed)
+        brief = _brief(group[0].verdict, judged) | {"printed": printed}
+        yield facts, replace(trace, violation=_violation(facts, clock), **brief)
 
 
 def _companion(report: Report, clock: Clock) -> Iterator[Trace]:
@@ -256,32 +260,44 @@ def _floor(verdict: Verdict, judged: Judged, track: Trajectory, clock: Clock) ->
     facts = judged.curve
     if facts is not None:
         x = _x(clock, facts)
-        value = _trace(f"measured: {_side(judged, 0)}", x, facts.value.value, True)
+        value = _trace(f"measured: {_side(judged, 0, verdict.id)}", x, facts.value.value, True)
         claim = _trace(_claim_label(verdict, judged), x, facts.bound.value)
         claim = replace(claim, violation=_violation(facts, clock), **_brief(verdict, judged))
         traces = (value, claim)
-        return _panel(judged.name, clock, track, traces, _horizons([facts], clock))
+        found = _panel(judged.name, clock, track, traces, _horizons([facts], clock))
+        left = judged.formula.split(judged.relation, 1)[0].strip()
+        return found and replace(found, symbol=_symbol(left, verdict.id))
     for name in verdict.drivers:
         if name in track.series:
             series = track.series[name]
             # The claim is about the infimum of just this series, which its error bar covers.
             if judged.left.low <= float(np.min(series.value.value)) <= judged.left.high:
                 x = _x(clock, series)
-                value = _trace(f"measured: {name}", x, series.value.value, True)
+                shown = plain.name(symbol(name, verdict.id).row)
+                value = _trace(f"measured: {shown}", x, series.value.value, True)
                 label = _claim_label(verdict, judged)
                 floor = _trace(label, x[[0, -1]], np.full(2, judged.right.value))
                 floor = replace(floor, **_brief(verdict, judged))
-                return _panel(judged.name, clock, track, (value, floor))
+                found = _panel(judged.name, clock, track, (value, floor))
+                return found and replace(found, symbol=_symbol(name, verdict.id))
     return None
 
 
-def _side(judged: Judged, side: int) -> str:
+def _side(judged: Judged, side: int, scope: str) -> str:
     """The left (0) or right (-1) side of a formula; without one, the name of the claim."""
-    return judged.formula.split(judged.relation, 1)[side].strip() or judged.name
+    written = in_unicode(judged.formula, scope)
+    return re.split(" [≤≥=<>] ", written)[side] if judged.formula else judged.name
+
+
+def _symbol(name: str, scope: str) -> str:
+    """Of a variable, for an axis."""
+    found = latex.name(symbol(name, scope).row) if name.isidentifier() else ""
+    return f"${found}$" if found else ""
 
 
 def _claim_label(verdict: Verdict, judged: Judged) -> str:
-    return f"{_statement(verdict)}: {numbered(replace(judged, name=_side(judged, -1)))}"
+    claim = replace(judged, name=_side(judged, -1, verdict.id))
+    return f"{_statement(verdict)}: {numbered(claim)}"
 
 
 def _panel(
@@ -305,16 +321,12 @@ def _statement(verdict: Verdict) -> str:
     return f"{name} (printed)" if verdict.edition == PRINTED else name
 
 
-def short(verdict: Verdict) -> str:
-    """`Thm 1`, where there is little room."""
-    found = verdict.number or verdict.id
-    for word, brief in SHORT.items():
-        found = found.replace(word, brief)
-    return found
-
-
 def _brief(verdict: Verdict, judged: Judged) -> dict[str, Any]:
-    name = f"{short(verdict)} {judged.equation}".strip()
+    """`Thm 1 (7)`, where there is little room."""
+    owner, equation = verdict.number or verdict.id, judged.equation
+    name = equation if equation.startswith(owner) else f"{owner} {equation}".strip()
+    for word, brief in SHORT.items():
+        name = name.replace(word, brief)
     return {"short": name, "printed": verdict.edition == PRINTED}
 
 

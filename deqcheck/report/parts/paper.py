@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from deqcheck.records.comparison import Decision
-from deqcheck.records.formula import FormulaError
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import CROSSING, SLIDE, Trajectory
-from deqcheck.report.parts.notation import in_latex
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import ENTRY, Bar, Panel, Trace, bars, panels
 
@@ -171,10 +169,7 @@ def _curves(axes: Any, panel: Panel, wanted: Drawing) -> None:
     axes.set_xlim(*panel.x_range())
     axes.set_ylim(*panel.y_range())
     axes.set_xlabel("step $k$" if panel.x_label.startswith("step") else "time $t$")
-    relative = r"$(L - L^*)\,/\,(L_0 - L^*)$"
-    axes.set_ylabel(
-        panel.y_label if "$" in panel.y_label else relative if panel.y_label else _quantity(panel)
-    )
+    axes.set_ylabel(_y_label(panel))
     _ticks(axes, panel)
     for horizon in panel.horizons[:1]:
         axes.axvspan(horizon, panel.x_range()[1], color="#808080", alpha=0.15, lw=0)
@@ -182,14 +177,10 @@ def _curves(axes: Any, panel: Panel, wanted: Drawing) -> None:
     _direct_labels(axes, panel)
 
 
-def _quantity(panel: Panel) -> str:
-    """What is measured, as a symbol."""
-    measured = next((t.label for t in panel.traces if t.measured), "")
-    name = measured.removeprefix("measured: ")
-    try:
-        return f"${in_latex(f'{name} > 0').removesuffix(' > 0')}$"
-    except FormulaError:
-        return name.replace("$", r"\$")
+def _y_label(panel: Panel) -> str:
+    if not panel.y_label:
+        return panel.symbol
+    return panel.y_label if "$" in panel.y_label else r"$(L - L^*)\,/\,(L_0 - L^*)$"
 
 
 def _line(axes: Any, trace: Trace, i: int) -> None:
@@ -217,7 +208,7 @@ def _ticks(axes: Any, panel: Panel) -> None:
 
     low, high = panel.y_range()
     if not panel.log_y or high < 100 * low:
-        digits = max(2, math.ceil(math.log10(max(abs(high), abs(low)) / (high - low))) + 2)
+        digits = max(3, math.ceil(math.log10(max(abs(high), abs(low)) / (high - low))) + 2)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:.{digits}g}"))
         axes.yaxis.set_minor_locator(NullLocator())

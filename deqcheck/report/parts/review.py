@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
 from deqcheck.records.report import Report
-from deqcheck.records.verdict import Verdict
+from deqcheck.records.verdict import Status, Verdict
 from deqcheck.records.words import CORRECTED, PRINTED
 from deqcheck.report.json import plain
 from deqcheck.report.parts.render_options import RenderOptions
@@ -83,7 +83,7 @@ def reviews(report: Report, options: RenderOptions) -> Iterator[Review]:
     for verdict in report.verdicts:
         by_id.setdefault(verdict.id, []).append(verdict)
     for id_, verdicts in by_id.items():
-        first, run = verdicts[0], report.trajectory
+        first = verdicts[0]
         edition = "both" if len(verdicts) > 1 else first.edition
         again = f"{report.replay} --only {id_} --edition {edition}" if report.replay else ""
         yield Review(
@@ -94,12 +94,20 @@ def reviews(report: Report, options: RenderOptions) -> Iterator[Review]:
             status=first.status,
             erratum=first.erratum,
             case=report.title or report.name,
-            run=run_length(run, Clock.of(report), options) if run and len(run.k) else "",
+            run=_run(report, options),
             instance=tuple(_instance(report)),
             sides=tuple(_side(verdict, options) for verdict in verdicts),
             replay=(again,) if again else (),
             made_by=_made_by(report),
         )
+
+
+def _run(report: Report, options: RenderOptions) -> str:
+    """How long it was, and how it ended, if not at its end."""
+    run = report.trajectory
+    length = run_length(run, Clock.of(report), options) if run and len(run.k) else ""
+    ended = "" if report.status is Status.COMPLETED else f"{report.status.word}"
+    return ", ".join(part for part in (length, ended) if part)
 
 
 def _instance(report: Report) -> Iterator[str]:

@@ -24,12 +24,15 @@ SIZE = 3.6
 BAR_LOW, BAR_HIGH = 1e-3, 1e3
 BAR_WIDTH, BAR_HEIGHT = 130, 16
 
+# So many curves can be switched off one by one, and so many points of each tell their numbers.
+SWITCHES, POINTS = 12, 9
+
 
 def figure(panel: Panel, ident: str) -> Markup:
     """The picture and its legend."""
     styles = range(len(panel.traces))
     legend = [
-        tag("li", _sample(trace, i), tag("span", trace.label))
+        tag("li", tag("label", _switch(i, ident), _sample(trace, i), tag("span", trace.label)))
         for i, trace in zip(styles, panel.traces, strict=True)
     ]
     caption = f"{panel.title}, {panel.y_label}" if panel.y_label else panel.title
@@ -39,6 +42,11 @@ def figure(panel: Panel, ident: str) -> Markup:
         _picture(panel, ident),
         tag("ul", *legend, *_shade_legend(panel), class_="legend"),
     )
+
+
+def _switch(i: int, ident: str) -> Markup:
+    """Ticked, its curve is shown: the style sheet sees to it."""
+    return tag("input", type="checkbox", checked="", class_=f"s{i % SWITCHES}", id=f"{ident}-s{i}")
 
 
 def bar(ratio: float, decision: Decision) -> Markup:
@@ -118,9 +126,37 @@ def _trace(trace: Trace, style: int, x: Axis, y: Axis) -> Markup:
     parts = [tag("polyline", points=points, **_stroke(trace, style))]
     for i in _marked(across, style, x):
         parts.append(_marker(float(across[i]), float(down[i]), style))
+    parts += [
+        _point(trace, i, float(across[i]), float(down[i]), x)
+        for i in _told(across, x)
+        if y.end <= down[i] <= y.start
+    ]
     if trace.violation is not None:
         parts.append(_violation(float(x.at(trace.violation[0])), float(y.at(trace.violation[1]))))
-    return tag("g", *parts)
+    return tag("g", *parts, class_=f"t{style % SWITCHES}")
+
+
+def _told(across: np.ndarray, x: Axis) -> list[int]:
+    """Points that tell their numbers when they are pointed at or focused."""
+    places = np.linspace(x.start, x.end, POINTS)
+    return sorted({int(np.abs(across - place).argmin()) for place in places})
+
+
+def _point(trace: Trace, i: int, x: float, y: float, axis: Axis) -> Markup:
+    at, value = float(trace.x[i]), float(trace.y[i])
+    told = f"{number(at)}: {number(value, 3)}"
+    left = x > (axis.start + axis.end) / 2
+    side = {"x": f"{x + (-8 if left else 8):.1f}", "y": f"{y - 8:.1f}"}
+    return tag(
+        "g",
+        tag("title", f"{trace.label} at {told}"),
+        tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=9, class_="hit"),
+        tag("text", told, **side, text_anchor="end" if left else "start", class_="tip"),
+        class_="point",
+        tabindex="0",
+        role="img",
+        aria_label=f"{trace.label} at {told}",
+    )
 
 
 def _beyond(values: np.ndarray, y: Axis) -> np.ndarray:

@@ -127,6 +127,26 @@ def test_how_it_looks(formula: str, unicode: str, tex: str | None) -> None:
     assert tex is None or in_latex(formula) == tex
 
 
+ODD = ("_x", "a__b", "norm_", "x1_y2", "T_1_norm2", "lambda1_min_Z", "gap_0_1", "abc12", "é_1")
+
+
+def test_names_of_others_are_written_somehow_and_told_apart() -> None:
+    names = (*ODD, "lambda_min_Z", "x1", "y2", "T_1", "gap_0", "abc")
+    for write in (in_unicode, in_latex, in_mathml):
+        shown = {
+            str(write(f"{name}^2 > 2*{name}")).partition("</span>")[2]
+            or write(f"{name}^2 > 2*{name}")
+            for name in names
+        }
+        assert len(shown) == len(names)
+
+
+def test_what_is_no_formula_stays_as_it_is() -> None:
+    assert in_unicode("lambda > 0") == "lambda > 0"
+    assert in_latex("a_b") == r"\mathrm{a\_b}"
+    assert in_mathml("<b>") == "<span>&lt;b&gt;</span>"
+
+
 def test_a_long_formula_may_be_broken_and_keeps_its_plain_text() -> None:
     formula = "a <= " + " + ".join(f"b{i}*(c{i} + d{i}*e{i})" for i in range(5))
     markup = in_mathml(formula)

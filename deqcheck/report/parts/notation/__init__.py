@@ -22,7 +22,10 @@ def in_unicode(formula: str, scope: str = "") -> str:
 
 def in_latex(formula: str, scope: str = "") -> str:
     """For math mode."""
-    return latex.written(read(formula, scope))
+    try:
+        return latex.written(read(formula, scope))
+    except FormulaError:
+        return rf"\mathrm{{{latex.escaped(formula)}}}"
 
 
 def in_mathml(formula: str, scope: str = "") -> Markup:

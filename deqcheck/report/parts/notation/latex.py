@@ -75,6 +75,8 @@ def _piece(piece: Piece) -> str:
     if isinstance(piece, Glyphs):
         if piece.word:
             return rf"\{piece.text} " if piece.text in _NAMED else rf"\mathrm{{{piece.text}}}"
+        if len(piece.text) > 1 and piece.text not in _SIGNS and not piece.text.isdigit():
+            return rf"\mathrm{{{escaped(piece.text)}}}"
         return _SIGNS.get(piece.text, piece.text)
     below = f"_{{{name(piece.below)}}}" if piece.below else ""
     above = f"^{{{name(piece.above)}}}" if piece.above else ""

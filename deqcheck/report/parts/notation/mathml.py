@@ -67,7 +67,17 @@ def _pieces(node: Node) -> list[Markup]:
         return found
     if isinstance(node, Product):
         return _product_pieces(node)
+    if isinstance(node, Call):
+        return _call_pieces(node)
     return [_text(node)]
+
+
+def _call_pieces(node: Call) -> list[Markup]:
+    """A line may end after a comma."""
+    listed = [_text(each) for each in node.arguments]
+    head = join(tag("mi", node.function), tag("mo", _APPLIED), _fence("("))
+    followed = [join(each, tag("mo", ",")) for each in listed[:-1]]
+    return _closed([join(head, (*followed, listed[-1])[0]), *(*followed, listed[-1])[1:]])
 
 
 def _held(node: Node, tight: int) -> list[Markup]:

@@ -129,9 +129,13 @@ SCOPED: dict[str, dict[str, str]] = {
 _BELOW = {"next", "before", "end", "min", "max", "best", "sup"}
 
 
+# Names for which there are rules; others stay as they are.
+_REGULAR = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
+
+
 def symbol(name: str, scope: str = "") -> Symbol:
     """A variable of the statement with the id `scope`."""
-    row = _row(_entry(name, scope))
+    row = _row(_entry(name, scope)) if _REGULAR.fullmatch(name) else (Glyphs(name),)
     return Symbol(name, row, _is_unit(row))
 
 
@@ -158,7 +162,9 @@ def _ruled(name: str) -> str:
         return _letter(head)
     if len(_letter(head)) > 1 and not _stands_below(tail):
         return " ".join((head, *tail))
-    return f"{_letter(head)}_{{{_under(tail)}}}"
+    # Nothing stands below what is below already.
+    below = " ".join(_letter(part).replace("_", "").strip("{}") for part in tail)
+    return f"{_letter(head)}_{{{below}}}" if "_" not in _letter(head) else f"{head} {below}"
 
 
 def _stands_below(tail: list[str]) -> bool:
@@ -176,7 +182,7 @@ def _letter(word: str) -> str:
     digits = word[len(stem) :]
     letter = GREEK.get(stem, stem)
     if digits and stem:
-        return f"{letter}_{digits}" if len(letter) == 1 else f"{letter}_{{{digits}}}"
+        return f"{letter}_{digits}"
     if re.fullmatch(r"d(yhat|[A-Za-z])", word):
         return f"d{'ŷ' if word == 'dyhat' else word[1:]}"
     return letter + digits if not stem else letter
@@ -196,6 +202,8 @@ def _row(text: str) -> Row:
             group = _row(following[1:-1]) if following[0] == "{" else _row(following)
             base = found.pop()
             inner = base if isinstance(base, Script) else Script(base)
+            if token == "_" and inner.below:
+                group = (*inner.below, Glyphs(" "), *group)
             below = group if token == "_" else inner.below
             above = group if token == "^" else inner.above
             found.append(Script(inner.base, below, above))

@@ -1,0 +1,88 @@
+"""What all pages share: addresses, links, the frame around the body."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+from deqcheck import __version__
+from deqcheck.report.parts.markup import Markup, tag
+from deqcheck.report.parts.style import SHEET
+
+INDEX, SEARCH, SCRIPT, GALLERY = "index.html", "search.html", "search-index.js", "gallery.html"
+ERRATA, STATEMENTS, CASES = "errata/index.html", "statements/index.html", "cases/index.html"
+NAVIGATION = {
+    "Start": INDEX,
+    "Statements": STATEMENTS,
+    "Errata": ERRATA,
+    "Cases": CASES,
+    "Gallery": GALLERY,
+    "Search": SEARCH,
+}
+EXTRA = """
+nav { max-width: 60rem; margin: 0 auto; padding: .7rem 1rem; display: flex; flex-wrap: wrap;
+  gap: 1rem; border-bottom: 1px solid var(--rule); }
+nav a { text-decoration: none; } nav a[aria-current] { font-weight: 700; color: var(--ink); }
+td .math { display: inline-block; } input[type=search] { font: inherit; padding: .4rem .6rem;
+  width: min(100%, 28rem); } #found li { margin: .5rem 0; }
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    # Relative to the site, with slashes.
+    path: str
+    title: str
+    body: Markup
+    # One line about it, for lists and the search.
+    about: str = ""
+
+
+def statement_path(id_: str) -> str:
+    return f"statements/{id_}.html"
+
+
+def erratum_path(id_: str) -> str:
+    return f"errata/{id_}.html"
+
+
+def case_path(name: str) -> str:
+    return f"cases/{name}.html"
+
+
+def paper_path(paper: str) -> str:
+    return f"papers/{paper}.html"
+
+
+def link(here: str, there: str, text: object) -> Markup:
+    """From one page to another, wherever the site lies."""
+    return tag("a", text, href=posixpath.relpath(there, posixpath.dirname(here) or "."))
+
+
+def layout(page: Page) -> str:
+    search = page.path == SEARCH
+    # Only the search runs a script, its own.
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    policy += "; script-src 'self' 'unsafe-inline' file:" if search else ""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("title", f"{page.title} - deqcheck"),
+        tag("style", Markup(SHEET + EXTRA)),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the text", href="#text", class_="skip"),
+        tag("nav", *(_item(page.path, name, to) for name, to in NAVIGATION.items())),
+        tag("main", tag("h1", page.title), page.body, id="text"),
+        tag("footer", tag("p", f"Written by deqcheck {__version__}.")),
+    )
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _item(here: str, name: str, there: str) -> Markup:
+    if here == there:
+        return tag("a", name, href=posixpath.basename(there), aria_current="page")
+    return link(here, there, name)

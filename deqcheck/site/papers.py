@@ -1,0 +1,46 @@
+"""A page for each paper: its theory, its statements with their proof map, its item list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deqcheck import registry
+from deqcheck.docs.items import written
+from deqcheck.report.parts.markup import Markup, join, tag
+from deqcheck.site.frame import Page, link, paper_path, statement_path
+from deqcheck.site.statements import linked, status, table
+from deqcheck.site.topics import from_markdown
+from deqcheck.theorems.base import AnyStatement
+from deqcheck.theorems.references import bibtex, theory
+
+
+def pages() -> Iterator[Page]:
+    by_paper: dict[str, list[type[AnyStatement]]] = {}
+    for s in registry.statements().values():
+        by_paper.setdefault(s.paper(), []).append(s)
+    for paper, mine in by_paper.items():
+        yield Page(paper_path(paper), mine[0].cite.paper, join(*_body(paper, mine)), paper)
+
+
+def _body(paper: str, mine: list[type[AnyStatement]]) -> Iterator[Markup]:
+    path = paper_path(paper)
+    entry = bibtex(mine[0])
+    if entry:
+        yield tag("pre", entry, tabindex="0")
+    yield from_markdown(theory(mine[0]) or "")
+    yield tag("h2", "Statements and what their proofs use")
+    rows = [
+        tag(
+            "tr",
+            tag("td", link(path, statement_path(s.id), s.id)),
+            tag("td", status(s)),
+            tag("td", s.title),
+            tag("td", linked(path, s.uses)),
+        )
+        for s in mine
+    ]
+    yield table(("id", "as printed", "title", "uses"), rows)
+    items = written().get(paper)
+    if items:
+        yield tag("h2", "Every numbered item")
+        yield from_markdown(items.partition("\n")[2])

@@ -1,0 +1,166 @@
+"""The static site: every page is there, every link leads somewhere, the search finds."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from deqcheck import docs, registry, site
+from deqcheck.case import embedded
+from deqcheck.cli.main import cli
+from deqcheck.site import gallery
+from deqcheck.site.frame import SCRIPT, SEARCH
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+VOID = {"meta", "wbr", "input", "hr", "br"}
+
+
+class Reader(HTMLParser):
+    """Ids and links of a page; complains about tags that do not match."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.sources: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found["href"]] if tag == "a" else []
+        self.sources += [found["src"]] if "src" in found else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole of it, with one figure."""
+    found = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gallery, "SHOWN", gallery.SHOWN[:1])
+        patch.setattr(embedded, "cases", dict)
+        site.write(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(folder: Path) -> dict[str, Reader]:
+    files = sorted(folder.rglob("*.html"))
+    return {p.relative_to(folder).as_posix(): Reader(p.read_text("utf-8")) for p in files}
+
+
+def test_everything_has_its_page_at_an_address_that_does_not_change(pages) -> None:
+    for s in registry.statements().values():
+        assert f"statements/{s.id}.html" in pages
+        assert (f"errata/{s.id}.html" in pages) == bool(s.erratum)
+        assert f"papers/{s.paper()}.html" in pages
+    assert all(f"cases/{name}.html" in pages for name in embedded.names())
+    own = [t for t in docs.topics() if not t.startswith(("theory/", "items/", "errata"))]
+    assert all(f"docs/{topic}.html" in pages for topic in own)
+    # These have been cited.
+    assert {"errata/hieu2022/thm3.3.5.html", "statements/ling2022/thm1.html", "index.html"} <= {
+        *pages
+    }
+
+
+def test_every_link_leads_somewhere_within_the_site(pages) -> None:
+    count = 0
+    for path, page in pages.items():
+        assert len(page.ids) == len(set(page.ids)), path
+        for link in page.links:
+            to, _, part = link.partition("#")
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(path), to)) if to else path
+            assert there in pages, (path, link)
+            assert not part or part in pages[there].ids, (path, link)
+            count += 1
+    assert count > 5000
+
+
+def test_only_the_search_has_a_script_and_nothing_is_loaded(folder, pages) -> None:
+    for path, page in pages.items():
+        assert page.sources == ([SCRIPT] if path == SEARCH else [])
+        text = (folder / path).read_text("utf-8")
+        assert ("<script" in text) == (path == SEARCH)
+        assert not re.search(r"<link|@import|<iframe|<img", text)
+
+
+def test_an_erratum_tells_its_severity_and_its_counterexample(folder) -> None:
+    text = (folder / "errata/hieu2022/thm3.3.5.html").read_text("utf-8")
+    assert "false as printed: a counterexample exists" in text
+    assert "--only hieu2022/thm3.3.5 --edition both" in text
+    assert "refuted as printed" in text
+
+
+def test_a_statement_shows_both_editions_with_the_differences_marked(folder) -> None:
+    text = (folder / "statements/hieu2022/thm3.3.5.html").read_text("utf-8")
+    assert text.index("Erratum") < text.index("<h2>Assumed") < text.index("<h2>Claimed")
+    assert "<mark>16</mark>" in text and "<math>" in text
+
+
+def test_the_index_has_what_readers_read(folder) -> None:
+    text = (folder / SCRIPT).read_text("utf-8")
+    assert "</script" not in text
+    found = json.loads(text.removeprefix("const PAGES = ").rstrip(";\n"))
+    assert len(found) == len(list(folder.rglob("*.html"))) - 1
+    (mine,) = [page for page in found if page[0] == "errata/hieu2022/thm3.3.5.html"]
+    assert "L(1)/L(0) = 4" in mine[2] and "<" not in re.sub(r"<=?(?= |$)", "", mine[2])
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+def test_the_search_works_from_the_file_system(folder, tmp_path) -> None:
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"]
+    address = f"{(folder / SEARCH).as_uri()}?q=vacuous+printed+theorem"
+    done = subprocess.run(
+        [CHROMIUM, *words, f"--user-data-dir={tmp_path}", "--dump-dom", address],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert 'href="errata/hieu2022/thm3.3.5.html"' in done.stdout
+
+
+def call(*words: str):
+    return CliRunner().invoke(cli, ["docs", *words], prog_name="deqcheck")
+
+
+def test_a_folder_that_is_not_empty_is_kept(tmp_path, monkeypatch) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    refused = call("--site", str(tmp_path))
+    assert refused.exit_code == 2 and refused.stderr.count("\n") == 1
+    assert "is not empty; --force writes into it" in refused.stderr
+    monkeypatch.setattr(site, "pages", list)
+    assert call("--site", str(tmp_path), "--force").exit_code == 0
+    assert (tmp_path / SEARCH).exists() and (tmp_path / "mine.txt").read_text() == "mine"
+    assert "leave out the words" in call("verdict", "--site", str(tmp_path / "new")).stderr
+
+
+def test_words_are_found_in_the_topics(monkeypatch) -> None:
+    monkeypatch.setattr(embedded, "cases", dict)
+    found = call("search", "no equilibrium", "divergence")
+    assert found.exit_code == 0
+    assert any(line.startswith("ci: ") for line in found.stdout.splitlines())
+    nothing = call("search", "xyzzy")
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert nothing.stderr == "deqcheck: no topic has a line with xyzzy\n"
+    assert call("search").exit_code == 2
+    assert "docs search error bars" in call("error", "bars").stderr
+
+
+def test_a_pipe_gets_markdown() -> None:
+    assert call("verdict").stdout == docs.text("verdict", dict)
