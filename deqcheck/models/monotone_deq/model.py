@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.fields import choice, integer, number
+from deqcheck.fields import Refusal, choice, integer, number
 from deqcheck.importing.array import Given
 from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers
@@ -87,6 +87,8 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         return {"X": inputs, "y": targets[0]}
 
     def build(self, arrays: Params, loss: Any) -> MonotoneDeqModel:
+        if self.m is None:
+            raise Refusal("model.m", "missing; expected a number > 0")
         return MonotoneDeqModel(self.m, arrays["X"], arrays["y"], self.solver, self.alpha)
 
 
