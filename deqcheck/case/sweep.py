@@ -69,8 +69,9 @@ class Grid(NamedTuple):
         yield self.member(0)
         for axis in reversed(self.axes):
             length = len(axis.values)
-            for i in range(1, length, max(1, math.ceil(length / most))):
-                yield self.member(i * step)
+            # One seed is like another.
+            between = () if axis.seeds else range(1, length, max(1, math.ceil(length / most)))
+            yield from (self.member(i * step) for i in between)
             yield self.member((length - 1) * step)
             step *= length
 

@@ -379,6 +379,17 @@ def test_trials_of_a_member_are_kept_beside_it(case: str) -> None:
     assert (len(entries), results) == (3, [20, 20])
 
 
+def test_a_case_that_was_read_can_be_swept(case: str) -> None:
+    read = dq.read(case, set=["data.n=5"])
+    found = list(dq.sweep(read, {"train.step": [1e-3]}, seeds=[4], engine=Alike()))
+    again = dq.read(case, set=["data.n=5", "train.step=1e-3", "seed=4"])
+    assert [member.digest for member in found] == [again.digest]
+    assert found[0].replay == (
+        "deqcheck run case.yaml --set data.n=5 --set 'expect={}' --set sweep=null --set "
+        "train.step=0.001 --set seed=4"
+    )
+
+
 def test_progress_tells_outcomes_and_the_time_left() -> None:
     from deqcheck.cli.sweeping import Told, progress_text
 
