@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 
 import deqcheck as dq
 from deqcheck.cli.main import cli
+from deqcheck.explore.checkup.proofs import posed, tried, two_equilibria
 from deqcheck.records.checkup import Checkup
 from tests.importing.writers import checkpoint
 from tests.report.pages import Page
@@ -101,7 +102,7 @@ def minors(W: np.ndarray) -> float:
     return min(float(np.linalg.det(np.eye(n) - D @ W)) for D in patterns)
 
 
-def test_no_wrong_yes_and_no_wrong_no(tmp_path: Path) -> None:
+def test_no_wrong_yes_and_no_wrong_no() -> None:
     """Against all patterns, 1 to 5 units, structured and drawn."""
     r = np.random.default_rng(0)
     seen = set()
@@ -109,11 +110,14 @@ def test_no_wrong_yes_and_no_wrong_no(tmp_path: Path) -> None:
         n = int(r.integers(1, 6))
         W = r.normal(size=(n, n)) * r.choice([0.2, 0.6, 1.0, 2.0])
         W = np.round(W) if k % 4 == 0 else W
-        found, least = of(W, tmp_path), minors(W)
-        seen.add((found.posed.value, found.proof))
+        data, init = {"X": np.ones((n, 1)), "Y": np.ones((1, 1))}, {"C": np.ones((1, n))}
+        p = dq.problem("equilibrium", data, {"W": W, "U": np.eye(n), **init})
+        found, least = tried(p), minors(W)
+        word = posed(found, two_equilibria(p.start, found)).value
+        seen.add(next((t.id for t in found if t.word == "proves it"), word))
         if abs(least) > 1e-9:
-            assert found.posed.value == ("yes" if least > 0 else "no"), W
-        elif found.posed.value == "yes":
+            assert word == ("yes" if least > 0 else "no"), W
+        elif word == "yes":
             assert least > 0, W
     assert len(seen) >= 5
 
@@ -122,7 +126,7 @@ def test_no_wrong_yes_and_no_wrong_no(tmp_path: Path) -> None:
 def test_no_attack_crosses_a_radius(activation: str, tmp_path: Path) -> None:
     r = np.random.default_rng(1)
     crossed = attacked = 0
-    for _ in range(6):
+    for _ in range(3):
         n, d, q = (int(a) for a in r.integers(2, 5, size=3))
         W, U, C, b = (r.normal(size=s) for s in ((n, n), (n, d), (q, n), (n,)))
         W *= 0.5 / np.linalg.norm(W, 2)
@@ -136,7 +140,7 @@ def test_no_attack_crosses_a_radius(activation: str, tmp_path: Path) -> None:
             points = X[:, [j]] + 0.999 * sample.radius * ways / np.linalg.norm(ways, axis=0)
             crossed += int(np.sum(_classes(W, U, C, b, points, activation) != sample.predicted))
             attacked += 40
-    assert attacked > 200 and crossed == 0
+    assert attacked > 100 and crossed == 0
 
 
 def _classes(W, U, C, b, X, activation):  # type: ignore[no-untyped-def]

@@ -131,3 +131,13 @@ def test_parametrisations() -> None:
 def test_it_is_not_trained() -> None:
     with pytest.raises(dq.UsageError, match="is checked as it is, and not trained"):
         dq.judge("banach/norm2", problem(I1), train={"kind": "gd", "step": 1e-3, "steps": 5})
+
+
+def test_a_minor_that_only_rationals_see() -> None:
+    """det(I - W) = 4.5e-19 > 0: a P-matrix, whose inverse is none in doubles."""
+    W = [[0.44510974265133174, 0.9276102821011161], [0.33320129161472783, 0.44298725735784317]]
+    arrays = {"W": W, "U": [[1.0], [1.0]], "C": np.eye(2)}
+    p = dq.problem("equilibrium", {"X": [[1.0]], "Y": [[0.0], [0.0]]}, arrays, activation="tanh")
+    assert p.start.weights.minors.smallest.low > 0
+    assert p.start.equilibrium.error == np.inf
+    assert dq.judge("lcp/error", p).outcome == "not checked"

@@ -234,7 +234,7 @@ def _cheap(state: EquilibriumState, samples: Sequence[Sample]) -> Part:
         least = min(cosines, key=lambda c: float(c.low))
         facts.append(Fact("smallest cosine of a sample, given labels", least))
         line = (*line, ", of these samples ", least)
-    if not samples:
+    if not samples or not state.equilibrium.proof:
         return (*line, "; of a batch it depends on the inputs (--data)"), tuple(facts)
     if len(samples) * len(state.C) <= BATCH:
         certificate = lowest(state)

@@ -34,9 +34,10 @@ def samples(state: EquilibriumState, has_point: bool, has_targets: bool) -> tupl
             values["residual"] = float(points[j].length.value)
             values["distance"] = float(nearest(state.weights, points[j])[0].high)
         values["kink"] = float(np.abs(found.H[:, j]).min())
-        if len(state.C) > 1:
+        # Without a theorem the equilibrium may be another one.
+        if len(state.C) > 1 and found.proof:
             values |= _prediction(state, j, gains)
-        if has_targets:
+        if has_targets and found.proof:
             values["cosine"] = _cosine(state, j, G[:, j])
         rows.append(Sample(**values))  # type: ignore[arg-type]
     return tuple(rows)

@@ -116,8 +116,12 @@ class Weights:
         if self.n > MOST_INVERSES or not self.minors.smallest.low > 0:
             return None
         worst, size = 1.0, 1 + float(np.linalg.norm(self.array))
-        for _, inverse in inverses(self.array):
-            worst = max(worst, float(np.linalg.svd(inverse, compute_uv=False)[:, 0].max()))
+        try:
+            for _, inverse in inverses(self.array):
+                worst = max(worst, float(np.linalg.svd(inverse, compute_uv=False)[:, 0].max()))
+        except np.linalg.LinAlgError:
+            # Singular in doubles, where rationals are not.
+            return None
         # The inverse of M + E is that of M up to |M^-1|^2 |E|, to first order.
         off = 8 * (self.n + 8) * EPS * worst * size
         if off > INVERSE_SLACK * 1e3:
