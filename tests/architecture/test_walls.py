@@ -48,7 +48,7 @@ report: records registry kinds __init__
 docs: case theorems +
 ci: plugins store case judging environment report models threads +
 cli: explore ci atomic store case judging dynamics gradcheck search report theorems models docs
- threads plugins figures +
+ threads plugins figures environment +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """

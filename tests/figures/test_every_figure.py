@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
+
+import jsonschema
 import numpy as np
 import pytest
 
@@ -10,6 +14,7 @@ from deqcheck.case import embedded
 from deqcheck.figures import figures, make
 from deqcheck.records.figure import Axes, Grid, Line, Picture, Word, sentence
 from deqcheck.report.figures import drawn
+from deqcheck.report.json import dumps
 from deqcheck.theorems.base import Check
 
 IMAGES = {"n": 6, "n_test": 6, "m": 4, "batch": 4, "epochs": 4, "trials": 2, "rates": (0.01, 0.001)}
@@ -77,7 +82,9 @@ def test_a_figure_is_judged_and_says_what_it_shows(id_: str, pictures: dict[str,
             sides = {"<": low < right, "<=": low <= right, ">": high > right, ">=": high >= right}
             if claim.decision.value == "holds":
                 assert sides[claim.relation]
-    assert picture.to_dict()["sentences"][0]["word"] == str(picture.sentences[0].word)
+    schema = files("deqcheck.report") / "schema" / "deqcheck-figures-1.json"
+    made = {"schema": "deqcheck-figures/1", "environment": {}, "figures": [picture.to_dict()]}
+    jsonschema.validate(json.loads(dumps(made)), json.loads(schema.read_text()))
 
 
 def test_stand_ins_are_told_in_the_title_and_where_to_put_the_images(
