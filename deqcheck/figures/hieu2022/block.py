@@ -17,7 +17,8 @@ def _places(channels: int, height: int, width: int) -> np.ndarray:
     c, i, j = np.ogrid[:channels, :SIDE, :SIDE]
     inside = (c * (height + 2) + i) * (width + 2) + j
     y, x = np.ogrid[:height, :width]
-    return ((y * (width + 2) + x)[:, :, None] + inside.ravel()).ravel()
+    found: np.ndarray = ((y * (width + 2) + x)[:, :, None] + inside.ravel()).ravel()
+    return found
 
 
 def patches(x: np.ndarray) -> np.ndarray:
