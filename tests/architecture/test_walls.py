@@ -53,7 +53,7 @@ docs: case theorems +
 site: docs case judging theorems report atomic +
 ci: explore engines store case report +
 cli: certificates explore engines ci atomic store case judging dynamics gradcheck search report
- theorems models docs site threads plugins figures +
+ theorems models docs site threads plugins figures environment +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """

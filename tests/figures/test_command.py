@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -38,7 +40,10 @@ def test_a_figure_is_drawn_and_told(deqcheck, tmp_path):
     told = deqcheck("kawaguchi2021/fig2c", "--output", str(output), "--format", "json")
     assert (told.exit_code, told.stderr) == (0, "")
     assert output.read_bytes().startswith(b"%PDF")
-    (found,) = json.loads(told.stdout)
+    made = json.loads(told.stdout)
+    schema = files("deqcheck.report") / "schema" / "deqcheck-figures-1.json"
+    jsonschema.validate(made, json.loads(schema.read_text()))
+    (found,) = made["figures"]
     assert found["id"] == "kawaguchi2021/fig2c" and found["sentences"]
     table = deqcheck("kawaguchi2021/fig2c").stdout
     assert found["sentences"][0]["word"].upper() in table
@@ -115,3 +120,13 @@ def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
     whole = make("kawaguchi2021/fig2a", sizes=sizes)
     for a, b in zip(again.axes[0].lines, whole.axes[0].lines, strict=True):
         assert np.array_equal(a.y, b.y)
+
+
+def test_an_interruption_tells_how_to_go_on(deqcheck, tmp_path, monkeypatch):
+    def interrupted(*words, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deqcheck.cli.commands.figures.make", interrupted)
+    told = deqcheck("kawaguchi2021/fig2c", "--full", "--store", str(tmp_path / "kept"))
+    assert told.exit_code == 130
+    assert f"what is done is kept in {tmp_path / 'kept'}: the same command goes on" in told.stderr

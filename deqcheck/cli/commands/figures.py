@@ -15,6 +15,7 @@ from deqcheck.cli.options import format_option
 from deqcheck.cli.output import Destination, options_of_stdout, save, to_stdout
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, sentences
+from deqcheck.environment import environment
 from deqcheck.figures import figures, find, make
 from deqcheck.figures.images import Shelf
 from deqcheck.records.figure import Picture, Word
@@ -25,6 +26,8 @@ from deqcheck.report.parts import picture as drawing
 from deqcheck.report.parts.console import columns, heading, indented, render_text
 from deqcheck.store import Store
 
+# Described by report/schema/deqcheck-figures-1.json.
+SCHEMA = "deqcheck-figures/1"
 # Where the pieces of a long run are kept unless another folder is named.
 KEPT = Path(".deqcheck")
 STYLES = {Word.SUPPORTS: "green", Word.CONTRADICTS: "red", Word.NOT_DECIDED: "yellow"}
@@ -95,7 +98,7 @@ def command(
                 save(gallery / "index.html", page(found))
     if output is not None:
         save(output, drawn(found[0], output.suffix[1:].lower()))
-    to_stdout(dumps([each.to_dict() for each in found]) if form == "json" else _table(found))
+    to_stdout(_json(found) if form == "json" else _table(found))
 
 
 def _only(output: Path | None, full: bool, variant: str | None, images: Path | None) -> None:
@@ -167,6 +170,11 @@ def _made(
                 err=True,
             )
         raise
+
+
+def _json(found: Sequence[Picture]) -> str:
+    made = [each.to_dict() for each in found]
+    return dumps({"schema": SCHEMA, "environment": environment(), "figures": made})
 
 
 def _table(found: Sequence[Picture]) -> str:
