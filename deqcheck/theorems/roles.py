@@ -11,10 +11,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from deqcheck.theorems.base import (
@@ -43,6 +43,7 @@ _METHODS = {
 }
 
 
+@cache
 def roles(statement: type[AnyStatement], edition: str) -> dict[Check, Role]:
     """In the order of the class body; what no method comes to is left out."""
     found = dict.fromkeys(_setting(statement), Role.ASSUMED)
@@ -65,13 +66,21 @@ def _setting(statement: type[AnyStatement]) -> Iterator[Check]:
             yield GRADIENT_DESCENT
 
 
-@cache
 def _tree(function: Callable[..., Any]) -> ast.AST:
+    """Nothing of what was typed in, or is a lambda."""
+    code = function.__code__
+    return _functions(code.co_filename).get(code.co_firstlineno, ast.Pass())
+
+
+@cache
+def _functions(file: str) -> dict[int, ast.AST]:
+    """The functions of a file by their first line, that of their decorators."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError):
-        # Typed in, or a lambda within a longer line.
-        return ast.Module([], [])
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return {}
+    defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return {min([n.lineno, *(d.lineno for d in n.decorator_list)]): n for n in defined}
 
 
 def _function(value: Any) -> Callable[..., Any] | None:
