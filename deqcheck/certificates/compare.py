@@ -67,6 +67,17 @@ def _differences(
                     yield claim["name"], f"its {key} is {other[key]}"
             if theirs.of(claim) != mine.of(other):
                 yield claim["name"], "its numbers are defined otherwise"
+            for side in ("left", "right"):
+                if _apart(claim[side], other[side]):
+                    yield claim["name"], f"its {side} side is elsewhere"
+
+
+def _apart(ends: list[str] | None, others: list[str] | None) -> bool:
+    """Of two enclosures of one number."""
+    if ends is None or others is None:
+        return ends is not others
+    low, high, other_low, other_high = (Fraction(x) for x in (*ends, *others))
+    return low > other_high or other_low > high
 
 
 class Definitions:

@@ -283,7 +283,7 @@ class ReluState(State):
         """The n-th singular value of Z (m x n): exactly 0 when the columns must be dependent."""
         n = self.Z.shape[1]
         found = errors.nth_singular_value(self.Z, n, self.equilibrium.error, self.again.Z)
-        return given(0) if found.low <= 0 and self.why_sigma_is_zero else found
+        return given(0, found.again) if found.low <= 0 and self.why_sigma_is_zero else found
 
     @cached_property
     def why_sigma_is_zero(self) -> str:

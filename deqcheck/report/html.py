@@ -19,6 +19,7 @@ from deqcheck.report.parts.panels import panels
 from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import (
     Clock,
+    certificate_line,
     full_title,
     kind,
     numbered,
@@ -296,6 +297,8 @@ class _Case:
         report = self.report
         facts = {"case": report.name, "digest": report.digest} | dict(report.environment)
         facts["seconds"] = number(report.seconds, 2)
+        if report.certificate:
+            facts["certificate"] = certificate_line(report)
         pairs = [join(tag("dt", name), tag("dd", value)) for name, value in facts.items()]
         # JSON is YAML: a line for each key makes a case file again.
         lines = (

@@ -43,7 +43,7 @@ judging: theorems dynamics models linalg store trials environment +
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: search judging case theorems dynamics models linalg environment store plugins threads +
 verifier:
-certificates: verifier judging case models +
+certificates: verifier judging case theorems models +
 api: certificates atomic explore judging plugins case theorems dynamics models store report +
 report: records registry kinds __init__
 docs: case theorems +

@@ -87,15 +87,15 @@ class Recorder:
                     return self._row({"op": "array", "name": name})
         if len(a) == a.shape[1] > 1 and np.array_equal(a, np.eye(len(a))):
             return self._row({"op": "identity", "n": len(a)})
-        if (a == a.flat[0]).all() if a.size else True:
-            value = str(Fraction(a.flat[0])) if a.size else "0"
-            rows, columns = a.shape
-            return self._row({"op": "constant", "rows": rows, "columns": columns, "value": value})
         for name, array in own:
             if np.array_equal(a, array):
                 return self._row({"op": "array", "name": name})
             if np.array_equal(a, array.T):
                 return self._row({"op": "transpose", "of": [self._row(_named(name))]})
+        if (a == a.flat[0]).all() if a.size else True:
+            value = str(Fraction(a.flat[0])) if a.size else "0"
+            rows, columns = a.shape
+            return self._row({"op": "constant", "rows": rows, "columns": columns, "value": value})
         return self._row({"op": "literal", "entries": rational_rows(a)})
 
     def table(self) -> list[dict[str, Any]]:
