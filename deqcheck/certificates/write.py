@@ -58,6 +58,7 @@ def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
             "arrays": {name: rational_rows(a) for name, a in arrays_of(p).items()},
         },
         "rows": table.table(),
+        "descent": table.descent,
         "verdicts": [_verdict(v) for v in report.verdicts if v.outcome is not None],
     }
     # As it will be read: lists for tuples.

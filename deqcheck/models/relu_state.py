@@ -97,6 +97,10 @@ class ReluState(State):
     def exact_gradient(self) -> dict[str, Again]:
         """Each part of the gradient, to be computed again."""
 
+    def exact_descent(self) -> tuple[Again, Mapping[str, Again]] | None:
+        gap = self.loss.again
+        return None if gap is None else (gap, self.exact_gradient())
+
     @cached_property
     def again(self) -> ExactReluState:
         """The state, to be computed again. Its pattern is verified there; that the equilibrium is

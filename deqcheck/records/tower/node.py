@@ -116,10 +116,11 @@ class Again:
     def at(self, level: Level) -> Any:
         if level.bits not in self._known:
             values = [part.at(level) for part in self._parts]
-            self._known[level.bits] = self._made(level, values)
+            self._known[level.bits] = self.made(level, values)
         return self._known[level.bits]
 
-    def _made(self, level: Level, values: list[Any]) -> Any:
+    def made(self, level: Level, values: list[Any]) -> Any:
+        """Of parts that have these values."""
         if isinstance(self._make, str):
             return getattr(level, self._make)(*values)
         return self._make(level, *values)
