@@ -342,7 +342,7 @@ def eigenvalue(a, k, within=None):
     """The k-th smallest of a symmetric matrix; the certificate says between which numbers."""
     n = len(a)
     if any(x.lo > y.hi or y.lo > x.hi for x, y in pairs(entries(a), entries(turned(a)))):
-        raise Wrong("eigenvalues of a matrix that is not symmetric")
+        raise Unchecked("eigenvalues of a matrix that is not symmetric")
     if within is None:
         raise Unchecked("an eigenvalue without an enclosure")
     k, lo, hi = k % n, *map(Fraction, within)
@@ -553,6 +553,8 @@ VOCABULARY = {
     "rank": lambda a: number(rank(a)),
     "eigenvalue": eigenvalue,
     "singular_value": singular_value,
+    # There is one, and no other: that is proved whenever the row of Z is made.
+    "equilibria": lambda Z: UNIT,
     "relu_adjoint": lambda W, H, B: linear(W, H, B, True),
     "relu_tangent": lambda W, H, B: linear(W, H, B, False),
     "softmax": softmax,
@@ -598,6 +600,11 @@ class Table:
             raise Unchecked("an eigenvalue of a later step")
         return VOCABULARY[op](*parts, **row)
 
+    def derived(self, place):
+        """Whether it is made of an array of the instance, not of numbers alone."""
+        row = self.rows[place]
+        return row["op"] == "array" or any(map(self.derived, row.get("of", [])))
+
     def pattern(self, place):
         self.at(place)
         return self.words[place]
@@ -609,6 +616,19 @@ class Descent:
     def __init__(self, body):
         arrays = {n: mapped(number, a) for n, a in body["instance"]["arrays"].items()}
         self.tables, self.told = [Table(body["rows"], arrays)], body.get("descent")
+        self.given = {n: number(x) for n, x in body["instance"]["numbers"].items()}
+        for name, (array, axis) in body["instance"]["sizes"].items():
+            self.given[name] = number(width(arrays[array]) if axis else len(arrays[array]))
+
+    def settled(self, name, value, constants):
+        """A number that is not made of arrays must be one of the instance, or of the statement."""
+        known = [self.given[name]] if name in self.given else []
+        known += [number(constants[name])] if name in constants else []
+        if name == "noise":
+            known = [NONE]
+        if not any(x.exact and value.exact and x.lo == value.lo for x in known):
+            raise Unchecked(f"{name} is given, not computed")
+        return value
 
     def at(self, k):
         if k > STEPS or (k and not self.told):
@@ -682,17 +702,16 @@ def holds(a, relation, b):
 
 
 def enclosed(a, ends):
-    """The number that was computed lies between the ends that the certificate gives."""
+    """Whether the number that was computed is sure to lie between the ends of the certificate."""
     if ends is None:
         raise Unchecked("a number out of range")
     lo, hi = map(Fraction, ends)
     if a.lo > hi or a.hi < lo:
         raise Wrong("a side is not where the certificate says")
-    if not lo <= a.lo <= a.hi <= hi:
-        raise Imprecise
+    return lo <= a.lo <= a.hi <= hi
 
 
-def check(claim, descent):
+def check(claim, descent, constants):
     """One claim, with the bits that numbers have now: at the start, or at its points of a run."""
     left, relation, right = split(claim["formula"])
     if claim["decision"] not in ("holds", "violated"):
@@ -706,21 +725,25 @@ def check(claim, descent):
                 return number(k) * (number(descent.told["step"]) if name == "t" else UNIT)
             if claim["leaves"].get(name) is None:
                 raise Unchecked(f"{name} is not defined by rows")
-            moving = name in claim.get("moving", [])
-            return descent.at(k if moving else 0).at(claim["leaves"][name])
+            table = descent.at(k if name in claim.get("moving", []) else 0)
+            value = table.at(claim["leaves"][name])
+            if table.derived(claim["leaves"][name]):
+                return value
+            return descent.settled(name, value, constants)
 
         a, b = evaluated(left, leaf), evaluated(right, leaf)
+        inside = [enclosed(a, sides[0]), enclosed(b, sides[1])]
         if holds(a, relation, b) != (claim["decision"] == "holds"):
             raise Wrong(f"{claim['formula']} is said to be {claim['decision']}, which is not so")
-        enclosed(a, sides[0])
-        enclosed(b, sides[1])
+        if not all(inside):
+            raise Imprecise
 
 
-def status(claim, descents):
+def status(claim, descents, constants):
     """(word, reason): with more and more bits, until it is settled."""
     for Limits.bits in BITS:
         try:
-            check(claim, descents[Limits.bits])
+            check(claim, descents[Limits.bits], constants)
             return CHECKED, ""
         except Imprecise:
             continue
@@ -761,17 +784,38 @@ def verify_body(body):
         where, known = (verdict["id"], verdict["edition"]), {"hypotheses": [], "conclusions": []}
         for part, claims in known.items():
             for claim in verdict[part]:
-                word, reason = status(claim, descents)
-                formulas = CATALOGUE.get(verdict["id"], {}).get(claim["name"], [])
-                if CATALOGUE and claim["formula"] not in formulas:
-                    word, reason = FAILS, f"{claim['formula']} is not its formula"
+                word, reason = status(claim, descents, verdict["constants"])
+                if CATALOGUE and word == CHECKED:
+                    word, reason = catalogued(verdict["id"], claim)
                 found.append((*where, claim["name"], word, reason))
                 claims.append((claim["decision"], word == CHECKED))
         answer = follows(verdict["outcome"], known["hypotheses"], known["conclusions"])
         word = {True: CHECKED, False: FAILS, None: UNCHECKED}[answer]
         reason = {CHECKED: "", FAILS: "it does not follow", UNCHECKED: "see its claims"}[word]
         found.append((*where, "outcome: " + verdict["outcome"], word, reason))
-    return found
+    return found + list(refuted_witnesses(descents))
+
+
+def catalogued(id_, claim):
+    """A check that the catalogue knows has its formula; the others are not vouched for."""
+    known = CATALOGUE.get(id_, {}).get(claim["name"], []) + CATALOGUE[""].get(claim["name"], [])
+    if known and claim["formula"] not in known:
+        return FAILS, f"{claim['formula']} is not its formula"
+    return (CHECKED, "") if known else (UNCHECKED, "a check that is not in the catalogue")
+
+
+def refuted_witnesses(descents):
+    """The witnesses that are wrong, whether a claim needs them or not."""
+    for Limits.bits in BITS[:2]:
+        start = descents[Limits.bits].at(0)
+        for place, row in enumerate(start.rows):
+            try:
+                if "pattern" in row or "within" in row:
+                    start.at(place)
+            except Wrong as stop:
+                yield "", "", f"row {place}", FAILS, str(stop)
+            except (Imprecise, Unchecked):
+                pass
 
 
 # ---- 7. Files -----------------------------------------------------------------------------------
@@ -798,23 +842,18 @@ def exit_code(words: list[str]) -> int:
     return 1 if FAILS in words else 0 if CHECKED in words else 3
 
 
-def shown(rows, place):
-    """A row in words, as a formula of arrays."""
-    row = dict(rows[place])
-    op, of = row.pop("op"), [shown(rows, earlier) for earlier in row.pop("of", [])]
-    if op in ("array", "number"):
-        return str(row.get("name", row.get("value")))
-    given = [f"{name}={x}" for name, x in row.items() if name not in ("within", "pattern")]
-    return f"{op}({', '.join(of + given)})"
-
-
 def show(body):
+    """The definitions, row by row, and the formulas that use them."""
+    for place, told in enumerate(body["rows"]):
+        row = dict(told)
+        op, of = row.pop("op"), [f"r{earlier}" for earlier in row.pop("of", [])]
+        given = [f"{name}={x}" for name, x in row.items() if name not in ("within", "pattern")]
+        print(f"r{place} = {op}({', '.join(of + given)})")
     for verdict in body["verdicts"]:
         for claim in verdict["hypotheses"] + verdict["conclusions"]:
-            print(f"{verdict['id']} ({verdict['edition']}) {claim['name']}: {claim['formula']}")
-            for name, place in claim["leaves"].items():
-                told = "not defined by rows" if place is None else shown(body["rows"], place)
-                print(f"    {name} = {told}")
+            leaves = [f"{n} = {'?' if r is None else f'r{r}'}" for n, r in claim["leaves"].items()]
+            where = f"{verdict['id']} ({verdict['edition']}) {claim['name']}"
+            print(f"{where}: {claim['formula']} with {', '.join(leaves)}")
 
 
 def main(arguments: list[str]) -> int:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import pprint
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deqcheck import judging, verifier
+from deqcheck import verifier
 from deqcheck.certificates.compare import Incomparable, departures
+from deqcheck.judging import catalogue as _catalogue
+from deqcheck.theorems.base import Check
 
 CHECKED, UNCHECKED, FAILS = verifier.CHECKED, verifier.UNCHECKED, verifier.FAILS
 
@@ -128,13 +131,39 @@ def table(found: Verification, quiet: bool = False) -> str:
     return "\n".join([*lines, f"sha256 {found.digest}: {counts}"]) + "\n"
 
 
+def formulas() -> dict[str, dict[str, list[str]]]:
+    """By statement and check; those of checks that statements share stand under the empty name."""
+    owners: dict[str, Iterable[Check]] = {id_: s.checks() for id_, s in _catalogue().items()}
+    table: dict[str, dict[str, list[str]]] = {}
+    for id_, checks in {**owners, "": _shared()}.items():
+        for check in checks:
+            own = table.setdefault(id_, {}).setdefault(check.name, [])
+            own += [check.formula.text] if check.formula.text not in own else []
+    return table
+
+
+def _shared() -> Iterator[Check]:
+    """The checks in modules of theorems, alone or in rows."""
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("deqcheck.theorems"):
+            for value in vars(module).values():
+                yield from _checks_in(value)
+
+
+def _checks_in(value: Any) -> Iterator[Check]:
+    if isinstance(value, Check):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _checks_in(each)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _checks_in(each)
+
+
 def source() -> str:
     """The verifier as a file of its own, which knows the formulas of the catalogue."""
     text = inspect.getsource(verifier)
-    table: dict[str, dict[str, list[str]]] = {}
-    for id_, s in judging.catalogue().items():
-        own = table.setdefault(id_, {})
-        for check in s.checks():
-            own.setdefault(check.name, []).append(check.formula.text)
+    table = formulas()
     before, name, after = text.partition("CATALOGUE: dict[str, Any] = ")
     return f"{before}{name}{pprint.pformat(table, width=99)}{after.removeprefix('{}')}"

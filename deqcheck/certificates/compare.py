@@ -42,6 +42,8 @@ def departures(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     own = _judged_here(body)
     known: Verdicts = {(v["id"], v["edition"]): v for v in own["verdicts"]}
     theirs, mine = Definitions(body["rows"]), Definitions(own["rows"])
+    if theirs.descent(body) != mine.descent(own):
+        yield "", "", "", "its steps are not those of gradient descent"
     for verdict in body["verdicts"]:
         where = verdict["id"], verdict["edition"]
         if where not in known:
@@ -65,8 +67,27 @@ def _differences(
             for key in ("formula", "equation", "decision"):
                 if claim[key] != other[key]:
                     yield claim["name"], f"its {key} is {other[key]}"
+            for key in ("moving", "points"):
+                if _steps(claim.get(key)) != _steps(other.get(key)):
+                    yield claim["name"], "its steps are others"
             if theirs.of(claim) != mine.of(other):
                 yield claim["name"], "its numbers are defined otherwise"
+            for side in ("left", "right"):
+                if _apart(claim[side], other[side]):
+                    yield claim["name"], f"its {side} side is elsewhere"
+
+
+def _steps(told: Any) -> Any:
+    """Names, or the steps of points without their enclosures."""
+    return told and [each[0] if isinstance(each, list) else each for each in told]
+
+
+def _apart(ends: list[str] | None, others: list[str] | None) -> bool:
+    """Of two enclosures of one number."""
+    if ends is None or others is None:
+        return ends is not others
+    low, high, other_low, other_high = (Fraction(x) for x in (*ends, *others))
+    return low > other_high or other_low > high
 
 
 class Definitions:
@@ -85,6 +106,12 @@ class Definitions:
             name: None if place is None else self._digests[place]
             for name, place in claim["leaves"].items()
         }
+
+    def descent(self, body: Mapping[str, Any]) -> Any:
+        told = body.get("descent")
+        if told is None:
+            return None
+        return told["step"], {n: self._digests[place] for n, place in told["gradient"].items()}
 
 
 def _judged_here(body: Mapping[str, Any]) -> Mapping[str, Any]:

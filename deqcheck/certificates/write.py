@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from deqcheck import __version__, verifier
 from deqcheck.judging.question import Question
+from deqcheck.kinds import Model
 from deqcheck.models.problem import AnyProblem, Params
 from deqcheck.records.claim import Judged
 from deqcheck.records.report import Report
 from deqcheck.records.tower.recorder import Recorder, rational_rows, recording
 from deqcheck.records.verdict import Verdict
+from deqcheck.registry import kinds
 
 # Of a check that carries nothing with it.
 UNTOLD: Mapping[str, Any] = {"leaves": {}, "left": None, "right": None}
@@ -49,14 +53,40 @@ def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
         "instance": {
             "model": p.model.kind,
             "loss": p.loss,
+            "numbers": _numbers(p, report),
+            "sizes": _sizes(p),
             "arrays": {name: rational_rows(a) for name, a in arrays_of(p).items()},
         },
         "rows": table.table(),
+        "descent": table.descent,
         "verdicts": [_verdict(v) for v in report.verdicts if v.outcome is not None],
     }
     # As it will be read: lists for tuples.
     read: dict[str, Any] = json.loads(json.dumps(found, allow_nan=False))
     return read
+
+
+def _numbers(p: AnyProblem, report: Report) -> dict[str, str]:
+    """The fields of the model, and the step."""
+    stated = {**report.resolved.get("model", {}), "step": p.step}
+    exact = {name: x for name, x in stated.items() if isinstance(x, float | int)}
+    return {name: str(Fraction(x)) for name, x in exact.items() if math.isfinite(x)}
+
+
+def _sizes(p: AnyProblem) -> dict[str, tuple[str, int]]:
+    """What each letter in the shapes of the model's arrays counts: an array, and its axis."""
+    model = kinds(Model)[p.model.kind]
+    found: dict[str, tuple[str, int]] = {}
+    for name, letters in {**model.data_arrays, **_mapping(model.parameters)}.items():
+        for axis, letter in enumerate(letters):
+            if name in arrays_of(p):
+                found.setdefault(letter, (name, axis))
+    return found
+
+
+def _mapping(x: Any) -> Mapping[str, tuple[str, ...]]:
+    """Where the parameters depend on the fields, a class has no list of them."""
+    return x if isinstance(x, Mapping) else {}
 
 
 def _stated(p: AnyProblem, report: Report) -> dict[str, Any]:
@@ -77,7 +107,9 @@ def _verdict(v: Verdict) -> dict[str, Any]:
         "edition": v.edition,
         "number": v.number,
         "outcome": str(v.outcome),
-        "constants": {name: repr(float(x)) for name, x in v.constants.items()},
+        "constants": {
+            name: str(Fraction(x)) for name, x in v.constants.items() if math.isfinite(x)
+        },
         "hypotheses": _claims(v.hypotheses),
         "conclusions": _claims(v.conclusions),
     }

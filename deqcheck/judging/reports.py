@@ -29,8 +29,10 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium, quantities
 from deqcheck.records import tower
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.report import Report
+from deqcheck.records.tower.following import Followed, following
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Verdict
+from deqcheck.records.words import DESCENT
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.quantities import of_papers
@@ -71,8 +73,20 @@ def run(
         made, found = settled(problem, asked, shown, each)
         return {"verdicts": tuple(found), **_runs(problem, made, progress or silent)}
 
-    with tower.certifying(certify):
+    with tower.certifying(certify), following(_in_balls(problem) if certify else None):
         return _report(problem, question, judged)
+
+
+def _in_balls(p: AnyProblem) -> Followed | None:
+    """Its descent in exact numbers, made when a claim asks for it."""
+    if p.dynamics != DESCENT:
+        return None
+    from deqcheck.dynamics.in_balls import InBalls
+
+    try:
+        return InBalls(p)
+    except (NoEquilibrium, OutOfRange):
+        return None
 
 
 def bounds(problem: AnyProblem, question: Question = ASK) -> Report:

@@ -250,7 +250,9 @@ def _several(run: Trajectory) -> tuple[str, ...]:
 def _along(run: Trajectory, found: Sequence[Judged]) -> list[Judged]:
     """Whatever is said of a run rests on how well the run is known."""
     basis = resting_on(run.gap.how or COMPANION)
-    return [each if each.basis.by in WEAKER else replace(each, basis=basis) for each in found]
+    known = [each.basis.certified or each.basis.by in WEAKER for each in found]
+    pairs = zip(found, known, strict=True)
+    return [each if kept else replace(each, basis=basis) for each, kept in pairs]
 
 
 def foreseen(s: AnyStatement, p: AnyProblem) -> Verdict:

@@ -120,7 +120,7 @@ def nth_singular_value(
 ) -> Measured:
     """The `count`-th singular value: exactly 0 when the matrix has fewer."""
     if min(a.shape) < count:
-        return given(0)
+        return given(0, exact and again.singular_value(exact, count))
     node = exact and again.singular_value(exact, count)
     if count == min(a.shape) >= smallest.LARGE:
         last = smallest.smallest_singular_value(a if count == a.shape[1] else a.T)

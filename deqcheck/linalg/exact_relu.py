@@ -77,6 +77,16 @@ class ExactRelu:
         return exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
 
 
+def on_its_pattern(
+    level: Level, W: Any, C: Any, before: list[set[int]]
+) -> tuple[Any, list[set[int]]]:
+    """The equilibria, and which units are active, from units that were so before."""
+    columns = [_column(level, W, C, j, active) for j, active in enumerate(before)]
+    m, n = C.nrows(), C.ncols()
+    Z = exact.matrix(level, m, n, [columns[j][i] for i in range(m) for j in range(n)])
+    return Z, [{i for i in range(m) if column[i] > 0} for column in columns]
+
+
 def _active(H: Any, j: int) -> list[int]:
     """Where H > 0. A ball that touches 0 tells nothing."""
     found = []

@@ -164,10 +164,10 @@ class Factored:
 
     def sigma(self, i: int) -> Measured:
         """The i-th singular value, counted from 1."""
-        if self.certain and i > self.rank:
-            return given(0)
-        error = lapack(self.a.shape, float(self._svd[1][0]))
         node = exact.singular_value(exact.array(self.a), i)
+        if self.certain and i > self.rank:
+            return given(0, node)
+        error = lapack(self.a.shape, float(self._svd[1][0]))
         return Measured(float(self._svd[1][i - 1]), error, "Weyl", node)
 
     @property

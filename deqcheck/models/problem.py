@@ -15,6 +15,7 @@ from deqcheck.fields import Refusal, below, refuse
 from deqcheck.records.law import Law
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
+from deqcheck.records.tower import Again
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import dynamics
 
@@ -107,6 +108,11 @@ class State(ABC):
         """The gradient of sum_i weights_i l_i, with a weight for each sample, and its Frobenius
         radius: what a batch needs. Of models that tell their number of `samples`."""
         raise NotImplementedError
+
+    def exact_descent(self) -> tuple[Again, Mapping[str, Again]] | None:
+        """The loss above its infimum and the parts of its gradient, as nodes whose words tell what
+        they are made of. Of models that can tell."""
+        return None
 
     @property
     def kinks(self) -> Kinks | None:

@@ -97,6 +97,10 @@ class ReluState(State):
     def exact_gradient(self) -> dict[str, Again]:
         """Each part of the gradient, to be computed again."""
 
+    def exact_descent(self) -> tuple[Again, Mapping[str, Again]] | None:
+        gap = self.loss.again
+        return None if gap is None else (gap, self.exact_gradient())
+
     @cached_property
     def again(self) -> ExactReluState:
         """The state, to be computed again. Its pattern is verified there; that the equilibrium is
@@ -283,7 +287,7 @@ class ReluState(State):
         """The n-th singular value of Z (m x n): exactly 0 when the columns must be dependent."""
         n = self.Z.shape[1]
         found = errors.nth_singular_value(self.Z, n, self.equilibrium.error, self.again.Z)
-        return given(0) if found.low <= 0 and self.why_sigma_is_zero else found
+        return given(0, found.again) if found.low <= 0 and self.why_sigma_is_zero else found
 
     @cached_property
     def why_sigma_is_zero(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -18,9 +18,11 @@ from deqcheck.records.comparison import (
     decision_of,
     with_equality,
 )
+from deqcheck.records.curve_points import certified_curve
 from deqcheck.records.formula import NOISE
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.power import Form, caught_beyond, stronger
+from deqcheck.records.tower.following import followed
 from deqcheck.records.tower.recorder import recorder
 
 # A bound with fewer than three digits left above the error bars is below the numerical resolution.
@@ -120,8 +122,9 @@ class Claim:
     rounding: bool = False
     # Where the two sides are the same number: the size of what they are made of, if that is larger.
     equal: float | None = None
-    # What the names in the formula stand for.
+    # What the names in the formula stand for; of one step of a run, which of them move with it.
     leaves: Mapping[str, Any] = field(default_factory=dict)
+    moving: tuple[str, ...] = ()
 
     def known_equal(self, why: str, size: float = 0.0) -> Claim:
         """Judged with the knowledge that the two sides are the same number in exact arithmetic."""
@@ -130,14 +133,23 @@ class Claim:
     def judge(self) -> Judged:
         """In doubles with their radii; what they leave open is computed again, exactly. Certifying,
         so is what they decide."""
-        found, table = self._decided(), recorder()
-        if table is None:
-            return found
-        leaves = {name: table.place(measured(x).again) for name, x in self.leaves.items()}
-        sides = {"left": _enclosure(found.left), "right": _enclosure(found.right)}
-        return replace(found, proof={"leaves": leaves, **sides})
+        found = self.decided()
+        return found if recorder() is None else replace(found, proof=self.proof(found))
 
-    def _decided(self) -> Judged:
+    def proof(self, found: Judged) -> dict[str, Any]:
+        """What the names stand for, as rows of the certificate that is written, and both sides.
+        The loss along a run is that of its start, at the arrays of the step."""
+        table, run = recorder(), followed()
+        assert table is not None
+        start = None if run is None or run.nodes is None else run.nodes[0]
+        leaves = {
+            name: table.place(start if name in self.moving else measured(x).again)
+            for name, x in self.leaves.items()
+            if not (self.moving and name in ("k", "t"))
+        }
+        return {"leaves": leaves, "left": _enclosure(found.left), "right": _enclosure(found.right)}
+
+    def decided(self) -> Judged:
         answers = with_equality(
             self.left, self.relation, self.right, IDENTITY_RESOLUTION, self.equal
         )
@@ -220,11 +232,20 @@ class Curve:
     rounding: bool = False
     # As of a claim.
     equal: float | None = None
+    # The claim at a recorded step, by its position, where it can be computed again.
+    points: Callable[[int], Claim | None] | None = None
 
     def known_equal(self, why: str, size: float = 0.0) -> Curve:
         return replace(self, equal=size, note=_joined(self.note, why))
 
     def judge(self) -> Judged:
+        """By the bars of the run; certifying, once more by exact numbers where there are some."""
+        found = self._estimated()
+        if self.points is None or not tower.is_certifying():
+            return found
+        return certified_curve(self.points, found)
+
+    def _estimated(self) -> Judged:
         holds, violated = with_equality(
             self.left, self.relation, self.right, CURVE_RESOLUTION, self.equal
         )

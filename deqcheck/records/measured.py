@@ -18,7 +18,7 @@ from deqcheck.records import scalar
 from deqcheck.records.basis import weakest
 from deqcheck.records.scalar import EPS as EPS
 from deqcheck.records.scalar import TINY
-from deqcheck.records.tower.node import Again, integer, rational
+from deqcheck.records.tower.node import Again, integer, rational, valued
 
 # exp, log and pow of the platform's libm are trusted to this many units in the last place.
 LIBM_ULPS = 4.0
@@ -198,14 +198,15 @@ def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
     return Measured(x, error, how)
 
 
-def given(x: float | Fraction) -> Measured:
-    """A number of the instance, which is this double and no other, or any rational number."""
+def given(x: float | Fraction, of: Again | None = None) -> Measured:
+    """A number of the instance, which is this double and no other, or any rational number; `of`
+    tells what it is the value of."""
     if isinstance(x, float) and not math.isfinite(x):
         return Measured(x)
     exact = Fraction(x)
     near = float(exact)
     error = 0.0 if Fraction(near) == exact else EPS * abs(near) + TINY
-    return Measured(near, error, again=rational(exact))
+    return Measured(near, error, again=rational(exact) if of is None else valued(of, exact))
 
 
 def vanishing(x: float) -> Measured:

@@ -13,7 +13,13 @@ from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.panels import panels
 from deqcheck.report.parts.render_options import RenderOptions
-from deqcheck.report.parts.sentences import Clock, full_title, reason, run_length
+from deqcheck.report.parts.sentences import (
+    Clock,
+    certificate_line,
+    full_title,
+    reason,
+    run_length,
+)
 from deqcheck.report.parts.style import SHEET
 from deqcheck.report.parts.summary import ordered, summary
 from deqcheck.report.parts.svg import figure
@@ -205,6 +211,8 @@ class _Case:
         report = self.report
         facts = {"case": report.name, "digest": report.digest} | dict(report.environment)
         facts["seconds"] = number(report.seconds, 2)
+        if report.certificate:
+            facts["certificate"] = certificate_line(report)
         pairs = [join(tag("dt", name), tag("dd", value)) for name, value in facts.items()]
         # JSON is YAML: a line for each key makes a case file again.
         lines = (

@@ -65,6 +65,8 @@ def entry(report: Report) -> dict[str, Any]:
         "quantities": _quantities(report.quantities),
         "statements": [statement(verdict) for verdict in report.verdicts],
     }
+    if report.certificate:
+        found["certificate"] = report.certificate
     if report.trajectory is not None:
         found["trajectory"] = _trajectory(report.trajectory) | {"bounds": _bounds(report)}
     if report.companion is not None:

@@ -23,6 +23,7 @@ from deqcheck.report.parts.plot import Line, plot
 from deqcheck.report.parts.render_options import RenderOptions
 from deqcheck.report.parts.sentences import (
     Clock,
+    certificate_line,
     full_title,
     kind,
     numbered,
@@ -147,6 +148,9 @@ class _Page:
         if len(report.verdicts) > 1:
             yield Text("")
             yield Text(summary(report), "bold")
+        if report.certificate:
+            yield Text("")
+            yield Text(f"certificate {certificate_line(report)}")
         if not report.verdicts and report.status is Status.COMPLETED:
             yield Text("no statement applies to this model and dynamics", OPEN)
         yield Text("")

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeAlias
 
 import numpy as np
@@ -14,9 +14,10 @@ import numpy as np
 from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.formula import Formula, FormulaError
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.words import CORRECTED, DESCENT, FLOW, PRINTED, STATIC
+from deqcheck.theorems.along import ExactLeaves, with_step
 from deqcheck.theorems.searched import Constant, Space, note_values
 
 __all__ = [
@@ -82,6 +83,7 @@ class Check:
 
     def __call__(self, note: str = "", /, **values: Any) -> Claim:
         note_values(values)
+        values = with_step(values)
         with self._blamed():
             left, right = self.formula.sides(values)
             if np.ndim(left.value) or np.ndim(right.value):
@@ -106,7 +108,14 @@ class Check:
 
     def along(self, run: Trajectory, note: str = "", /, **values: Any) -> Curve:
         """The formula at every recorded step of a run; `k` and `t` are given by the run."""
-        return self.sampled(run.k, run.t, note, **values)
+        found = self.sampled(run.k, run.t, note, **values)
+        exact = ExactLeaves.of(run, values)
+        return found if exact is None else replace(found, points=lambda i: self._point(exact, i))
+
+    def _point(self, exact: ExactLeaves, i: int) -> Claim | None:
+        """The formula at one recorded step, of numbers that can be computed again."""
+        values = exact.at(i)
+        return None if values is None else replace(self(**values), moving=exact.moving)
 
     def sampled(self, k: np.ndarray, t: np.ndarray, note: str = "", /, **values: Any) -> Curve:
         """The formula at given steps."""
@@ -257,9 +266,9 @@ class Statement(Generic[M, S]):
         """The dynamics that the statement applies to; a flow is descent with step 0."""
         if p.train is not None and STATIC not in self.dynamics:
             if DESCENT not in self.dynamics:
-                yield GRADIENT_FLOW(step=p.step)
+                yield GRADIENT_FLOW(step=given(p.step))
             elif FLOW not in self.dynamics:
-                yield GRADIENT_DESCENT(step=p.step)
+                yield GRADIENT_DESCENT(step=given(p.step))
 
     def constants_used(self, p: Problem[M, S]) -> Mapping[str, float]:
         """The values of the free constants that the claims use."""

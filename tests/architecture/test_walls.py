@@ -44,7 +44,7 @@ judging: engines theorems dynamics models linalg store trials environment thread
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: engines search judging case theorems dynamics models linalg environment store plugins +
 verifier:
-certificates: verifier judging case models +
+certificates: verifier judging case theorems models +
 api: certificates atomic explore engines judging plugins case theorems dynamics models store report
  threads +
 figures: api judging theorems dynamics models data targets store environment +

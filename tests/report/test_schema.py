@@ -124,7 +124,7 @@ def test_a_key_is_required_unless_it_is_known_to_be_optional():
     optional = [set(o.get("properties", ())) - set(o.get("required", ())) for o in objects(SCHEMA)]
     curve = set(SCHEMA["$defs"]["judged"]["dependentRequired"])
     assert [keys for keys in optional if keys] == [
-        {"trajectory", "companion"},
+        {"trajectory", "companion", "certificate"},
         {"sweep"},
         # Of an entry that was found, and of one that was not.
         {"t", "loss", "outcome", "hypotheses", "conclusions", "quantities", "blocking", "trend"},

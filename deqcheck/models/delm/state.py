@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -124,6 +124,10 @@ class DelmState(State):
         how = "residual in row-space coordinates"
         node = self.model.outer.exact_gap(self.again.Z)
         return Measured(self.outer.gap, self.outer.error, how, node)
+
+    def exact_descent(self) -> tuple[Again, Mapping[str, Again]] | None:
+        gap, Q = self.gap.again, self.exact_Q
+        return None if gap is None or Q is None else (gap, self.again.gradient(Q))
 
     @property
     def loss(self) -> Measured:

@@ -82,7 +82,7 @@ class ImplicitReluState(ReluState):
         if a is None:
             # On which side of 1 it lies does not matter, only gamma times it.
             return errors.nth_singular_value(self.A, 1, exact=exact.array(self.A))
-        return given(float(np.abs(a).max()))
+        return given(float(np.abs(a).max()), exact.norm2(exact.array(self.A)))
 
     @cached_property
     def gamma0(self) -> Measured:
@@ -312,7 +312,7 @@ class ImplicitReluState(ReluState):
     def sigma_min_Phi(self) -> Measured:
         """The N-th singular value of Phi."""
         found = errors.nth_singular_value(self.Phi, self.N, self.Phi_radius, self.computed.Phi)
-        return given(0) if found.low <= 0 and self._why_Phi_is_dependent else found
+        return given(0, found.again) if found.low <= 0 and self._why_Phi_is_dependent else found
 
     @property
     def _why_Phi_is_dependent(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact_zeros import equal_columns
 from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import held
@@ -301,7 +301,7 @@ class OpteqState(State):
         outputs are a product of inner dimension k < min(N, d_y): those fill k (N + d_y - k)
         dimensions only."""
         if self._twins or self._inner_rank < min(self.model.Y.shape):
-            return given(0)
+            return given(0, exact.singular_value(self.again.J, self.outputs))
         J, radius = self.J
         return errors.nth_singular_value(J, self.outputs, radius, self.again.J) ** 2
 
@@ -309,7 +309,7 @@ class OpteqState(State):
     def sigma_min_Z(self) -> Measured:
         """The N-th singular value of the state (m x N): exactly 0 when its rank is smaller."""
         if self._twins or self._inner_rank < self.model.N:
-            return given(0)
+            return given(0, exact.singular_value(self.again.Z, self.model.N))
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius, self.again.Z)
 
     @property

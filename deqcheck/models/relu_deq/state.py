@@ -153,7 +153,7 @@ class ReluDeqState(ReluState):
         Z = M X and all columns of S are equal, so that each part of H is X^T (...) X."""
         found = self.matrix_H.eigenvalue(0)
         if found.low <= 0 and (self.silent_samples.any() or self.dependent_inputs):
-            return given(0)
+            return given(0, found.again)
         return nonnegative(found)
 
     @property

@@ -96,6 +96,11 @@ class Again:
         self.word = Word(op, of or self._parts, given)
         return self
 
+    def of(self, op: str, *parts: Again) -> Again:
+        """The same number, told as an operation on others."""
+        found = Again(self._make, *self._parts)
+        return found.called(op, *parts)
+
     @property
     def levels(self) -> tuple[int, ...]:
         """The bits of the levels on which it was computed."""
@@ -111,10 +116,11 @@ class Again:
     def at(self, level: Level) -> Any:
         if level.bits not in self._known:
             values = [part.at(level) for part in self._parts]
-            self._known[level.bits] = self._made(level, values)
+            self._known[level.bits] = self.made(level, values)
         return self._known[level.bits]
 
-    def _made(self, level: Level, values: list[Any]) -> Any:
+    def made(self, level: Level, values: list[Any]) -> Any:
+        """Of parts that have these values."""
         if isinstance(self._make, str):
             return getattr(level, self._make)(*values)
         return self._make(level, *values)
@@ -133,6 +139,13 @@ def rational(x: Fraction | int | float) -> Again:
     """A number that is this one and no other."""
     exact = Fraction(x)
     return Again(lambda level: level.rational(exact)).called("number", value=exact)
+
+
+def valued(node: Again, x: Fraction) -> Again:
+    """The number of a node, of which somebody knows that it is this one."""
+    found = rational(x)
+    found.word = node.word
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.records.tower.following import Followed
 from deqcheck.records.tower.node import Again, Word, flint
 from deqcheck.records.tower.rationals import Root
 
@@ -39,6 +40,7 @@ class Recorder:
         # The node is kept, so that no other gets its id.
         self._seen: dict[int, tuple[Again, int | None]] = {}
         self._witnessed: dict[int, list[Again]] = {}
+        self.descent: dict[str, Any] | None = None
 
     def place(self, node: Again | None) -> int | None:
         """The row of a node; None where it cannot be told."""
@@ -87,16 +89,23 @@ class Recorder:
                     return self._row({"op": "array", "name": name})
         if len(a) == a.shape[1] > 1 and np.array_equal(a, np.eye(len(a))):
             return self._row({"op": "identity", "n": len(a)})
-        if (a == a.flat[0]).all() if a.size else True:
-            value = str(Fraction(a.flat[0])) if a.size else "0"
-            rows, columns = a.shape
-            return self._row({"op": "constant", "rows": rows, "columns": columns, "value": value})
         for name, array in own:
             if np.array_equal(a, array):
                 return self._row({"op": "array", "name": name})
             if np.array_equal(a, array.T):
                 return self._row({"op": "transpose", "of": [self._row(_named(name))]})
+        if (a == a.flat[0]).all() if a.size else True:
+            value = str(Fraction(a.flat[0])) if a.size else "0"
+            rows, columns = a.shape
+            return self._row({"op": "constant", "rows": rows, "columns": columns, "value": value})
         return self._row({"op": "literal", "entries": rational_rows(a)})
+
+    def follow(self, run: Followed | None) -> None:
+        """Tell the step of a descent, too."""
+        if run is not None and run.nodes is not None and self.descent is None:
+            places = {name: self.place(node) for name, node in run.nodes[1].items()}
+            if None not in places.values():
+                self.descent = {"step": str(run.step), "gradient": places}
 
     def table(self) -> list[dict[str, Any]]:
         """All rows, with the best witnesses that are known by now."""

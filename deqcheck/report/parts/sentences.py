@@ -187,3 +187,10 @@ def _undecided(judged: Judged, clock: Clock, options: RenderOptions) -> str:
     if facts.horizon is None:
         return f"undecided from the first step, {reason}: {sides}"
     return f"undecided: holds {clock.range(facts)}, then open"
+
+
+def certificate_line(report: Report) -> str:
+    """Its digest, and how much of the report rests on exact numbers."""
+    checks = [c for v in report.verdicts for c in (*v.hypotheses, *v.conclusions)]
+    sure = sum(check.basis.certified for check in checks)
+    return f"sha256 {report.certificate}; {sure} of {len(checks)} checks are certified"

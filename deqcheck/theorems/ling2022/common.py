@@ -11,6 +11,7 @@ from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, given
+from deqcheck.records.tower import integer
 from deqcheck.theorems.base import Check, Cite
 from deqcheck.theorems.ling2022.condition import Condition
 from deqcheck.theorems.ling2022.setting import Problem
@@ -47,7 +48,7 @@ def _equilibria(p: Problem) -> Measured:
             return Measured(np.nan)
         counts = [len(found) for found in well_posed.equilibria(W, p.theta0["U"] @ p.model.X)]
         return given(next((count for count in counts if count != 1), 1))
-    return given(1)
+    return given(1, integer(1).of("equilibria", p.start.again.Z))
 
 
 def worst(claims: Sequence[Claim]) -> Claim:

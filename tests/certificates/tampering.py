@@ -1,0 +1,128 @@
+"""Changes of a certificate, each with its digest computed again."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+from deqcheck.certificates.write import sealed
+
+Body = dict[str, Any]
+OTHER = {"holds": "violated", "violated": "holds"}
+OUTCOMES = {"confirmed": "refuted", "refuted": "confirmed", "not applicable": "confirmed"}
+OUTCOMES |= {"met": "not met", "not met": "met"}
+
+
+def _claims(body: Body) -> list[tuple[Body, Body]]:
+    """With their verdicts: those that are decided and whose numbers are all defined."""
+    return [
+        (verdict, claim)
+        for verdict in body["verdicts"]
+        for part in ("hypotheses", "conclusions")
+        for claim in verdict[part]
+        if claim["decision"] in OTHER and claim["left"] is not None
+        if claim["leaves"] and None not in claim["leaves"].values()
+    ]
+
+
+def _moved(ends: list[str]) -> list[str]:
+    low, high = map(Fraction, ends)
+    off = abs(low) + abs(high) + 1
+    return [str(low + off), str(high + off)]
+
+
+def left(body: Body, claim: Body, verdict: Body) -> bool:
+    claim["left"] = _moved(claim["left"])
+    return True
+
+
+def right(body: Body, claim: Body, verdict: Body) -> bool:
+    claim["right"] = _moved(claim["right"])
+    return True
+
+
+def decision(body: Body, claim: Body, verdict: Body) -> bool:
+    claim["decision"] = OTHER[claim["decision"]]
+    return True
+
+
+def formula(body: Body, claim: Body, verdict: Body) -> bool:
+    for old, new in (("<=", ">"), (">=", "<"), ("==", "<"), ("<", ">="), (">", "<=")):
+        if old in claim["formula"]:
+            claim["formula"] = claim["formula"].replace(old, new, 1)
+            return True
+    return False
+
+
+def constant(body: Body, claim: Body, verdict: Body) -> bool:
+    """The formula claims of one side three more."""
+    claim["formula"] += " + 3"
+    return True
+
+
+def leaf(body: Body, claim: Body, verdict: Body) -> bool:
+    """A name stands for another number."""
+    name = next(iter(claim["leaves"]))
+    body["rows"].append({"op": "number", "value": "-12345/7"})
+    claim["leaves"][name] = len(body["rows"]) - 1
+    return True
+
+
+def outcome(body: Body, claim: Body, verdict: Body) -> bool:
+    if verdict["outcome"] not in OUTCOMES:
+        return False
+    verdict["outcome"] = OUTCOMES[verdict["outcome"]]
+    return True
+
+
+def _row(body: Body, key: str) -> Body | None:
+    return next((row for row in body["rows"] if key in row), None)
+
+
+def pattern(body: Body, claim: Body, verdict: Body) -> bool:
+    """Every unit of every sample changes sides."""
+    row = _row(body, "pattern")
+    if row is None:
+        return False
+    row["pattern"] = [word.translate(str.maketrans("01", "10")) for word in row["pattern"]]
+    return True
+
+
+def witness(body: Body, claim: Body, verdict: Body) -> bool:
+    row = _row(body, "within")
+    if row is None:
+        return False
+    row["within"] = _moved(row["within"])
+    return True
+
+
+def instance(body: Body, claim: Body, verdict: Body) -> bool:
+    for rows in body["instance"]["arrays"].values():
+        rows[0][0] = str(Fraction(rows[0][0]) + 3)
+    return True
+
+
+def removed(body: Body, claim: Body, verdict: Body) -> bool:
+    """A check is left out."""
+    for part in ("hypotheses", "conclusions"):
+        verdict[part] = [each for each in verdict[part] if each is not claim]
+    return True
+
+
+EVERY: tuple[Callable[[Body, Body, Body], bool], ...] = (
+    *(left, right, decision, formula, constant, leaf, outcome, pattern, witness, instance),
+    removed,
+)
+
+
+def tampered(certificate: Body, which: int = 0) -> Iterator[tuple[str, Body]]:
+    """By the name of the change; `which` chooses the claim that is changed."""
+    for change in EVERY:
+        body = copy.deepcopy(certificate["body"])
+        claims = _claims(body)
+        if claims:
+            verdict, claim = claims[which % len(claims)]
+            if change(body, claim, verdict):
+                yield change.__name__, sealed(body)
