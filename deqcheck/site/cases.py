@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from deqcheck import registry
 from deqcheck.case import embedded, evidence
 from deqcheck.report.parts.markup import Markup, join, tag
-from deqcheck.site.frame import CASES, Page, case_path, link, statement_path
+from deqcheck.site.frame import CASES, Page, case_path, known, link, statement_path
 from deqcheck.site.statements import table
 
 
@@ -27,9 +26,9 @@ def pages() -> Iterator[Page]:
 def _outcomes() -> dict[str, dict[tuple[str, str], str]]:
     """By case: by statement and edition."""
     found: dict[str, dict[tuple[str, str], str]] = {}
-    for id_ in registry.statements():
-        for edition, known in evidence.of(id_).items():
-            for case, outcome in known.outcomes.items():
+    for id_ in known():
+        for edition, seen in evidence.of(id_).items():
+            for case, outcome in seen.outcomes.items():
                 found.setdefault(case, {})[id_, edition] = outcome
     return found
 

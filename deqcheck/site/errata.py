@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deqcheck import registry
 from deqcheck.case import evidence
 from deqcheck.case.evidence import AGAINST
 from deqcheck.report.parts.markup import Markup, join, tag
-from deqcheck.site.frame import ERRATA, Page, case_path, erratum_path, link, statement_path
+from deqcheck.site.frame import ERRATA, Page, case_path, erratum_path, known, link, statement_path
 from deqcheck.site.statements import linked, status, table
 from deqcheck.theorems.base import PRINTED, AnyStatement
 from deqcheck.theorems.proofs import proof
@@ -23,7 +22,7 @@ SEVERITY = {
 
 
 def pages() -> Iterator[Page]:
-    having = [s for s in registry.statements().values() if s.erratum]
+    having = [s for s in known().values() if s.erratum]
     having.sort(key=lambda s: list(SEVERITY).index(s.soundness))
     rows = [
         tag(
@@ -44,14 +43,14 @@ def _body(s: type[AnyStatement], path: str) -> Iterator[Markup]:
     yield tag("p", f"{s.cite}. {s.title}: ", link(path, statement_path(s.id), "the statement"))
     yield tag("p", tag("strong", f"{SEVERITY[s.soundness]}."))
     yield tag("p", s.erratum, class_="erratum")
-    known = evidence.of(s.id).get(PRINTED, evidence.NONE)
-    against = known.cases(*AGAINST)
+    found = evidence.of(s.id).get(PRINTED, evidence.NONE)
+    against = found.cases(*AGAINST)
     if against:
         case = against[0]
         yield tag("h2", "Counterexample")
-        yield tag("p", link(path, case_path(case), case), f": {known.outcomes[case]} as printed.")
+        yield tag("p", link(path, case_path(case), case), f": {found.outcomes[case]} as printed.")
         yield tag("pre", f"deqcheck run {case} --only {s.id} --edition both", tabindex="0")
-    falling = proof(s, registry.statements()).falls_with
+    falling = proof(s, known()).falls_with
     if falling and s.soundness not in ("sound", "typo"):
         yield tag("h2", "What rests on it")
         yield tag("p", linked(path, falling))

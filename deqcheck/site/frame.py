@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from functools import cache
 
-from deqcheck import __version__
+from deqcheck import __version__, registry
 from deqcheck.report.parts.markup import Markup, tag
 from deqcheck.report.parts.style import SHEET
+from deqcheck.theorems.base import AnyStatement
 
 INDEX, SEARCH, SCRIPT, GALLERY = "index.html", "search.html", "search-index.js", "gallery.html"
 ERRATA, STATEMENTS, CASES = "errata/index.html", "statements/index.html", "cases/index.html"
@@ -26,6 +28,12 @@ nav a { text-decoration: none; } nav a[aria-current] { font-weight: 700; color: 
 td .math { display: inline-block; } input[type=search] { font: inherit; padding: .4rem .6rem;
   width: min(100%, 28rem); } #found li { margin: .5rem 0; }
 """
+
+
+@cache
+def known() -> dict[str, type[AnyStatement]]:
+    """Every statement; looking one up in the registry takes longer."""
+    return dict(registry.statements())
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deqcheck import registry
 from deqcheck.docs.items import written
 from deqcheck.report.parts.markup import Markup, join, tag
-from deqcheck.site.frame import Page, link, paper_path, statement_path
+from deqcheck.site.frame import Page, known, link, paper_path, statement_path
 from deqcheck.site.statements import linked, status, table
 from deqcheck.site.topics import from_markdown
 from deqcheck.theorems.base import AnyStatement
@@ -16,7 +15,7 @@ from deqcheck.theorems.references import bibtex, theory
 
 def pages() -> Iterator[Page]:
     by_paper: dict[str, list[type[AnyStatement]]] = {}
-    for s in registry.statements().values():
+    for s in known().values():
         by_paper.setdefault(s.paper(), []).append(s)
     for paper, mine in by_paper.items():
         yield Page(paper_path(paper), mine[0].cite.paper, join(*_body(paper, mine)), paper)

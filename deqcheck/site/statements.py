@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deqcheck import registry
 from deqcheck.case import evidence
 from deqcheck.report.parts.differences import differences
 from deqcheck.report.parts.markup import Markup, join, tag
@@ -15,6 +14,7 @@ from deqcheck.site.frame import (
     Page,
     case_path,
     erratum_path,
+    known,
     link,
     paper_path,
     statement_path,
@@ -34,7 +34,7 @@ WORDS = {"sound": "good", "typo": "open", "false": "bad", "vacuous": "bad", "unp
 
 
 def pages() -> Iterator[Page]:
-    every = list(registry.statements().values())
+    every = list(known().values())
     yield _list(every)
     for s in every:
         path = statement_path(s.id)
@@ -66,10 +66,10 @@ def status(s: type[AnyStatement]) -> Markup:
 
 def linked(path: str, ids: Sequence[str]) -> Markup:
     """Ids in a row, each a link where there is such a statement."""
-    known = registry.statements()
+    statements = known()
     parts: list[object] = []
     for id_ in ids:
-        parts += [", ", link(path, statement_path(id_), id_) if id_ in known else id_]
+        parts += [", ", link(path, statement_path(id_), id_) if id_ in statements else id_]
     return join(*parts[1:])
 
 
@@ -135,17 +135,17 @@ def _marks(s: type[AnyStatement], row: Row) -> list[Markup | None]:
 
 
 def _cases(s: type[AnyStatement], path: str) -> Iterator[Markup]:
-    known = evidence.of(s.id)
+    found = evidence.of(s.id)
     rows = [
         tag(
             "tr",
-            tag("td", known[edition].outcomes[case]),
+            tag("td", found[edition].outcomes[case]),
             tag("td", edition),
             tag("td", link(path, case_path(case), case)),
         )
         for edition in s.editions
-        if edition in known
-        for case in known[edition].outcomes
+        if edition in found
+        for case in found[edition].outcomes
     ]
     if rows:
         yield tag("h2", "Cases")
@@ -153,7 +153,7 @@ def _cases(s: type[AnyStatement], path: str) -> Iterator[Markup]:
 
 
 def _proofs(s: type[AnyStatement], path: str) -> Iterator[Markup]:
-    place = proof(s, registry.statements())
+    place = proof(s, known())
     told = {
         "Its proof uses": place.uses,
         "Used by": place.used_by,

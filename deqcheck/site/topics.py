@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deqcheck import docs, registry
+from deqcheck import docs
 from deqcheck.case import embedded
 from deqcheck.report.parts.markup import Markup, join, tag
-from deqcheck.site.frame import ERRATA, INDEX, Page, link, paper_path
+from deqcheck.site.frame import ERRATA, INDEX, Page, known, link, paper_path
 from deqcheck.site.statements import table
 
 # These have pages of their own.
@@ -34,18 +34,18 @@ def _below_title(text: str) -> str:
 
 
 def front(found: Sequence[Page]) -> Page:
-    known = registry.statements()
-    papers = dict.fromkeys(s.paper() for s in known.values())
-    topics = [t for t in docs.topics() if not t.startswith(ELSEWHERE)]
+    every = known()
+    papers = dict.fromkeys(s.paper() for s in every.values())
+    topics = {t: about for t, about in docs.topics().items() if not t.startswith(ELSEWHERE)}
     count = sum(page.path.startswith("errata/") for page in found) - 1
     rows = [
-        tag("tr", tag("td", link(INDEX, f"docs/{t}.html", t)), tag("td", docs.topics()[t]))
-        for t in topics
+        tag("tr", tag("td", link(INDEX, f"docs/{t}.html", t)), tag("td", about))
+        for t, about in topics.items()
     ]
     body = join(
         tag(
             "p",
-            f"{len(known)} statements of {len(papers)} works on the convergence of deep "
+            f"{len(every)} statements of {len(papers)} works on the convergence of deep "
             "equilibrium models, as code that judges them on instances, as printed and as "
             "corrected. ",
             link(INDEX, ERRATA, f"{count} of them have an erratum or a remark"),

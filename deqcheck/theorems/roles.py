@@ -43,7 +43,6 @@ _METHODS = {
 }
 
 
-@cache
 def roles(statement: type[AnyStatement], edition: str) -> dict[Check, Role]:
     """In the order of the class body; what no method comes to is left out."""
     found = dict.fromkeys(_setting(statement), Role.ASSUMED)
