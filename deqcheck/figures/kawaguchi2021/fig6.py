@@ -11,4 +11,4 @@ class Figure6(OnImages):
     title = "Deeper ReLU networks without biases"
     bias = linear = False
     depths = (10, 100, 200)
-    quick = {**OnImages.quick, "sets": 1, "epochs": 60}
+    quick = {**OnImages.quick, "sets": 1, "epochs": 40, "trials": 4}

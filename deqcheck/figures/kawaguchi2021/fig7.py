@@ -11,4 +11,4 @@ class Figure7(OnImages):
     title = "Deeper ReLU networks with biases"
     linear = False
     depths = (10, 100, 200)
-    quick = {**OnImages.quick, "sets": 1, "epochs": 60}
+    quick = {**OnImages.quick, "sets": 1, "epochs": 40, "trials": 4}
