@@ -358,11 +358,13 @@ def eigenvalue(a, k, within=None):
 
 def singular_value(a, k, within=None):
     """The k-th largest, from 1: the root of an eigenvalue of a a^T or a^T a."""
-    if k > min(len(a), width(a)):
-        return NONE
-    if within is not None and Fraction(within[1]) == 0:
-        if rank(a) >= k:
-            raise Wrong("a singular value is not 0")
+    lo, hi = map(Fraction, within or (0, 0))
+    fewer = k > min(len(a), width(a))
+    if fewer and not lo <= 0 <= hi:
+        raise Wrong("a singular value that is not there is 0")
+    if not fewer and within is not None and hi == 0 and rank(a) >= k:
+        raise Wrong("a singular value is not 0")
+    if fewer or (within is not None and hi == 0):
         return NONE
     gram = product(a, turned(a)) if len(a) < width(a) else product(turned(a), a)
     return root(eigenvalue(gram, -k, within))

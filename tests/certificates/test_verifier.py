@@ -142,6 +142,9 @@ def test_singular_values_and_ranks() -> None:
     assert v.singular_value(matrix(a), 1, ["69", "71"]).lo == v.root(v.Number(F(69))).lo
     with pytest.raises(v.Wrong):
         v.singular_value(matrix([[1, 2, 3], [2, 4, 7]]), 2, ["0", "0"])
+    assert v.singular_value(matrix(a), 3, ["0", "0"]).exact
+    with pytest.raises(v.Wrong):
+        v.singular_value(matrix(a), 3, ["1", "1"])
 
 
 def test_solutions_inverses_and_determinants_are_exact() -> None:
