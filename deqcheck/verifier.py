@@ -121,8 +121,15 @@ ZERO, ONE = Fraction(0), Fraction(1)
 NONE, UNIT, TWO = Number(ZERO), Number(ONE), Number(Fraction(2))
 
 
+def fraction(text):
+    """From p/q or a decimal; an exponent of five digits would fill the memory."""
+    if isinstance(text, str) and len(text.lower().partition("e")[2]) > 5:
+        raise Wrong("a number out of range")
+    return Fraction(text)
+
+
 def number(text):
-    return Number(Fraction(text))
+    return Number(fraction(text))
 
 
 def larger(a, b):
@@ -345,7 +352,7 @@ def eigenvalue(a, k, within=None):
         raise Unchecked("eigenvalues of a matrix that is not symmetric")
     if within is None:
         raise Unchecked("an eigenvalue without an enclosure")
-    k, lo, hi = k % n, *map(Fraction, within)
+    k, lo, hi = k % n, *map(fraction, within)
     # An eigenvalue that is known exactly is so often one as I - a lacks rank.
     near = Fraction(1, 1 << (Limits.bits // 4)) * max(abs(lo), ONE) if lo == hi else ZERO
     before, after = below(a, lo - near), below(a, hi + near)
@@ -358,7 +365,7 @@ def eigenvalue(a, k, within=None):
 
 def singular_value(a, k, within=None):
     """The k-th largest, from 1: the root of an eigenvalue of a a^T or a^T a."""
-    lo, hi = map(Fraction, within or (0, 0))
+    lo, hi = map(fraction, within or (0, 0))
     fewer = k > min(len(a), width(a))
     if fewer and not lo <= 0 <= hi:
         raise Wrong("a singular value that is not there is 0")
@@ -707,7 +714,7 @@ def enclosed(a, ends):
     """Whether the number that was computed is sure to lie between the ends of the certificate."""
     if ends is None:
         raise Unchecked("a number out of range")
-    lo, hi = map(Fraction, ends)
+    lo, hi = map(fraction, ends)
     if a.lo > hi or a.hi < lo:
         raise Wrong("a side is not where the certificate says")
     return lo <= a.lo <= a.hi <= hi

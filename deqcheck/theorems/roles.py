@@ -142,8 +142,8 @@ class _Body(ast.NodeVisitor):
     def __init__(self, reader: _Reader, function: Callable[..., Any], owner: type | None):
         self.reader, self.owner = reader, owner
         self.globals = function.__globals__
-        # What a local name stands for counts where it is used.
-        self.locals: dict[str, ast.expr] = {}
+        # What a local name stands for, one thing after the other, counts where it is used.
+        self.locals: dict[str, list[ast.expr]] = {}
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._block(node.body)
@@ -190,13 +190,14 @@ class _Body(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         (target,) = node.targets[:1]
         if isinstance(target, ast.Name):
-            self.locals[target.id] = node.value
+            self.locals.setdefault(target.id, []).append(node.value)
         else:
             self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         if node.id in self.locals:
-            self.visit(self.locals.pop(node.id))
+            for value in self.locals.pop(node.id):
+                self.visit(value)
         else:
             self.reader._value(self.globals.get(node.id), None)
 

@@ -225,3 +225,10 @@ def test_an_outcome_follows_from_its_claims(
     outcome: str, hypotheses: Any, conclusions: Any, answer: bool | None
 ) -> None:
     assert v.follows(outcome, hypotheses, conclusions) is answer
+
+
+def test_a_number_that_would_fill_the_memory_is_refused() -> None:
+    with pytest.raises(v.Wrong, match="out of range"):
+        v.number("1e999999999")
+    small = v.number("1e-300")
+    assert small.lo <= Fraction(1, 10**300) <= small.hi
