@@ -22,6 +22,26 @@ from tests.make_hieu2022_arrays import instance
 from .shipped import results
 
 
+# Files that take long, whatever the number of their tests: begun last they would keep one process
+# busy while the others are done. The first two need all shipped cases.
+LONG = (
+    "tests/test_catalogue.py",
+    "tests/test_baseline.py",
+    "tests/docs/test_docs.py",
+    "tests/test_plugins.py",
+    "tests/architecture/test_lint.py",
+    "tests/ci/",
+    "tests/cli/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        return next((i for i, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
+
+    items.sort(key=place)
+
+
 @pytest.fixture(autouse=True)
 def only_what_comes_with_deqcheck() -> Iterator[None]:
     """What a test loads from outside is gone after it."""
