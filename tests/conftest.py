@@ -21,7 +21,6 @@ from tests.make_hieu2022_arrays import instance
 
 from .shipped import results
 
-
 # Files that take long, whatever the number of their tests: begun last they would keep one process
 # busy while the others are done. The first two need all shipped cases.
 LONG = (
