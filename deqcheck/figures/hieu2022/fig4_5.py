@@ -98,6 +98,10 @@ class Figure45(Figure):
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:
         share, _ = share_below(made[RUN], guessing(s) / 2)
         yield f"below half of the loss of guessing on {share.mean():.0%} of the planes"
+        yield (
+            "one trained network on coarse grids: training amplifies rounding, and on another "
+            "machine a plane may show a further minimum"
+        )
 
 
 def _ring(axis: np.ndarray) -> np.ndarray:
