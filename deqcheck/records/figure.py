@@ -112,6 +112,13 @@ class Picture:
     def headline(self) -> str:
         return f"{self.number}: {self.title} ({'; '.join(self.setting)})"
 
+    @property
+    def caveat(self) -> str:
+        """Where the data or the size are not the paper's, its sentences are judged elsewhere."""
+        other = [each for each in self.setting if "stand-in" in each or "quick" in each]
+        where = "; ".join(other)
+        return where and f"judged on what is drawn here ({where}), not on its runs"
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "id": self.id,

@@ -34,7 +34,8 @@ def drawn(picture: Picture, form: str) -> bytes:
         title = _wrapped(picture.headline, HEAD)
         rows = [picture.axes[i : i + picture.columns] for i in _starts(picture)]
         legends = _legends(rows)
-        below = [_wrapped(caption(each)) for each in picture.sentences]
+        said = [f"The paper, {picture.caveat}:"] if picture.caveat and picture.sentences else []
+        below = [_wrapped(each) for each in (*said, *map(caption, picture.sentences))]
         heights = [
             _height(row) + LINE * _legend_lines(legend)
             for row, legend in zip(rows, legends, strict=True)

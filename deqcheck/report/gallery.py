@@ -68,6 +68,7 @@ def _article(p: Picture) -> Markup:
             Markup(f'<img src="{name}" alt="{_anchor(p)}">'),
             tag("figcaption", p.headline),
         ),
+        tag("p", f"What the paper says, {p.caveat}:") if p.caveat else None,
         [_sentence(each) for each in p.sentences],
         [_table(each) for each in p.tables],
         [tag("p", note, class_="soft") for note in p.notes],

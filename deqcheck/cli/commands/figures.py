@@ -186,6 +186,8 @@ def _table(found: Sequence[Picture]) -> str:
 
 def _page(each: Picture) -> list[RenderableType]:
     parts: list[RenderableType] = []
+    if each.caveat and each.sentences:
+        parts.append(Text(f"What the paper says, {each.caveat}:"))
     for said in each.sentences:
         word = Text(str(said.word).upper(), STYLES[said.word])
         parts.append(Text.assemble(word, f" {said.text}"))
