@@ -89,7 +89,8 @@ def minimise_largest(
             memory[len(start)] = best.x
             return best
     best = _better(Optimum(start, largest(start)), sought(start, 1e-13).x[:-1], largest)
-    if gap(f, best, box) <= SHARP:
+    # Just above zero the last digits decide whether there are constants at all.
+    if not 0 <= best.value <= 10 * SHARP and gap(f, best, box) <= SHARP:
         return best
     for shift in (-2.0, 2.0):
         best = _better(best, sought(start + shift, 1e-13).x[:-1], largest)
