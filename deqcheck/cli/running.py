@@ -45,22 +45,30 @@ class Plan:
             raise Complaint(str(error)) from None
 
 
-def plan_options(function: F) -> F:
-    """`--jobs`, `--timeout` and `--store`, given to the function as `plan`."""
-
-    @click.option(
+def jobs_option(help: str) -> Callable[[F], F]:
+    return click.option(
         "--jobs",
         type=click.IntRange(min=1),
         default=cores,
         show_default="the cores",
-        help="Number of parallel cases, each in a process of its own with one thread.",
+        help=help,
     )
-    @click.option(
+
+
+def timeout_option(unit: str) -> Callable[[F], F]:
+    return click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True, max=1e6),
         metavar="SECONDS",
-        help="Time limit per case; the others go on.",
+        help=f"Time limit per {unit}; the others go on.",
     )
+
+
+def plan_options(function: F) -> F:
+    """`--jobs`, `--timeout` and `--store`, given to the function as `plan`."""
+
+    @jobs_option("Number of parallel cases, each in a process of its own with one thread.")
+    @timeout_option("case")
     @click.option(
         "--store",
         type=click.Path(path_type=Path, file_okay=False),

@@ -12,6 +12,7 @@ from deqcheck.cli.errors import INTERRUPTED, Complaint
 from deqcheck.cli.options import AskedFor, case_options, choice_options, quiet_option
 from deqcheck.cli.output import to_stdout
 from deqcheck.cli.progress import ProgressLine
+from deqcheck.cli.running import jobs_option, timeout_option
 from deqcheck.cli.sweeping import (
     Told,
     Varied,
@@ -27,7 +28,6 @@ from deqcheck.engines import DASK, PROCESSES, EngineError, engine
 from deqcheck.explore.single import Results
 from deqcheck.explore.sweep import Sweeping
 from deqcheck.report.parts.mapped import SHOWN, WORST
-from deqcheck.threads import cores
 
 STORE = Path(".deqcheck_cache")
 
@@ -59,19 +59,8 @@ STORE = Path(".deqcheck_cache")
 )
 @choice_options
 @case_options
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=cores,
-    show_default="the cores",
-    help="Processes, each with one thread; every one runs many members.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True, max=1e6),
-    metavar="SECONDS",
-    help="Time limit per member; the others go on.",
-)
+@jobs_option("Processes, each with one thread; every one runs many members.")
+@timeout_option("member")
 @click.option(
     "--store",
     "folder",

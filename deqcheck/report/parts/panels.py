@@ -21,6 +21,7 @@ from deqcheck.records.trajectory import CROSSING, SLIDE, Trajectory
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.records.words import PRINTED
 from deqcheck.report.parts.curves import Bound, bounds, relative_bound
+from deqcheck.report.parts.laws import straighter_in_log
 from deqcheck.report.parts.notation import in_unicode, latex, plain
 from deqcheck.report.parts.notation.symbols import symbol
 from deqcheck.report.parts.sentences import Clock, numbered
@@ -31,8 +32,6 @@ WINDOW = 1e3
 POINTS = 300
 # Below this the quotients of an axis leave the range of floats.
 SMALLEST = 1e-280
-# A logarithmic x axis needs at least this ratio between its ends to show more than a linear one.
-SPAN = 30.0
 LOWER = (">=", ">")
 SHORT = {
     "Theorem": "Thm",
@@ -164,7 +163,7 @@ def _loss(report: Report, track: Trajectory) -> Panel | None:
     x = _x(clock, track)
     claimed = list(_claimed(report, clock))
     gap = _trace("measured: loss - infimum", x, track.gap.value / start, True)
-    log_x = _straighter_in_log(gap)
+    log_x = straighter_in_log(gap.x, gap.y)
     traces = [gap, *_companion(report, clock), *(trace for _, trace in claimed)]
     panel = Panel(
         title="Loss against its bounds" if claimed else "Loss (no bound is claimed)",
@@ -380,25 +379,6 @@ def _violation(facts: CurveFacts, clock: Clock) -> tuple[float, float] | None:
     at = int(np.flatnonzero((facts.k == first.k) & (facts.t == first.t))[0])
     y = float(facts.value.value[at])
     return (first.t if clock.flow else float(first.k), y) if y > 0 else None
-
-
-def _straighter_in_log(trace: Trace) -> bool:
-    """Whether log y is nearer to a line in log x (a power law) than in x (an exponential)."""
-    # Before it has begun to fall, every law is flat.
-    keep = (trace.x > 0) & (trace.y > 0) & (trace.y < trace.y[0] / 2)
-    x, y = trace.x[keep], trace.y[keep]
-    if len(x) < 4 or x[-1] < SPAN * x[0]:
-        return False
-    return _bend(np.log(x), np.log(y)) < _bend(x, np.log(y))
-
-
-def _bend(x: np.ndarray, y: np.ndarray) -> float:
-    """Root mean square distance from the best line, each stretch of x counting by its length."""
-    weight = np.sqrt(np.gradient(x) / (x[-1] - x[0]))
-    centred = x - x.mean()
-    system = np.stack([np.ones_like(x), centred / np.abs(centred).max()], axis=1) * weight[:, None]
-    rest = np.linalg.lstsq(system, y * weight, rcond=None)[0]
-    return float(np.linalg.norm(system @ rest - y * weight))
 
 
 def _padded(low: float, high: float) -> tuple[float, float]:
