@@ -34,7 +34,7 @@ CHECKED, UNCHECKED, FAILS = "re-checked", "not re-checked", "FAILS"
 BITS = (256, 1024, 16384)
 # Products of numbers that one row may take, with the fewest bits, and steps of a descent.
 WORK, STEPS = 2_000_000, 200
-# Filled in by `deqcheck verify --source`: statement -> check -> formulas.
+# Filled in below by `deqcheck verify --source`: statement -> check -> formulas.
 CATALOGUE: dict[str, Any] = {}
 
 

@@ -165,5 +165,6 @@ def source() -> str:
     """The verifier as a file of its own, which knows the formulas of the catalogue."""
     text = inspect.getsource(verifier)
     table = formulas()
-    before, name, after = text.partition("CATALOGUE: dict[str, Any] = ")
-    return f"{before}{name}{pprint.pformat(table, width=99)}{after.removeprefix('{}')}"
+    # Behind the code, which is what is read.
+    code, start, last = text.partition('if __name__ == "__main__":')
+    return f"{code}CATALOGUE.update(\n{pprint.pformat(table, width=99)}\n)\n\n{start}{last}"
