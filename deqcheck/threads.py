@@ -43,6 +43,9 @@ def fitting(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[None]:
         return
     width = max((side for shape in shapes.values() for side in shape), default=0)
     wanted = 1 if width < WIDE else cores()
+    if wanted == 1 and os.getpid() in _ours and _used.get() in (None, 1):
+        yield  # the libraries have begun so
+        return
     before = _used.set(wanted)
     try:
         with _libraries().limit(limits=wanted, user_api="blas"):

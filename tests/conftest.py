@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,11 @@ from deqcheck.models.problem import Problem
 from tests.make_hieu2022_arrays import instance
 
 from .shipped import results
+
+# Many tests start `deqcheck` as a process of its own: half of such a start is compiling, where
+# the environment forbids to keep bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Files that take long, whatever the number of their tests: begun last they would keep one process
 # busy while the others are done. The first two need all shipped cases.
