@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from .shipped import results
 # the environment forbids to keep bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# What is collected stays until the end: the collector of garbage need not look at it again.
+gc.set_threshold(20_000, 20, 20)
 
 # Files that take long, whatever the number of their tests: begun last they would keep one process
 # busy while the others are done. The first two need all shipped cases.
@@ -46,6 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((i for i, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
 
     items.sort(key=place)
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -144,7 +144,8 @@ class Kinks:
             return np.full(len(k) + len(mode.sliding), np.inf)
         heights = motion.heights[k] - mode.levels[k]
         found = np.where(mode.above[k], heights, -heights) + self._rounding(motion)
-        found[np.isin(k, mode.sliding)] = np.inf
+        if mode.sliding:
+            found[np.isin(k, mode.sliding)] = np.inf
         return np.concatenate([found, motion.room()])
 
     def _rounding(self, motion: Motion) -> float:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import scipy
+
+
+# The units and the samples of each pattern.
+Columns = list[tuple[np.ndarray, np.ndarray]]
+
+
+@lru_cache(maxsize=16)
+def _distinct(mask: bytes, shape: tuple[int, int]) -> Columns:
+    """The distinct patterns that are not empty. Between two kinks of a flow they stay the same."""
+    active = np.frombuffer(mask, dtype=bool).reshape(shape)
+    found: dict[bytes, list[int]] = {}
+    for i, column in enumerate(active.T):
+        found.setdefault(column.tobytes(), []).append(i)
+    groups = [(np.flatnonzero(active[:, i[0]]), np.array(i)) for i in found.values()]
+    return [(units, samples) for units, samples in groups if units.size]
 
 
 class Patterns:
@@ -15,13 +30,8 @@ class Patterns:
         self.W, self.mask = W, mask
 
     @cached_property
-    def _columns(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The units and the samples of each distinct pattern that is not empty."""
-        found: dict[bytes, list[int]] = {}
-        for i, column in enumerate(self.mask.T):
-            found.setdefault(column.tobytes(), []).append(i)
-        groups = [(np.flatnonzero(self.mask[:, i[0]]), np.array(i)) for i in found.values()]
-        return [(active, columns) for active, columns in groups if active.size]
+    def _columns(self) -> Columns:
+        return _distinct(self.mask.tobytes(), self.mask.shape)
 
     @cached_property
     def _groups(self) -> list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -82,6 +84,11 @@ class Instance:
     def __str__(self) -> str:
         return "-".join(part for part in (self.id, self.edition, self.label) if part)
 
+    @cached_property
+    def sides(self) -> Expected:
+        """Computed once."""
+        return self.expected()
+
     def judge(self) -> Verdict:
         return dq.judge(
             self.id,
@@ -112,7 +119,7 @@ def hold(instance: Instance) -> None:
     assert verdict.outcome == instance.outcome, verdict.to_dict()
     expected = {
         name: list(sides) if isinstance(sides, Sequence) else [sides]
-        for name, sides in instance.expected().items()
+        for name, sides in instance.sides.items()
     }
     for judged in (*verdict.hypotheses, *verdict.conclusions, *verdict.remarks):
         name = attribute(cls, judged)
@@ -120,6 +127,22 @@ def hold(instance: Instance) -> None:
         _compare(name, judged, expected[name].pop(0))
     left = [name for name, rest in expected.items() if rest]
     assert not left, f"not judged: {left}"
+
+
+def of(paper: str) -> list[type[dq.Statement[Any, Any]]]:
+    return [s for s in dq.statements() if s.paper() == paper]
+
+
+def every_check_is_held(s: type[dq.Statement[Any, Any]]) -> None:
+    """By its attribute; EXEMPT of the paper's file says why one is not."""
+    outside = import_module(f"tests.independent.{s.paper()}")
+    mine = [each for each in outside.INSTANCES if each.id == s.id]
+    held = {name for each in mine for name in each.sides}
+    exempt = outside.EXEMPT.get(s.id, {})
+    checks = {n for c in s.__mro__ for n, v in vars(c).items() if isinstance(v, Check)}
+    assert checks - held == set(exempt), "neither held nor exempt, or both"
+    assert {each.edition for each in mine} == set(s.editions)
+    assert all(reason for reason in exempt.values())
 
 
 def _compare(name: str, judged: Judged, sides: Sides | Noise) -> None:
