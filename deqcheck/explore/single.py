@@ -16,12 +16,10 @@ from deqcheck.case.source import Source
 from deqcheck.engines import End, Message, Reply, crashed
 from deqcheck.environment import environment as versions
 from deqcheck.environment import source
-from deqcheck.kinds import FAMILIES
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status
-from deqcheck.registry import kinds
 from deqcheck.store import Store
 
 TASK = __name__
@@ -41,11 +39,8 @@ def answer(message: Message) -> Reply:
 
 
 def warm_up() -> None:
-    list(judging.catalogue())
-    for family in FAMILIES:
-        list(kinds(family))
-    # Brings most other parts along.
-    importlib.import_module("scipy.integrate")
+    """Nearly every case needs it; models and statements are imported with the first that does."""
+    importlib.import_module("scipy.linalg")
 
 
 def judge(case: Case, store: Store | None = None) -> dict[str, Any]:

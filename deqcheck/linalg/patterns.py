@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 import numpy as np
 import scipy
 
-
 # The units and the samples of each pattern.
 Columns = list[tuple[np.ndarray, np.ndarray]]
 

@@ -44,9 +44,9 @@ class Measured:
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
-        if type(self.value) is float and type(self.error) is float:
-            if math.isfinite(self.value) and not math.isnan(self.error):
-                return
+        both = type(self.value) is float and type(self.error) is float
+        if both and math.isfinite(self.value) and not math.isnan(self.error):
+            return  # as most are
         if isinstance(self.value, float | int) and isinstance(self.error, float | int):
             self._settle(*scalar.settled(float(self.value), float(self.error)))
             return
