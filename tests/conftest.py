@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deqcheck import plugins
+from deqcheck import garbage, plugins
 from deqcheck.ci.records import Result
 from deqcheck.losses.square import Square
 from deqcheck.models.delm.model import Delm
@@ -28,8 +28,7 @@ from .shipped import results
 # the environment forbids to keep bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# What is collected stays until the end: the collector of garbage need not look at it again.
-gc.set_threshold(20_000, 20, 20)
+garbage.looked_for_seldom()
 
 # Files that take long, whatever the number of their tests: begun last they would keep one process
 # busy while the others are done. The first two need all shipped cases.
@@ -49,6 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((i for i, name in enumerate(LONG) if item.nodeid.startswith(name)), len(LONG))
 
     items.sort(key=place)
+    # What is collected stays until the end: nobody need look for garbage there.
     gc.freeze()
 
 

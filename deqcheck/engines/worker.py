@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from deqcheck import plugins
+from deqcheck import garbage, plugins
 from deqcheck.engines import INSIDE, answered
 
 
@@ -20,6 +20,7 @@ def main(task: str, places: Sequence[str] = ()) -> None:
     # Ctrl-C reaches the whole group of processes; the parent decides what becomes of a worker.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     INSIDE.append(True)
+    garbage.looked_for_seldom()
     # Whatever a library prints must not get between the replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

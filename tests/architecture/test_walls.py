@@ -36,9 +36,10 @@ gradcheck: models records
 search: theorems models records
 atomic:
 threads:
+garbage:
 environment: threads plugins __init__
 store: atomic __init__
-engines: plugins threads environment __init__
+engines: plugins threads garbage environment __init__
 trials: engines store theorems models environment threads __init__
 judging: engines theorems dynamics models linalg store trials environment threads +
 case: judging plugins theorems dynamics models losses data targets inits +
@@ -53,7 +54,7 @@ docs: case theorems +
 site: docs case judging theorems report atomic +
 ci: explore engines store case report +
 cli: certificates explore engines ci atomic store case judging dynamics gradcheck search report
- theorems models docs site threads plugins figures environment +
+ theorems models docs site threads garbage plugins figures environment +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """
