@@ -28,6 +28,7 @@ from deqcheck.fields import show
 from deqcheck.judging import UsageError
 from deqcheck.judging.catalogue import Named
 from deqcheck.models.problem import AnyProblem
+from deqcheck.records import tower
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict
@@ -49,6 +50,7 @@ def run(
     store: Word | None = None,
     progress: Callable[[Progress], None] | None = None,
     certify: bool = False,
+    effort: float = 1.0,
     certificate: Word | None = None,
     entry: bool = True,
     engine: str | Engine | None = None,
@@ -57,10 +59,11 @@ def run(
 
     `train` replaces the dynamics, `only` names the statements (ids, or classes of one's own),
     `edition` is printed, corrected or both. `certify` computes what doubles decide once more, in
-    exact numbers; `certificate` names a file for what others need to check the verdicts, and
-    certifies. Where a convergence theorem does not apply at the start, `verdict.entry` tells
-    from where on it does, unless `entry` is false. `engine` draws the trials of statements about
-    probabilities, as that of `sweep` does its members. Raises CaseError or UsageError.
+    exact numbers, which have `effort` times their usual budget; `certificate` names a file for what
+    others need to check the verdicts, and certifies. Where a convergence theorem does not apply at
+    the start, `verdict.entry` tells from where on it does, unless `entry` is false. `engine` draws
+    the trials of statements about probabilities, as that of `sweep` does its members. Raises
+    CaseError or UsageError.
     """
     with mistakes():
         found, question = asked(one(case, set, seed), train, only, edition, constants)
@@ -68,7 +71,7 @@ def run(
         judged = entering.run if entry else judging.run
         drawn = None if engine is None else chosen_engine(engine)
         how: dict[str, Any] = {"progress": progress, "store": kept, "engine": drawn}
-        with engine_errors():
+        with engine_errors(), tower.effort(effort):
             if certificate is not None:
                 return certified(certificate, judged, found, question, **how)
             return judged(found, question, certify=certify, **how)

@@ -46,12 +46,14 @@ def warm_up() -> None:
 def judge(case: Case, store: Store | None = None) -> dict[str, Any]:
     """The facts of a case: nothing in them depends on its name, title or expectations.
 
-    Raises CaseError or UsageError.
+    Raises CaseError or UsageError; what is interrupted has none.
     """
     try:
         report = judging.run(case.problem(), case.question, store=store)
     except (NoEquilibrium, OutOfRange) as stop:
         return _facts(case.digest, stop.status, [str(stop)])
+    if report.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     return _facts(case.digest, report.status, list(report.notes), report)
 
 

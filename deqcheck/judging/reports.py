@@ -15,7 +15,7 @@ from deqcheck.environment import environment
 from deqcheck.judging.errors import UsageError
 from deqcheck.judging.predictions import compared
 from deqcheck.judging.question import Question, choose, remarks_on
-from deqcheck.judging.second_look import settled
+from deqcheck.judging.second_look import one_by_one, settled
 from deqcheck.judging.training import check_start, train
 from deqcheck.judging.verdicts import (
     Drawing,
@@ -31,7 +31,7 @@ from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.report import Report
 from deqcheck.records.tower.following import Followed, following
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.records.verdict import Verdict
+from deqcheck.records.verdict import Status, Verdict
 from deqcheck.records.words import DESCENT
 from deqcheck.store import Store
 from deqcheck.theorems.base import AnyStatement
@@ -69,7 +69,10 @@ def run(
             return verdict(s, problem, made, drawing)
 
         if problem.train is None:
-            return {"verdicts": tuple(map(each, asked)), **_runs(problem, None, progress or silent)}
+            known, stopped = one_by_one(asked, each, progress or silent)
+            if stopped:
+                return {"verdicts": tuple(known), "status": Status.INTERRUPTED, "notes": (stopped,)}
+            return {"verdicts": tuple(known), **_runs(problem, None, progress or silent)}
         made, found = settled(problem, asked, shown, each)
         return {"verdicts": tuple(found), **_runs(problem, made, progress or silent)}
 
@@ -187,4 +190,10 @@ def _with_bound(
     if not rates:
         return progress
     start, best = p.start.objective.gap, max(rates)
-    return lambda step: progress(step._replace(bound=start * math.exp(-best * step.t)))
+
+    def shown(step: Progress) -> None:
+        along = not math.isnan(step.gap)
+        bound = start * math.exp(-best * step.t)
+        progress(step._replace(bound=bound) if along else step)
+
+    return shown

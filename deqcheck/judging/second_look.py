@@ -7,6 +7,7 @@ One that does not repeat is withdrawn.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -20,7 +21,7 @@ from deqcheck.models.problem import AnyProblem
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision, compare
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.records.verdict import Outcome, Verdict
+from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.records.words import STATIC
 from deqcheck.theorems.base import AnyStatement
 from deqcheck.theorems.frequency import Frequency
@@ -38,7 +39,9 @@ def settled(
 ) -> tuple[Trajectory, list[Verdict]]:
     """The run and what is judged of it; its notes tell what another run decided."""
     run = train(p, statements, progress)
-    verdicts = [judge(s, run) for s in statements]
+    verdicts, stopped = one_by_one(statements, lambda s: judge(s, run), progress)
+    if stopped:
+        return replace(run, status=Status.INTERRUPTED, notes=(*run.notes, stopped)), verdicts
     if not isinstance(run.train, GradientFlow):
         notes = [
             told
@@ -51,6 +54,22 @@ def settled(
     again.tighter(verdicts, run)
     again.otherwise(verdicts)
     return replace(run, notes=(*run.notes, *again.notes)), verdicts
+
+
+def one_by_one(
+    statements: Sequence[AnyStatement],
+    judge: Callable[[AnyStatement], Verdict],
+    progress: Callable[[Progress], None],
+) -> tuple[list[Verdict], str]:
+    """The verdicts; those until then where it is interrupted, and a sentence that says so."""
+    found: list[Verdict] = []
+    for i, s in enumerate(statements):
+        progress(Progress(f"judging {s.id}", i, 0.0, i / len(statements), math.nan))
+        try:
+            found.append(judge(s))
+        except KeyboardInterrupt:
+            return found, f"interrupted while judging {s.id}"
+    return found, ""
 
 
 class Again:

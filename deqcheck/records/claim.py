@@ -31,6 +31,7 @@ CURVE_RESOLUTION = 1e-3
 RATE_RESOLUTION = 1e-2
 # Why something is undecided: no exact numbers are known for it, or its error bars are estimates
 # that finer settings would narrow.
+MORE_EFFORT = "exact arithmetic ended at its budget: --effort 10 gives it ten times as much"
 NO_FORM, COARSE = tower.Answer.NO_FORM, "coarse"
 
 
@@ -166,7 +167,9 @@ class Claim:
             # Balls that know less than the doubles are not shown.
             pairs = (answer.left, self.left), (answer.right, self.right)
             sharper = all(new.error <= old.error for new, old in pairs)
-            return replace(better if sharper else found, undecided=answer.by)
+            shown = better if sharper else found
+            note = _joined(shown.note, MORE_EFFORT) if answer.exhausted else shown.note
+            return replace(shown, undecided=answer.by, note=note)
         if found.decision not in (answer.decision, Decision.UNDECIDED):
             better = self._overruled(found, better)
         return replace(better, basis=Basis(True, answer.by))

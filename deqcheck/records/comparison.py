@@ -84,6 +84,8 @@ class Recomputed(NamedTuple):
     right: Measured
     decision: Decision
     by: str
+    # Whether more arithmetic may decide it.
+    exhausted: bool = False
 
 
 # Which signs of left - right an exact comparison accepts.
@@ -96,7 +98,9 @@ def computed_again(left: Measured, relation: str, right: Measured) -> Recomputed
         return None
     answer = tower.compared(left.again, right.again)
     if answer.left is None or answer.right is None:
-        return None
+        if not answer.exhausted:
+            return None
+        return Recomputed(left, right, Decision.UNDECIDED, tower.Answer.OPEN, True)
     sides = Measured(*answer.left, "exact"), Measured(*answer.right, "exact")
     if answer.sign is not None:
         holds = answer.sign in ACCEPTED[relation]
@@ -104,4 +108,5 @@ def computed_again(left: Measured, relation: str, right: Measured) -> Recomputed
     # Balls never prove an identity, but may show it to more digits than it asks for.
     decision = _decided(sides[0], relation, sides[1])
     open_ = decision is Decision.UNDECIDED
-    return Recomputed(*sides, decision, answer.by if open_ else f"ball {answer.bits}")
+    by = answer.by if open_ else f"ball {answer.bits}"
+    return Recomputed(*sides, decision, by, open_ and answer.exhausted)

@@ -159,6 +159,27 @@ def test_a_traceback_is_shown_when_asked_for(deqcheck, case, monkeypatch, asked)
     assert ("Traceback" in result.stderr) is asked
 
 
+@pytest.mark.parametrize("train", [(), ("--set", "train=null")], ids=["descent", "static"])
+def test_an_interrupt_while_judging_keeps_the_verdicts_until_then(
+    deqcheck, case, monkeypatch, train
+):
+    real, judged = reports.verdict, []
+
+    def verdict(s, *more):
+        judged.append(s.id)
+        if len(judged) == 3:
+            raise KeyboardInterrupt
+        return real(s, *more)
+
+    monkeypatch.setattr(reports, "verdict", verdict)
+    result = deqcheck("run", case, *train, "--no-entry", "--format", "json")
+    assert result.exit_code == 130
+    (report,) = json.loads(result.stdout)["reports"]
+    assert [s["id"] for s in report["statements"]] == judged[:2]
+    assert report["status"]["word"] == "interrupted"
+    assert any(note == f"interrupted while judging {judged[2]}" for note in report["notes"])
+
+
 def test_an_interrupt_outside_the_run_is_one_line(deqcheck, case, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt

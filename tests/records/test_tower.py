@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.records import tower
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision, computed_again
@@ -197,8 +198,9 @@ def test_a_question_has_a_budget() -> None:
     node = Again(costly)
     with pytest.raises(Exhausted):
         node.at(Rationals(budget=1e5))
-    assert compared(node, integer(2), budget=1e5).sign is None
-    assert compared(node, integer(2), budget=1e7).sign == -1
+    poor, rich = (compared(node, integer(2), budget=size) for size in (1e5, 1e7))
+    assert (poor.sign, poor.exhausted) == (None, True)
+    assert (rich.sign, rich.exhausted) == (-1, False)
 
 
 def test_balls_charge_by_their_length() -> None:
@@ -254,3 +256,11 @@ def test_balls_that_know_less_are_not_shown() -> None:
     judged = Claim("c", known, "<=", measured(1)).judge()
     assert judged.decision is Decision.UNDECIDED
     assert (judged.left.value, judged.left.error) == (1.0, 0.1)
+
+
+def test_effort_is_a_multiple_of_the_usual_budget() -> None:
+    poor, rich = (dq.run("gao2022/kink", only=["gao2022/gradient"], effort=x) for x in (1e-7, 1))
+    (verdict,) = poor.verdicts
+    open_ = [c for c in verdict.conclusions if c.undecided]
+    assert open_ and all(c.undecided == "open" and "--effort 10" in c.note for c in open_)
+    assert rich.verdicts[0].outcome == "confirmed"

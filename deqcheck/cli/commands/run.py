@@ -30,6 +30,7 @@ from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, prepare, sentences
 from deqcheck.engines import DASK, engine
 from deqcheck.explore import entry as entering
+from deqcheck.records import tower
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status
 from deqcheck.report import renderer
@@ -50,6 +51,13 @@ from deqcheck.threads import cores
     "--certify",
     is_flag=True,
     help="Compute what doubles decide once more, in exact numbers (needs deqcheck[certify]).",
+)
+@click.option(
+    "--effort",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    metavar="X",
+    help="X times the usual budget for exact numbers, where a check says that it was used up.",
 )
 @click.option(
     "--certificate",
@@ -89,6 +97,7 @@ def command(
     quiet: bool,
     folder: Path | None,
     certify: bool,
+    effort: float,
     certificate: Path | None,
     entry: bool,
     formulas: bool,
@@ -115,7 +124,7 @@ def command(
     try:
         for i, task in enumerate(tasks, start=1):
             with boundary.case(task.case.full_name):
-                with sentences(), ProgressLine(quiet) as progress:
+                with sentences(), tower.effort(effort), ProgressLine(quiet) as progress:
                     judged = entering.run if entry else judging.run
                     if asked is not None:
                         judged = asked.kept(judged)

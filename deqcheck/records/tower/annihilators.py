@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deqcheck.records.tower.node import BUDGET, Level, NoExactForm
+from deqcheck.records.tower.node import Level, NoExactForm
 
 # Of a polynomial: resultants of larger ones take too long.
 LARGEST_DEGREE = 36
@@ -16,7 +16,7 @@ class Annihilators(Level):
 
     bits = -1
 
-    def __init__(self, budget: float = BUDGET):
+    def __init__(self, budget: float | None = None):
         super().__init__(budget)
         self._ring = self.flint.fmpz_mpoly_ctx.get(("x", "y"), "lex")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from deqcheck.records.tower.node import BUDGET, Level
+from deqcheck.records.tower.node import Level
 
 
 class Balls(Level):
     """Midpoint and radius; the radius counts every rounding."""
 
-    def __init__(self, bits: int, budget: float = BUDGET):
+    def __init__(self, bits: int, budget: float | None = None):
         super().__init__(budget)
         self.bits = bits
 

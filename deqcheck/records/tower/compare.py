@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from deqcheck.records.tower.annihilators import Annihilators
 from deqcheck.records.tower.balls import Balls
-from deqcheck.records.tower.node import BUDGET, Again, Exhausted, NoExactForm, flint
+from deqcheck.records.tower.node import Again, Exhausted, NoExactForm, flint
 from deqcheck.records.tower.rationals import Rationals, Root
 
 BITS = (128, 256, 512, 1024)
@@ -24,33 +24,39 @@ class Answer:
     right: tuple[float, float] | None = None
     # Of the balls that leave it open.
     bits: int = 0
+    # Whether a level gave up because of what the question may cost.
+    exhausted: bool = False
 
     NO_FORM: ClassVar[str] = "no exact form"
     OPEN: ClassVar[str] = "open"
 
 
-def compared(left: Again, right: Again, budget: float = BUDGET) -> Answer:
+def compared(left: Again, right: Again, budget: float | None = None) -> Answer:
     """The sign of left - right, on the first level that knows it."""
-    exact = Rationals(budget)
+    exact, answer = Rationals(budget), Answer(None, Answer.NO_FORM)
     try:
         a, b = left.at(exact), right.at(exact)
         return Answer(exact.compared(a, b), "rational", _nearest(a), _nearest(b))
-    except (NoExactForm, Exhausted, RecursionError):
+    except Exhausted:
+        answer = replace(answer, exhausted=True)
+    except (NoExactForm, RecursionError):
         pass
-    answer = Answer(None, Answer.NO_FORM)
     for bits in BITS:
         try:
-            answer = _in_balls(left, right, Balls(bits, budget))
+            found = _in_balls(left, right, Balls(bits, budget))
         except NoExactForm:
             continue
-        except (Exhausted, RecursionError):
+        except Exhausted:
+            return replace(answer, exhausted=True)
+        except RecursionError:
             return answer
-        if answer.sign is not None:
-            return answer
+        if found.sign is not None:
+            return found
+        answer = replace(found, exhausted=answer.exhausted)
     return _equal(left, right, answer, budget)
 
 
-def _equal(left: Again, right: Again, open_: Answer, budget: float) -> Answer:
+def _equal(left: Again, right: Again, open_: Answer, budget: float | None) -> Answer:
     """Two algebraic numbers whose difference is smaller than any that its polynomial allows."""
     level, balls = Annihilators(budget), Balls(BITS[-1], budget)
     try:
@@ -58,7 +64,9 @@ def _equal(left: Again, right: Again, open_: Answer, budget: float) -> Answer:
         with balls.flint.ctx.workprec(BITS[-1]):
             apart = abs(left.at(balls) - right.at(balls))
             equal = bool(apart < level.separation(difference))
-    except (NoExactForm, Exhausted, RecursionError):
+    except Exhausted:
+        return replace(open_, exhausted=True)
+    except (NoExactForm, RecursionError):
         return open_
     return replace(open_, sign=0, by="algebraic") if equal else open_
 

@@ -55,6 +55,24 @@ def certifying(wanted: bool = True) -> Iterator[None]:
         _CERTIFYING.reset(token)
 
 
+_EFFORT: ContextVar[float] = ContextVar("effort", default=1.0)
+
+
+def allowance() -> float:
+    """What one question may cost: the same answers on every machine, however fast it is."""
+    return BUDGET * _EFFORT.get()
+
+
+@contextmanager
+def effort(times: float) -> Iterator[None]:
+    """So many times the usual budget."""
+    token = _EFFORT.set(times)
+    try:
+        yield
+    finally:
+        _EFFORT.reset(token)
+
+
 class Contradiction(Exception):
     """An exact number lies outside an error bar that counts its roundings: a bug."""
 
@@ -159,8 +177,8 @@ class Level(ABC):
     # Of a ball; 0 and less where numbers are exact.
     bits: int
 
-    def __init__(self, budget: float = BUDGET):
-        self._left = budget
+    def __init__(self, budget: float | None = None):
+        self._left = allowance() if budget is None else budget
         self.flint = flint()
 
     def charge(self, work: float) -> None:
