@@ -95,23 +95,33 @@ class Word(NamedTuple):
     given: Mapping[str, Any]
 
 
+NOTHING: dict[Any, Any] = {}
+
+
 class Again:
     """A node; its value on a level is computed once. Without a `word` nobody else can tell what it
     is."""
 
-    __slots__ = ("_known", "_make", "_parts", "word")
+    __slots__ = ("_given", "_known", "_make", "_of", "_op", "_parts")
 
     def __init__(self, make: Callable[..., Any] | str, *parts: Again):
         """`make(level, *values of the parts)` gives the value, or the level's operation of this
         name on them."""
-        self._make, self._parts = make, parts
-        self._known: dict[int, Any] = {}
-        op = make if isinstance(make, str) else getattr(make, "word", "")
-        self.word = Word(op, parts, {}) if op else None
+        # Most nodes are made and never asked: what only the others need is made for them.
+        self._make, self._parts, self._known = make, parts, NOTHING
+        self._op: str | None = None
+        self._of, self._given = parts, NOTHING
+
+    @property
+    def word(self) -> Word | None:
+        make = self._make
+        own = make if isinstance(make, str) else getattr(make, "word", "")
+        op = own if self._op is None else self._op
+        return Word(op, self._of, self._given) if op else None
 
     def called(self, op: str, *of: Again, **given: Any) -> Again:
         """Its word; of the parts, unless others are named."""
-        self.word = Word(op, of or self._parts, given)
+        self._op, self._of, self._given = op, of or self._parts, given
         return self
 
     def of(self, op: str, *parts: Again) -> Again:
@@ -133,8 +143,8 @@ class Again:
 
     def at(self, level: Level) -> Any:
         if level.bits not in self._known:
-            values = [part.at(level) for part in self._parts]
-            self._known[level.bits] = self.made(level, values)
+            found = self.made(level, [part.at(level) for part in self._parts])
+            self._known = {**self._known, level.bits: found}
         return self._known[level.bits]
 
     def made(self, level: Level, values: list[Any]) -> Any:
@@ -161,9 +171,8 @@ def rational(x: Fraction | int | float) -> Again:
 
 def valued(node: Again, x: Fraction) -> Again:
     """The number of a node, of which somebody knows that it is this one."""
-    found = rational(x)
-    found.word = node.word
-    return found
+    word = node.word or Word("", (), {})
+    return rational(x).called(word.op, *word.of, **word.given)
 
 
 @lru_cache(maxsize=1024)

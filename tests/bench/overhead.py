@@ -1,0 +1,303 @@
+"""What verification costs: `run` against a bare NumPy loop that makes the same trajectory.
+
+    python -m tests.bench.overhead [--models delm,opteq] [--sizes 8,100,500] [--flows]
+
+Told is CPU time on one core: of the bare loop, and as multiples of it that of a run whose quantities
+are recorded at few points or at every step, with companion, error bars and verdicts (gradient
+descent), or of both integrations and the verdicts against one by DOP853 at rtol 1e-12 (gradient
+flow). The loops solve their equilibria as exactly as doubles allow, warm from step to step; that
+they end where the run ends is checked. The search for an entry is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import deqcheck as dq
+from deqcheck.models.problem import pack, unpack
+
+Arrays = dict[str, np.ndarray]
+Gradient = Callable[[Arrays], Arrays]
+SWEEPS = 10_000
+# Relative difference of the last losses, above which the two did not do the same.
+SAME = 1e-6
+N, DIM = 10, 10
+
+
+@dataclass(frozen=True)
+class Bare:
+    """An instance as `dq.problem` takes it, its gradient in plain NumPy, and what is judged."""
+
+    data: Arrays
+    theta: Arrays
+    fields: dict[str, Any]
+    gradient: Gradient
+    descent: str
+    flow: str
+
+
+def _settled(step: Callable[[np.ndarray], np.ndarray], z: np.ndarray) -> np.ndarray:
+    """Until rounding is all that moves."""
+    for _ in range(SWEEPS):
+        new = step(z)
+        if np.abs(new - z).max() <= 4e-16 * max(np.abs(new).max(), 1e-300):
+            return new
+        z = new
+    return z
+
+
+class _Warm:
+    """z = relu(W z + C) and its adjoints by fixed-point iterations."""
+
+    def __init__(self, m: int):
+        self.Z, self.V = np.zeros((m, N)), np.zeros((m, N))
+
+    def solved(self, W: np.ndarray, C: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.Z = _settled(lambda z: np.maximum(W @ z + C, 0.0), self.Z)
+        on = self.Z > 0
+        self.V = _settled(lambda v: np.where(on, W.T @ v + a[:, None], 0.0), self.V)
+        return self.Z, self.V
+
+
+def delm(m: int, r: np.random.Generator) -> Bare:
+    Phi, Y, gamma = r.normal(size=(m, N)), r.normal(size=(1, N)), 0.5
+    theta = {"A": r.normal(size=(m, m)) / np.sqrt(m), "B": r.normal(size=(1, m)) / np.sqrt(m)}
+
+    def gradient(t: Arrays) -> Arrays:
+        E = np.exp(t["A"])
+        S = gamma * E / E.sum(axis=0)
+        U = np.eye(m) - S
+        Z = np.linalg.solve(U.T, t["B"].T).T
+        G = np.linalg.solve(U, (2 * (Z @ Phi - Y) @ Phi.T).T).T
+        P = Z.T @ G
+        return {"A": S * (P - (S * P).sum(axis=0) / gamma), "B": G}
+
+    return Bare(
+        {"Phi": Phi, "Y": Y},
+        theta,
+        {"gamma": gamma},
+        gradient,
+        "kawaguchi2021/gd",
+        "kawaguchi2021/thm1",
+    )
+
+
+def relu_deq(m: int, r: np.random.Generator) -> Bare:
+    X, y, warm = r.normal(size=(DIM, N)), r.normal(size=N), _Warm(m)
+    theta = {
+        "W": 0.25 * r.normal(size=(m, m)) / np.sqrt(m),
+        "U": r.normal(size=(m, DIM)) / np.sqrt(DIM),
+        "a": r.normal(size=m) / np.sqrt(m),
+    }
+
+    def gradient(t: Arrays) -> Arrays:
+        Z, V = warm.solved(t["W"], t["U"] @ X, t["a"])
+        e = Z.T @ t["a"] - y
+        E = V * e
+        return {"W": E @ Z.T, "U": E @ X.T, "a": Z @ e}
+
+    return Bare({"X": X, "y": y}, theta, {}, gradient, "ling2022/thm1", "ling2022/thm1-flow")
+
+
+def implicit_relu(m: int, r: np.random.Generator) -> Bare:
+    X, y, gamma, warm = r.normal(size=(N, DIM)), r.normal(size=N), 0.2, _Warm(m)
+    theta = {
+        "W": r.normal(size=(DIM, m)) / np.sqrt(DIM),
+        "A": r.normal(size=(m, m)) / np.sqrt(m),
+        "b": r.normal(size=m) / np.sqrt(m),
+    }
+
+    def gradient(t: Arrays) -> Arrays:
+        H = X @ t["W"]
+        Z, V = warm.solved(gamma * t["A"].T, np.maximum(H, 0.0).T, t["b"])
+        e = Z.T @ t["b"] - y
+        E = V * e
+        return {"W": X.T @ (E.T * (H > 0)), "A": gamma * Z @ E.T, "b": Z @ e}
+
+    fields = {"gamma": gamma}
+    return Bare({"X": X, "y": y}, theta, fields, gradient, "gao2022/thm4.4", "gao2022/thm4.2")
+
+
+def monotone_deq(m: int, r: np.random.Generator) -> Bare:
+    """Newton's method on the activation pattern of each sample: W need not contract."""
+    X, y, modulus = r.normal(size=(DIM, N)), r.normal(size=N), 1.0
+    last = np.zeros((m, N))
+    theta = {
+        "A": 0.3 * r.normal(size=(m, m)) / np.sqrt(m),
+        "B": 0.3 * r.normal(size=(m, m)) / np.sqrt(m),
+        "U": r.normal(size=(m, DIM)) / np.sqrt(DIM),
+        "u": r.normal(size=m) / np.sqrt(m),
+    }
+
+    def gradient(t: Arrays) -> Arrays:
+        nonlocal last
+        A, B = t["A"], t["B"]
+        F = modulus * np.eye(m) + A.T @ A - B + B.T
+        C, Z, V = t["U"] @ X, np.zeros((m, N)), np.zeros((m, N))
+        for j in range(N):
+            z = last[:, j]
+            for _ in range(SWEEPS):
+                on = z - F @ z + C[:, j] > 0
+                new = np.zeros(m)
+                block = F[np.ix_(on, on)]
+                new[on] = np.linalg.solve(block, C[on, j])
+                same = np.array_equal(on, new - F @ new + C[:, j] > 0)
+                z = new
+                if same:
+                    break
+            Z[:, j] = z
+            V[on, j] = np.linalg.solve(block.T, t["u"][on])
+        last = Z
+        e = Z.T @ t["u"] - y
+        E = V * e
+        G = E @ Z.T
+        return {"A": -A @ (G + G.T), "B": G - G.T, "U": E @ X.T, "u": Z @ e}
+
+    return Bare(
+        {"X": X, "y": y},
+        theta,
+        {"m": modulus},
+        gradient,
+        "hieu2022/thm3.3.5",
+        "hieu2022/thm3.3.1",
+    )
+
+
+def opteq(m: int, r: np.random.Generator) -> Bare:
+    X, Y, alpha, K = r.normal(size=(DIM, N)), r.normal(size=(1, N)), 0.3, 3
+    theta = {
+        "W1": 0.3 * r.normal(size=(m, m)) / np.sqrt(m),
+        "U1": r.normal(size=(m, DIM)) / np.sqrt(DIM),
+        "b1": 0.1 * r.normal(size=m),
+        "Wo": r.normal(size=(1, m)) / np.sqrt(m),
+    }
+
+    def gradient(t: Arrays) -> Arrays:
+        W, Z, seen = t["W1"], np.zeros((m, N)), []
+        drive = t["U1"] @ X + t["b1"][:, None]
+        for _ in range(K):
+            s = np.tanh(W @ Z + drive)
+            seen.append((Z, s))
+            Z = alpha * W.T @ s + (1 - alpha) * Z
+        e = t["Wo"] @ Z - Y
+        out = {name: np.zeros_like(a) for name, a in t.items()}
+        out["Wo"], G = e @ Z.T, t["Wo"].T @ e
+        for before, s in reversed(seen):
+            back = alpha * (W @ G) * (1 - s * s)
+            out["W1"] += alpha * s @ G.T + back @ before.T
+            out["U1"] += back @ X.T
+            out["b1"] += back.sum(axis=1)
+            G = W.T @ back + (1 - alpha) * G
+        return out
+
+    fields = {"alpha": alpha, "activation": "tanh", "iterations": K}
+    both = "xie2021/thm5-repaired"
+    return Bare({"X": X, "Y": Y}, theta, fields, gradient, both, both)
+
+
+MODELS: dict[str, Callable[[int, np.random.Generator], Bare]] = {
+    "delm": delm,
+    "relu-deq": relu_deq,
+    "implicit-relu": implicit_relu,
+    "monotone-deq": monotone_deq,
+    "opteq": opteq,
+}
+STEP, STEPS, HORIZON = 1e-3, {8: 400, 30: 300, 100: 150, 500: 20}, 0.5
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """The best of a few, at most about five seconds of them."""
+    best, found, begun = np.inf, None, time.process_time()
+    while best == np.inf or time.process_time() - begun < 2 and best < 2:
+        started = time.process_time()
+        found = work()
+        best = min(best, time.process_time() - started)
+    return best, found
+
+
+def _descended(bare: Bare, steps: int) -> Arrays:
+    theta = {name: a.copy() for name, a in bare.theta.items()}
+    for _ in range(steps):
+        for name, g in bare.gradient(theta).items():
+            theta[name] -= STEP * g
+    return theta
+
+
+def _flown(bare: Bare) -> Arrays:
+    shapes = {name: a.shape for name, a in bare.theta.items()}
+    done = solve_ivp(
+        lambda _, x: -pack(bare.gradient(unpack(x, shapes))),
+        (0.0, HORIZON),
+        pack(bare.theta),
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    return unpack(done.y[:, -1], shapes)
+
+
+def _problem(kind: str, bare: Bare, train: dict[str, Any]) -> Any:
+    return dq.problem(kind, data=bare.data, init=bare.theta, train=train, **bare.fields)
+
+
+def _compare(kind: str, end: Arrays, report: Any, p: Any) -> None:
+    there = p.model.at(end).objective.gap
+    off = abs(there - report.trajectory.gap.value[-1])
+    assert off <= SAME * p.start.objective.gap, f"{kind}: the bare loop ends elsewhere"
+
+
+def descents(kind: str, m: int) -> str:
+    make, steps = MODELS[kind], STEPS[m]
+    bare = make(m, np.random.default_rng(m))
+    alone, end = _timed(lambda: _descended(make(m, np.random.default_rng(m)), steps))
+    p = _problem(kind, bare, {"kind": "gd", "step": STEP, "steps": steps})
+    told = []
+    for points in (5, steps + 1):
+        each = replace(p, record_points=points)
+        spent, report = _timed(lambda each=each: dq.run(each, only=[bare.descent], entry=False))
+        _compare(kind, end, report, p)
+        told.append(f"{spent / alone:6.1f}")
+    return f"{alone / steps * 1e3:9.3f} ms a step {told[0]} {told[1]}"
+
+
+def flows(kind: str, m: int) -> str:
+    make = MODELS[kind]
+    bare = make(m, np.random.default_rng(m))
+    alone, end = _timed(lambda: _flown(make(m, np.random.default_rng(m))))
+    p = _problem(kind, bare, {"kind": "flow", "horizon": HORIZON})
+    each = replace(p, record_points=20)
+    spent, report = _timed(lambda: dq.run(each, only=[bare.flow], entry=False))
+    _compare(kind, end, report, p)
+    return f"{alone:9.3f} s {spent / alone:13.1f}"
+
+
+def lines(kinds: list[str], sizes: list[int], flowing: bool) -> Iterator[str]:
+    yield f"{'':14} {'m':>4} {'bare':>19} {'few':>6} {'every step recorded'}"
+    for kind in kinds:
+        for m in sizes:
+            yield f"{kind:14} {m:4} {(flows if flowing else descents)(kind, m)}"
+
+
+def main() -> None:
+    read = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    read.add_argument("--models", default=",".join(MODELS))
+    read.add_argument("--sizes", default="8,100,500")
+    read.add_argument("--flows", action="store_true")
+    asked = read.parse_args()
+    sizes = [int(m) for m in asked.sizes.split(",")]
+    for line in lines(asked.models.split(","), sizes, asked.flows):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
