@@ -96,6 +96,14 @@ def singular_values(a: np.ndarray, radius: float = 0.0) -> Measured:
     return Measured(s, np.full(s.shape, radius + lapack(a.shape, s[0])), "Weyl")
 
 
+def _one(a: np.ndarray, i: int, radius: float) -> Measured:
+    """The i-th of them, counted from 0."""
+    if not a.size or not np.isfinite(a).all():
+        return Measured(math.nan, math.inf)
+    s = np.linalg.svd(a, compute_uv=False)
+    return Measured(float(s[i]), radius + lapack(a.shape, s[0]), "Weyl")
+
+
 def norm2(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """Operator 2-norm of a matrix, Euclidean norm of a vector."""
     if a.ndim == 1:
@@ -103,7 +111,7 @@ def norm2(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Mea
     node = exact and again.norm2(exact)
     if a.size == 1:
         return Measured(abs(float(a[0, 0])), radius, again=node)
-    found = singular_values(a, radius)[0]
+    found = _one(a, 0, radius)
     found = found if radius else against_one(a, found)
     return Measured(found.value, found.error, found.how, node)
 
@@ -126,7 +134,7 @@ def nth_singular_value(
         last = smallest.smallest_singular_value(a if count == a.shape[1] else a.T)
         if last is not None:
             return replace(last.widened(radius), again=node)
-    s = singular_values(a, radius)[count - 1]
+    s = _one(a, count - 1, radius)
     return Measured(max(s.value, 0.0), s.error, s.how, node)
 
 

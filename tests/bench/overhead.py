@@ -2,11 +2,11 @@
 
     python -m tests.bench.overhead [--models delm,opteq] [--sizes 8,100,500] [--flows]
 
-Told is CPU time on one core: of the bare loop, and as multiples of it that of a run whose quantities
-are recorded at few points or at every step, with companion, error bars and verdicts (gradient
-descent), or of both integrations and the verdicts against one by DOP853 at rtol 1e-12 (gradient
-flow). The loops solve their equilibria as exactly as doubles allow, warm from step to step; that
-they end where the run ends is checked. The search for an entry is not counted.
+Told is CPU time on one core: of the bare loop, and as multiples of it that of a run whose
+quantities are recorded at few points or at every step, with companion, error bars and verdicts
+(gradient descent), or of both integrations and the verdicts against one by DOP853 at rtol 1e-12
+(gradient flow). The loops solve their equilibria as exactly as doubles allow, warm from step to
+step; that they end where the run ends is checked. The search for an entry is not counted.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ STEP, STEPS, HORIZON = 1e-3, {8: 400, 30: 300, 100: 150, 500: 20}, 0.5
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """The best of a few, at most about five seconds of them."""
     best, found, begun = np.inf, None, time.process_time()
-    while best == np.inf or time.process_time() - begun < 2 and best < 2:
+    while best == np.inf or (time.process_time() - begun < 2 and best < 2):
         started = time.process_time()
         found = work()
         best = min(best, time.process_time() - started)
