@@ -7,12 +7,21 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from deqcheck.linalg.stacked import NARROW, StackedPatterns
+
 
 class Patterns:
-    """The linear systems of each distinct activation pattern, factorised once."""
+    """The linear systems of each distinct activation pattern, factorised once; narrow ones are
+    solved together."""
 
     def __init__(self, W: np.ndarray, mask: np.ndarray):
         self.W, self.mask = W, mask
+
+    @cached_property
+    def _together(self) -> StackedPatterns | None:
+        if len(self.W) > NARROW:
+            return None
+        return StackedPatterns(self.W[None], self.mask[None])
 
     @cached_property
     def _columns(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -36,6 +45,8 @@ class Patterns:
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
+        if self._together is not None:
+            return self._together.solve(C[None])[0]
         Z = np.zeros_like(C)
         for active, columns, lu in self._groups:
             at = (active[:, None], columns)
@@ -44,6 +55,8 @@ class Patterns:
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
+        if self._together is not None:
+            return self._together.adjoint(a[None])[0]
         V = np.zeros(self.mask.shape)
         for active, columns, lu in self._groups:
             V[active[:, None], columns] = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)[
@@ -60,4 +73,6 @@ class Patterns:
         return v
 
     def cost(self) -> float:
+        if self._together is not None:
+            return float(2 / 3 * (np.count_nonzero(self.mask, axis=0) ** 3.0).sum())
         return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Memory:
     # Of ReLU models: the last equilibria, and the last norm of W.
     equilibria: Equilibria = field(default_factory=Equilibria)
-    # Of the monotone model: the activation pattern of the last equilibrium.
+    # Of the monotone model and of narrow ReLU models: the activation pattern of the last
+    # equilibrium.
     pattern: np.ndarray | None = None
     # Of OptEq: the last equilibrium.
     state: np.ndarray | None = None

@@ -21,7 +21,8 @@ from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
-from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
+from deqcheck.linalg.relu_equilibrium import Equilibrium, followed, picard
+from deqcheck.linalg.stacked import NARROW
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
@@ -126,13 +127,24 @@ class ReluState(State):
         return found
 
     def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
-        """From the last equilibria where sweeps dominate the cost."""
-        if len(W) < WIDE or not isinstance(certificate, Contraction):
+        """From the last equilibria where sweeps dominate the cost, from the last pattern where the
+        calls themselves do."""
+        if not isinstance(certificate, Contraction):
             return picard(W, C, certificate)
+        if len(W) < WIDE:
+            return self._near_the_last(W, C, certificate)
         self._hint = self._memory.equilibria.hint(W, C, self.a)
         found = picard(W, C, certificate, self._hint.state)
         if found.pre_activations is not None:
             self._hint.keep_state(found.Z, found.H)
+        return found
+
+    def _near_the_last(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
+        guess, found = self._memory.pattern, None
+        if guess is not None and guess.shape == C.shape and len(W) <= NARROW:
+            found = followed(W, C, certificate, guess)
+        found = found or picard(W, C, certificate)
+        self._memory.pattern = found.mask
         return found
 
     @property

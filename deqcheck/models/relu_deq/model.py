@@ -83,7 +83,8 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
 
     def __init__(self, X: np.ndarray, y: np.ndarray, sigma_w2: float | None = None):
         self.kind = ReluDeq.kind
-        self.X, self.y, self.sigma_w2 = X, y, sigma_w2
+        # In one order of entries: the digits of products depend on it.
+        self.X, self.y, self.sigma_w2 = np.ascontiguousarray(X), y, sigma_w2
         self.d, self.n = X.shape
 
     @cached_property

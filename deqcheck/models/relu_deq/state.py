@@ -44,7 +44,7 @@ class ReluDeqState(ReluState):
     @cached_property
     def q(self) -> Measured:
         """||W||_2."""
-        return errors.norm2(self.theta["W"], exact=exact.array(self.theta["W"]))
+        return self.measure("norm2.W")
 
     @property
     def canonical(self) -> Canonical:
