@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -65,12 +66,17 @@ def length(a: np.ndarray) -> float:
     return float(np.ldexp(scaled, exponent))
 
 
+def of_squares(count: int, value: Any, size: Any, radius: Any) -> Any:
+    """Of a sum of squares with this value, of entries of this size that are off by a radius."""
+    return 2 * size * radius + radius * radius + summed(count, value)
+
+
 def sum_of_squares(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
     value = _squares(a)
     # What underflowed is not zero.
     lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
-    error = 2 * length(a) * radius + radius * radius + summed(a.size, value) + lost
+    error = of_squares(a.size, value, length(a), radius) + lost
     return Measured(value, error, again=exact and again.sum_of_squares(exact))
 
 

@@ -14,14 +14,13 @@ class Patterns:
     """The linear systems of each distinct activation pattern, factorised once; narrow ones are
     solved together."""
 
-    def __init__(self, W: np.ndarray, mask: np.ndarray):
+    def __init__(
+        self, W: np.ndarray, mask: np.ndarray, together: StackedPatterns | None = None
+    ):
         self.W, self.mask = W, mask
-
-    @cached_property
-    def _together(self) -> StackedPatterns | None:
-        if len(self.W) > NARROW:
-            return None
-        return StackedPatterns(self.W[None], self.mask[None])
+        if together is None and len(W) <= NARROW:
+            together = StackedPatterns(W[None], mask[None])
+        self._together = together
 
     @cached_property
     def _columns(self) -> list[tuple[np.ndarray, np.ndarray]]:

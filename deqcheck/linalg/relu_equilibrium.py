@@ -305,10 +305,11 @@ def followed(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
 ) -> Equilibrium | None:
     """The equilibrium if Newton's method finds it from this pattern, that of a state nearby."""
-    Z, H, fits = (a[0] for a in follow(W[None], C[None], mask[None]))
-    if not fits:
+    found = follow(W[None], C[None], mask[None])
+    if not found.fits[0]:
         return None
-    patterns = Patterns(W, H > 0)
+    Z, H = found.Z[0], found.H[0]
+    patterns = Patterns(W, H > 0, found.patterns)
     return Equilibrium(W, C, Z, certificate, factored=patterns, pre_activations=H)
 
 

@@ -6,7 +6,9 @@ digits do not depend on what else is in the stack, nor on whether there is one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,50 +54,47 @@ def each(a: np.ndarray) -> np.ndarray:
 class StackedPatterns:
     """(I - W_SS) z_S = c_S on the activation patterns S of every sample (the columns of each mask).
 
-    Units off the pattern fill a system up: their rows are those of the identity."""
+    A unit that there is not, with weights 0, fills systems up to their size."""
 
     def __init__(self, W: np.ndarray, mask: np.ndarray):
         self.W, self.mask = W, mask
 
     @cached_property
-    def _groups(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """By size: where the entries of each system are in an array of samples in rows, which of
-        them count, and the matrices."""
-        B, m, n = self.mask.shape
+    def _groups(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """By size: where the entries of each system are, with samples in rows, and the matrices."""
+        m, n = self.mask.shape[1:]
         active = self.mask.transpose(0, 2, 1).reshape(-1, m)
         counts = np.count_nonzero(active, axis=1)
         sizes = np.minimum(-(-counts // ROUND) * ROUND, m)
         order = np.argsort(~active, axis=1, kind="stable")
+        order[np.arange(m) >= counts[:, None]] = m
+        weights = np.zeros((len(self.W), m + 1, m + 1))
+        np.negative(self.W, out=weights[:, :m, :m])
         groups = []
-        for size in np.flatnonzero(np.bincount(sizes)):
-            if size == 0:
-                continue
+        for size in np.flatnonzero(np.bincount(sizes)[1:]) + 1:
             rows = np.flatnonzero(sizes == size)
             units = order[rows, :size]
-            on = np.arange(size) < counts[rows, None]
-            flat = (rows // n * m * m)[:, None, None] + units[:, :, None] * m + units[:, None, :]
-            block = np.where(on[:, :, None] & on[:, None, :], -self.W.reshape(-1)[flat], 0.0)
+            corners = (rows // n * (m + 1) ** 2)[:, None] + units * (m + 1)
+            block = weights.reshape(-1).take(corners[:, :, None] + units[:, None, :])
             block.reshape(len(rows), -1)[:, :: size + 1] += 1.0
-            groups.append((rows[:, None] * m + units, on, block, block.transpose(0, 2, 1)))
+            groups.append((rows[:, None] * (m + 1) + units, block))
         return groups
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S in every column, zero off S."""
-        return self._solved(C.transpose(0, 2, 1).reshape(-1), 2)
+        return self._solved(C.transpose(0, 2, 1), lambda block: block)
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S; one row `a` for each slice."""
-        n = self.mask.shape[2]
-        return self._solved(np.repeat(a, n, axis=0).reshape(-1), 3)
+        return self._solved(a[:, None, :], lambda block: block.transpose(0, 2, 1))
 
-    def _solved(self, right: np.ndarray, which: int) -> np.ndarray:
+    def _solved(self, rights: np.ndarray, part: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         B, m, n = self.mask.shape
-        found = np.zeros(B * n * m)
-        for group in self._groups:
-            at, on, matrices = group[0], group[1], group[which]
-            x = solved(matrices, np.where(on, right[at], 0.0))
-            found[at] = np.where(on, x, 0.0)
-        return np.ascontiguousarray(found.reshape(B, n, m).transpose(0, 2, 1))
+        right, found = np.zeros((B, n, m + 1)), np.zeros((B, n, m + 1))
+        right[:, :, :m] = rights
+        for at, block in self._groups:
+            found.reshape(-1)[at] = solved(part(block), right.reshape(-1).take(at))
+        return np.ascontiguousarray(found[:, :, :m].transpose(0, 2, 1))
 
 
 def solved(matrices: np.ndarray, rights: np.ndarray) -> np.ndarray:
@@ -110,25 +109,34 @@ def solved(matrices: np.ndarray, rights: np.ndarray) -> np.ndarray:
     return np.concatenate(alone)
 
 
-def follow(
-    W: np.ndarray, C: np.ndarray, mask: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Z = relu(W Z + C) and its pre-activations in every slice, by Newton's method from these
-    patterns; and where it ended on a pattern that fits its own solution."""
+class Followed(NamedTuple):
+    """Z = relu(W Z + C), its pre-activations, and where these were found; the systems, unless they
+    are those of several steps."""
+
+    Z: np.ndarray
+    H: np.ndarray
+    fits: np.ndarray
+    patterns: StackedPatterns | None
+
+
+def follow(W: np.ndarray, C: np.ndarray, mask: np.ndarray) -> Followed:
+    """By Newton's method from these patterns, to one that fits its own solution."""
     Z, H = np.zeros_like(C), np.zeros_like(C)
     fits, todo = np.zeros(len(C), dtype=bool), np.arange(len(C))
     for _ in range(NEWTON):
-        some = len(todo) < len(C)
-        V, c = (W[todo], C[todo]) if some else (W, C)
-        found = StackedPatterns(V, mask).solve(c)
+        V, c = (W, C) if len(todo) == len(C) else (W[todo], C[todo])
+        patterns = StackedPatterns(V, mask)
+        found = patterns.solve(c)
         h = V @ found + c
         above = h > 0
         still = each(above == mask)
         good = still & each(found >= 0)
+        if good.all() and len(todo) == len(C):
+            return Followed(found, h, good, patterns)
         Z[todo[good]], H[todo[good]], fits[todo[good]] = found[good], h[good], True
         # What is not finite changes no more.
         on = ~still & each(np.isfinite(h))
         if not on.any():
             break
         todo, mask = todo[on], above[on]
-    return Z, H, fits
+    return Followed(Z, H, fits, None)

@@ -24,6 +24,7 @@ from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, followed, picard
 from deqcheck.linalg.stacked import NARROW
 from deqcheck.linalg.wide import WIDE
+from deqcheck.models import relu_radii
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
@@ -164,11 +165,11 @@ class ReluState(State):
     @cached_property
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out, if it is not 0."""
-        moved = errors.length(self.a) * self.equilibrium.error
+        a, dZ = errors.length(self.a), self.equilibrium.error
         if not (self.a.any() and self.Z.any()):
-            return moved
-        size = errors.length(self.a) * errors.length(self.Z) + errors.length(self.y)
-        return moved + errors.rounding(max(4, len(self.Z) / 2 + 1), size, 1.0)
+            return a * dZ
+        sizes = a, errors.length(self.Z), errors.length(self.y)
+        return float(relu_radii.of_residual(len(self.Z), *sizes, dZ))
 
     @cached_property
     def silent_samples(self) -> np.ndarray:
@@ -220,7 +221,7 @@ class ReluState(State):
     def E_radius(self) -> float:
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
         largest = float(np.abs(self.r).max(initial=0.0))
-        return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
+        return float(relu_radii.of_scaled(widest, largest, self.V_radius, self.r_radius))
 
     @cached_property
     def gradient(self) -> Params:

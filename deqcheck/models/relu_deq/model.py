@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,10 +13,12 @@ from deqcheck.fields import integer, number, refuse
 from deqcheck.kinds import Loss
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.precise import Numbers
+from deqcheck.linalg.stacked import NARROW
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_deq import oracle
+from deqcheck.models.relu_deq.stacked import PARTS, StackedReluDeq
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.models.relu_state import ReluModel
 from deqcheck.models.single_output import SingleOutput
@@ -93,6 +95,12 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
 
     def at(self, theta: Params, memory: Memory | None = None) -> ReluDeqState:
         return ReluDeqState(self, theta, memory)
+
+    def stacked(
+        self, others: Sequence[ReluDeqModel], shapes: Mapping[str, tuple[int, ...]]
+    ) -> StackedReluDeq | None:
+        plain = all(type(model) is ReluDeqModel for model in others) and set(shapes) == set(PARTS)
+        return StackedReluDeq(others) if plain and 2 <= shapes["W"][0] <= NARROW else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
