@@ -22,7 +22,7 @@ from deqcheck.dynamics.recorder import (
     Step,
     looked_at,
 )
-from deqcheck.linalg.stacked import dots, norms
+from deqcheck.linalg.stacked import Places, dots, norms
 from deqcheck.models.problem import AnyProblem, Params, pack, unpack
 from deqcheck.models.stack import Stack, StackState
 from deqcheck.records.measured import EPS, Measured
@@ -32,6 +32,8 @@ from deqcheck.seeds import rng
 
 # So many at once: their arrays stay in the cache.
 MOST = 50
+# After so many steps the patterns are those of the states again from which the next are found.
+RENEWED = 16
 
 
 def run_together(
@@ -146,7 +148,7 @@ class _Runs:
         start = unpack_rows(self.x, self.shapes)
         self.start = {name: (a, norms(a)) for name, a in start.items()}
         masks, known = stack.first([p.start for p in problems])
-        self.mask = np.concatenate([masks, masks])
+        self.near = Places(np.concatenate([masks, masks]))
         self._keep(known)
 
     def walk(self) -> list[Trajectory | None]:
@@ -155,10 +157,11 @@ class _Runs:
             if not len(self.left):
                 return found
             theta = unpack_rows(np.concatenate([self.x, self.beside.x]), self.shapes)
-            state = self.stack.at(theta, self.mask)
+            state = self.stack.at(theta, self.near)
             slope, at = self._record(i, theta, state), len(self.left)
             good = state.fine[:at] & state.fine[at:] & np.isfinite(slope)
-            self.mask = state.mask
+            if i % RENEWED == 0:
+                self.near = Places(state.mask)
             if i < self.steps:
                 self._step(i, state, slope)
                 good &= ~self.beside.lost
@@ -179,7 +182,7 @@ class _Runs:
         both = np.concatenate([slices, slices])
         self.left, self.x = self.left[slices], self.x[slices]
         self.beside.keep(slices)
-        self.mask = self.mask[both]
+        self.near = Places(self.near.mask[both])
         if len(self.left):
             self.stack = self.stack.kept(both)
 

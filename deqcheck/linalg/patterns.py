@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from deqcheck.linalg.stacked import NARROW, StackedPatterns
+from deqcheck.linalg.stacked import NARROW, Places, StackedPatterns
 
 
 class Patterns:
@@ -19,7 +19,7 @@ class Patterns:
     ):
         self.W, self.mask = W, mask
         if together is None and len(W) <= NARROW:
-            together = StackedPatterns(W[None], mask[None])
+            together = StackedPatterns(W[None], Places(mask[None]))
         self._together = together
 
     @cached_property

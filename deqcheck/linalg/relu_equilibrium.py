@@ -20,7 +20,7 @@ from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
-from deqcheck.linalg.stacked import NEWTON, follow
+from deqcheck.linalg.stacked import NEWTON, Places, follow
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.
@@ -305,11 +305,11 @@ def followed(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
 ) -> Equilibrium | None:
     """The equilibrium if Newton's method finds it from this pattern, that of a state nearby."""
-    found = follow(W[None], C[None], mask[None])
+    found = follow(W[None], C[None], Places(mask[None]))
     if not found.fits[0]:
         return None
     Z, H = found.Z[0], found.H[0]
-    patterns = Patterns(W, H > 0, found.patterns)
+    patterns = Patterns(W, H > 0, found.systems[0][0])
     return Equilibrium(W, C, Z, certificate, factored=patterns, pre_activations=H)
 
 

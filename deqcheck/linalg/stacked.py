@@ -51,49 +51,65 @@ def each(a: np.ndarray) -> np.ndarray:
     return found
 
 
-class StackedPatterns:
-    """(I - W_SS) z_S = c_S on the activation patterns S of every sample (the columns of each mask).
+class Places:
+    """Where the systems (I - W_SS) z_S = c_S of activation patterns S have their entries: one for
+    every sample, the columns of each mask. It depends on the patterns alone.
 
     A unit that there is not, with weights 0, fills systems up to their size."""
 
-    def __init__(self, W: np.ndarray, mask: np.ndarray):
-        self.W, self.mask = W, mask
+    def __init__(self, mask: np.ndarray):
+        self.mask = mask
 
     @cached_property
-    def _groups(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """By size: where the entries of each system are, with samples in rows, and the matrices."""
+    def groups(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """By size: of right-hand sides with samples in rows, and of matrices."""
         m, n = self.mask.shape[1:]
         active = self.mask.transpose(0, 2, 1).reshape(-1, m)
         counts = np.count_nonzero(active, axis=1)
         sizes = np.minimum(-(-counts // ROUND) * ROUND, m)
         order = np.argsort(~active, axis=1, kind="stable")
         order[np.arange(m) >= counts[:, None]] = m
-        weights = np.zeros((len(self.W), m + 1, m + 1))
-        np.negative(self.W, out=weights[:, :m, :m])
-        groups = []
+        found = []
         for size in np.flatnonzero(np.bincount(sizes)[1:]) + 1:
             rows = np.flatnonzero(sizes == size)
             units = order[rows, :size]
             corners = (rows // n * (m + 1) ** 2)[:, None] + units * (m + 1)
-            block = weights.reshape(-1).take(corners[:, :, None] + units[:, None, :])
-            block.reshape(len(rows), -1)[:, :: size + 1] += 1.0
-            groups.append((rows[:, None] * (m + 1) + units, block))
-        return groups
+            found.append((rows[:, None] * (m + 1) + units, corners[:, :, None] + units[:, None, :]))
+        return found
+
+
+class StackedPatterns:
+    """The systems of all patterns of all slices."""
+
+    def __init__(self, W: np.ndarray, places: Places):
+        self.W, self.places = W, places
+
+    @cached_property
+    def _blocks(self) -> list[np.ndarray]:
+        m = self.W.shape[1]
+        weights = np.zeros((len(self.W), m + 1, m + 1))
+        np.negative(self.W, out=weights[:, :m, :m])
+        blocks = []
+        for _, at in self.places.groups:
+            block = weights.reshape(-1).take(at)
+            block.reshape(len(at), -1)[:, :: at.shape[1] + 1] += 1.0
+            blocks.append(block)
+        return blocks
 
     def solve(self, C: np.ndarray) -> np.ndarray:
-        """z_S in every column, zero off S."""
-        return self._solved(C.transpose(0, 2, 1), lambda block: block)
+        """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
+        return self._solved(C.transpose(0, 2, 1), self._blocks)
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S; one row `a` for each slice."""
-        return self._solved(a[:, None, :], lambda block: block.transpose(0, 2, 1))
+        return self._solved(a[:, None, :], [block.transpose(0, 2, 1) for block in self._blocks])
 
-    def _solved(self, rights: np.ndarray, part: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        B, m, n = self.mask.shape
+    def _solved(self, rights: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
+        B, m, n = self.places.mask.shape
         right, found = np.zeros((B, n, m + 1)), np.zeros((B, n, m + 1))
         right[:, :, :m] = rights
-        for at, block in self._groups:
-            found.reshape(-1)[at] = solved(part(block), right.reshape(-1).take(at))
+        for (at, _), block in zip(self.places.groups, matrices, strict=True):
+            found.reshape(-1)[at] = solved(block, right.reshape(-1).take(at))
         return np.ascontiguousarray(found[:, :, :m].transpose(0, 2, 1))
 
 
@@ -110,33 +126,44 @@ def solved(matrices: np.ndarray, rights: np.ndarray) -> np.ndarray:
 
 
 class Followed(NamedTuple):
-    """Z = relu(W Z + C), its pre-activations, and where these were found; the systems, unless they
-    are those of several steps."""
+    """Z = relu(W Z + C) and its pre-activations, where they were found; and by which systems: those
+    of some slices, with the slices among them that these are right for."""
 
     Z: np.ndarray
     H: np.ndarray
     fits: np.ndarray
-    patterns: StackedPatterns | None
+    systems: list[tuple[StackedPatterns, np.ndarray, np.ndarray]]
+
+    def adjoint(self, a: np.ndarray) -> np.ndarray:
+        """As of StackedPatterns."""
+        V = np.zeros_like(self.Z)
+        for patterns, slices, good in self.systems:
+            found = patterns.adjoint(a[slices])
+            if len(good) == len(V) and good.all():
+                return found
+            V[slices[good]] = found[good]
+        return V
 
 
-def follow(W: np.ndarray, C: np.ndarray, mask: np.ndarray) -> Followed:
+def follow(W: np.ndarray, C: np.ndarray, start: Places) -> Followed:
     """By Newton's method from these patterns, to one that fits its own solution."""
     Z, H = np.zeros_like(C), np.zeros_like(C)
-    fits, todo = np.zeros(len(C), dtype=bool), np.arange(len(C))
+    found = Followed(Z, H, np.zeros(len(C), dtype=bool), [])
+    todo, places = np.arange(len(C)), start
     for _ in range(NEWTON):
         V, c = (W, C) if len(todo) == len(C) else (W[todo], C[todo])
-        patterns = StackedPatterns(V, mask)
-        found = patterns.solve(c)
-        h = V @ found + c
+        patterns = StackedPatterns(V, places)
+        z = patterns.solve(c)
+        h = V @ z + c
         above = h > 0
-        still = each(above == mask)
-        good = still & each(found >= 0)
-        if good.all() and len(todo) == len(C):
-            return Followed(found, h, good, patterns)
-        Z[todo[good]], H[todo[good]], fits[todo[good]] = found[good], h[good], True
+        still = each(above == places.mask)
+        good = still & each(z >= 0)
+        Z[todo[good]], H[todo[good]], found.fits[todo[good]] = z[good], h[good], True
+        if good.any():
+            found.systems.append((patterns, todo, good))
         # What is not finite changes no more.
         on = ~still & each(np.isfinite(h))
         if not on.any():
             break
-        todo, mask = todo[on], above[on]
-    return Followed(Z, H, fits, None)
+        todo, places = todo[on], Places(above[on])
+    return found

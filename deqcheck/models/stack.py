@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg.stacked import Places
 from deqcheck.models.problem import Params
 from deqcheck.records.measured import Measured
 
@@ -20,7 +21,7 @@ from deqcheck.records.measured import Measured
 class StackState(ABC):
     """The models at given parameters. One number for each slice, if nothing else is said."""
 
-    # Activation patterns, from which the states of the next step are found.
+    # Activation patterns.
     mask: np.ndarray
     # As of an Objective; the gradient with all its parts in one row.
     gap: np.ndarray
@@ -39,7 +40,7 @@ class Stack(ABC):
     names: Sequence[str]
 
     @abstractmethod
-    def at(self, theta: Params, mask: np.ndarray) -> StackState:
+    def at(self, theta: Params, near: Places) -> StackState:
         """At these parameters, looking for equilibria from these patterns."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.near_one import LARGEST
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.linalg.stacked import StackedPatterns, each, follow, lengths, norms
+from deqcheck.linalg.stacked import Places, each, follow, lengths, norms
 from deqcheck.models import relu_radii
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED
@@ -44,8 +44,8 @@ class StackedReluDeq(Stack):
         self.X = np.stack([model.X for model in models])
         self.y = np.stack([model.y for model in models])
 
-    def at(self, theta: Params, mask: np.ndarray) -> StackedReluDeqState:
-        return StackedReluDeqState(self, theta, mask)
+    def at(self, theta: Params, near: Places) -> StackedReluDeqState:
+        return StackedReluDeqState(self, theta, near)
 
     def first(self, starts: Sequence[ReluDeqState]) -> tuple[np.ndarray, np.ndarray]:
         shape = len(starts), len(starts[0].theta["a"]), self.y.shape[1]
@@ -73,14 +73,14 @@ class StackedReluDeq(Stack):
 
 
 class StackedReluDeqState(StackState):
-    def __init__(self, stack: StackedReluDeq, theta: Params, mask: np.ndarray):
+    def __init__(self, stack: StackedReluDeq, theta: Params, near: Places):
         self.stack, self.theta = stack, theta
-        self.fine = np.ones(len(mask), dtype=bool)
+        self.fine = np.ones(len(near.mask), dtype=bool)
         for array in theta.values():
             self._ask(each(np.isfinite(array)))
         # What LAPACK refuses is out already.
         self.W = theta["W"] * self.fine[:, None, None] if not self.fine.all() else theta["W"]
-        self._solve(mask)
+        self._solve(near)
         self._adjoint()
         self._objective()
 
@@ -101,13 +101,13 @@ class StackedReluDeqState(StackState):
             self._ask((found.high < 1) | (found.low >= 1))
         return found
 
-    def _solve(self, mask: np.ndarray) -> None:
+    def _solve(self, near: Places) -> None:
         W, U = self.W, self.theta["U"]
         m, d = U.shape[1:]
         self.C = U @ self.stack.X
         C_radius = relu_radii.of_C(d, lengths(U), self.stack.X_length)
-        found = follow(W, self.C, mask)
-        self.Z, self.H, self._patterns = found.Z, found.H, found.patterns
+        found = self._found = follow(W, self.C, near)
+        self.Z, self.H = found.Z, found.H
         self.mask = self.H > 0
         W_size, self.Z_length, C_length = norms(W), lengths(self.Z), lengths(self.C)
         noise = errors.product(m, W_size * self.Z_length + C_length)
@@ -126,8 +126,7 @@ class StackedReluDeqState(StackState):
 
     def _adjoint(self) -> None:
         W, a, m = self.W, self.theta["a"], self.W.shape[1]
-        patterns = self._patterns or StackedPatterns(W, self.mask)
-        self.V = patterns.adjoint(a)
+        self.V = self._found.adjoint(a)
         incoming = W.transpose(0, 2, 1) @ self.V + a[:, :, None]
         defect = lengths(self.V - self.mask * incoming)
         counts = np.count_nonzero(self.mask, axis=2).astype(float)
