@@ -56,6 +56,8 @@ class Model(Kind):
     data_arrays: ClassVar[Shapes]
     # Shapes; a property where fields decide them.
     parameters: ClassVar[Any]
+    # Whether descents of models like this one are worth being advanced together.
+    stacks: ClassVar[Any] = False
     # Arrays that an initialisation may bring, which are not trained; zero where it does not.
     optional: ClassVar[Shapes] = {}
     # Arrays that an initialisation may bring, which `absorbed` makes part of the others.

@@ -80,10 +80,7 @@ class PerturbedRuns:
         self.x, self.step = x, step
         size = x.shape[1]
         self._signs = np.stack(
-            [
-                rng(p.seed, "gd.rounding").choice((-1.0, 1.0), size + PATTERNS - 1)
-                for p in problems
-            ]
+            [rng(p.seed, "gd.rounding").choice((-1.0, 1.0), size + PATTERNS - 1) for p in problems]
         )
         arrays = problems[0].theta0.values()
         self._shares = np.concatenate([np.full(a.size, a.size**-0.5) for a in arrays])
@@ -167,8 +164,8 @@ class _Runs:
                 good &= ~self.beside.lost
             if not good.all():
                 self._keep(good)
-        for row, i in enumerate(self.left):
-            found[i] = self._finished(row, int(i))
+        for row, i in enumerate(self.left.tolist()):
+            found[i] = self._finished(row, i)
         return found
 
     def _step(self, i: int, state: StackState, slope: np.ndarray) -> None:
@@ -192,7 +189,8 @@ class _Runs:
         slope: np.ndarray = np.sqrt(dots(gradient, gradient))
         gap, other = state.gap[:at], state.gap[at:]
         t, zero = i * self.beside.step, np.zeros(at)
-        row = Step(i, t, gap, state.error[:at], slope, other, zero, growth, self.beside.push)
+        # The fields of a Step.
+        row = (i, t, gap, state.error[:at], slope, other, zero, growth, self.beside.push)
         for j, column in enumerate(row):
             self.columns[self.left, i, j] = column
         if self.tracked.at(i):

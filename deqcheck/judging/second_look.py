@@ -35,9 +35,10 @@ def settled(
     statements: Sequence[AnyStatement],
     progress: Callable[[Progress], None],
     judge: Judge,
+    made: Trajectory | None = None,
 ) -> tuple[Trajectory, list[Verdict]]:
-    """The run and what is judged of it; its notes tell what another run decided."""
-    run = train(p, statements, progress)
+    """The run, unless it is made, and what is judged of it; its notes tell what another decided."""
+    run = train(p, statements, progress) if made is None else made
     verdicts = [judge(s, run) for s in statements]
     if not isinstance(run.train, GradientFlow):
         notes = [

@@ -14,9 +14,7 @@ class Patterns:
     """The linear systems of each distinct activation pattern, factorised once; narrow ones are
     solved together."""
 
-    def __init__(
-        self, W: np.ndarray, mask: np.ndarray, together: StackedPatterns | None = None
-    ):
+    def __init__(self, W: np.ndarray, mask: np.ndarray, together: StackedPatterns | None = None):
         self.W, self.mask = W, mask
         if together is None and len(W) <= NARROW:
             together = StackedPatterns(W[None], Places(mask[None]))
@@ -45,7 +43,8 @@ class Patterns:
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
         if self._together is not None:
-            return self._together.solve(C[None])[0]
+            (Z,) = self._together.solve(C[None])
+            return np.asarray(Z)
         Z = np.zeros_like(C)
         for active, columns, lu in self._groups:
             at = (active[:, None], columns)
@@ -55,7 +54,8 @@ class Patterns:
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
         if self._together is not None:
-            return self._together.adjoint(a[None])[0]
+            (V,) = self._together.adjoint(a[None])
+            return np.asarray(V)
         V = np.zeros(self.mask.shape)
         for active, columns, lu in self._groups:
             V[active[:, None], columns] = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)[

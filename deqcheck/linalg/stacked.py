@@ -6,7 +6,6 @@ digits do not depend on what else is in the stack, nor on whether there is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -38,7 +37,7 @@ def norms(a: np.ndarray) -> np.ndarray:
 def lengths(a: np.ndarray) -> np.ndarray:
     """As errors.length of each slice; nan where that would take another way."""
     rows = a.reshape(len(a), -1)
-    found = np.sqrt(np.add.reduce(rows * rows, axis=1))
+    found: np.ndarray = np.sqrt(np.add.reduce(rows * rows, axis=1))
     plain = (found > SMALLEST_PLAIN) & (found < LARGEST_PLAIN)
     if plain.all():
         return found
@@ -47,8 +46,7 @@ def lengths(a: np.ndarray) -> np.ndarray:
 
 def each(a: np.ndarray) -> np.ndarray:
     """Whether all of each slice is true."""
-    found: np.ndarray = a.reshape(len(a), -1).all(axis=1)
-    return found
+    return np.asarray(a.reshape(len(a), -1).all(axis=1))
 
 
 class Places:

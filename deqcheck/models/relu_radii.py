@@ -3,6 +3,7 @@ with one for each of several models."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from deqcheck.linalg import errors
@@ -26,9 +27,9 @@ class Sizes(NamedTuple):
     E: Any
     # Of the residuals that Z r has a term of.
     r: Any
-    dZ: Any
-    dE: Any
-    dr: Any
+    Z_off: Any
+    E_off: Any
+    r_off: Any
 
 
 def of_C(d: int, U: Any, X: Any) -> Any:
@@ -39,34 +40,22 @@ def of_C(d: int, U: Any, X: Any) -> Any:
 def of_gradient(n: int, s: Sizes) -> dict[str, Any]:
     """Of (S diag(r)) Z^T, (S diag(r)) X^T and Z r."""
     return {
-        "W": s.Z * s.dE + (s.E + s.dE) * s.dZ + errors.rounding(n, s.E * s.Z),
-        "U": s.X * s.dE + errors.rounding(n, s.E * s.X),
-        "a": s.Z * s.dr + (s.r + s.dr) * s.dZ + errors.rounding(n, s.r * s.Z),
+        "W": s.Z * s.E_off + (s.E + s.E_off) * s.Z_off + errors.rounding(n, s.E * s.Z),
+        "U": s.X * s.E_off + errors.rounding(n, s.E * s.X),
+        "a": s.Z * s.r_off + (s.r + s.r_off) * s.Z_off + errors.rounding(n, s.r * s.Z),
     }
 
 
-class GramSizes(NamedTuple):
-    """Of Z, S and X the norms and the squares of their longest columns, how far Z and S may be off,
-    and the norm of H."""
-
-    Z: Any
-    S: Any
-    X: Any
-    z: Any
-    s: Any
-    x: Any
-    dZ: Any
-    dS: Any
-    H: Any
-
-
-def of_H(m: int, d: int, sizes: GramSizes) -> Any:
-    """Of G + G o S^T S + X^T X o S^T S with G = Z^T Z: ||A o B||_F <= max|A| ||B||_F, and
-    |d(Z^T Z)|_F <= (2 |Z| + |dZ|) |dZ|. The largest entry of a Gram matrix is on its diagonal."""
-    Z, S, X, z, s, x, dZ, dS, H = sizes
+def of_H(
+    m: int, d: int, norms: Sequence[Any], longest: Sequence[Any], off: Sequence[Any], H: Any
+) -> Any:
+    """Of H = G + G o S^T S + X^T X o S^T S with G = Z^T Z, for the norms of Z, S and X, the squares
+    of their longest columns, how far Z and S may be off, and the norm of H. ||A o B||_F <= max|A|
+    ||B||_F, and |d(Z^T Z)|_F <= (2 |Z| + |dZ|) |dZ|; the largest entry of a Gram matrix is on its
+    diagonal."""
+    (Z, S, X), (z, s, x), (dZ, dS) = norms, longest, off
     dG = (2 * Z + dZ) * dZ + errors.rounding(m, Z * Z)
     dSS = (2 * S + dS) * dS + errors.rounding(m, S * S)
     dXX = errors.rounding(d, X * X)
     # The sums and products of entries round, too.
     return dG + (dG + dXX) * (s + dSS) + (z + x) * dSS + errors.rounding(4, H)
-

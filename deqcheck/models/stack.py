@@ -36,8 +36,10 @@ class StackState(ABC):
 
 
 class Stack(ABC):
-    # What its states can measure.
-    names: Sequence[str]
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """What its states can measure."""
 
     @abstractmethod
     def at(self, theta: Params, near: Places) -> StackState:
@@ -45,7 +47,7 @@ class Stack(ABC):
 
     @abstractmethod
     def first(self, starts: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """The patterns of the first models at their initial parameters, and where they are known."""
+        """The patterns of the first models at their initial states, and where they are known."""
 
     @abstractmethod
     def kept(self, slices: np.ndarray) -> Stack:

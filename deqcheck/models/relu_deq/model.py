@@ -61,6 +61,10 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         doc="variance sigma_w^2 of W (entries 2 sigma_w^2/m), for the population kernel",
     )
 
+    @property
+    def stacks(self) -> bool:
+        return self.width is not None and _narrow(self.width)
+
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"m": self.width}
 
@@ -72,6 +76,11 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
     def build(self, arrays: Params, loss: Any) -> ReluDeqModel:
         refuse(_faults(arrays["X"]))
         return ReluDeqModel(arrays["X"], arrays["y"], self.sigma_w2)
+
+
+def _narrow(width: int) -> bool:
+    """A single unit has a norm of its own, without an SVD."""
+    return 2 <= width <= NARROW
 
 
 def _faults(X: np.ndarray) -> Iterator[tuple[str, str]]:
@@ -100,7 +109,7 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
         self, others: Sequence[ReluDeqModel], shapes: Mapping[str, tuple[int, ...]]
     ) -> StackedReluDeq | None:
         plain = all(type(model) is ReluDeqModel for model in others) and set(shapes) == set(PARTS)
-        return StackedReluDeq(others) if plain and 2 <= shapes["W"][0] <= NARROW else None
+        return StackedReluDeq(others) if plain and _narrow(shapes["W"][0]) else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

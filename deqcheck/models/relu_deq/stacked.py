@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,16 +29,9 @@ PARTS = ("W", "U", "a")
 
 
 class StackedReluDeq(Stack):
-    names = (
-        "loss",
-        "residual",
-        "gradient",
-        *(f"gradient.{name}" for name in PARTS),
-        *(f"norm2.{name}" for name in PARTS),
-        "sigma_min_Z",
-        "lambda_0",
-        "lambda_min_H",
-    )
+    @property
+    def names(self) -> Sequence[str]:
+        return tuple(_MEASURES)
 
     def __init__(self, models: Sequence[ReluDeqModel]):
         self.models = models
@@ -57,7 +51,7 @@ class StackedReluDeq(Stack):
         return masks, known
 
     def kept(self, slices: np.ndarray) -> StackedReluDeq:
-        return StackedReluDeq([self.models[i] for i in np.flatnonzero(slices)])
+        return StackedReluDeq([self.models[i] for i in np.flatnonzero(slices).tolist()])
 
     @cached_property
     def X_length(self) -> np.ndarray:
@@ -122,7 +116,7 @@ class StackedReluDeqState(StackState):
         # No kink is within reach, and every sample has a unit.
         nearest = np.abs(self.H).reshape(len(W), -1).min(axis=1)
         self._ask(nearest > W_size * self.dZ + noise + C_radius)
-        self._ask(each(self.mask.any(axis=1)))
+        self._ask(each(np.asarray(self.mask.any(axis=1))))
 
     def _adjoint(self) -> None:
         W, a, m = self.W, self.theta["a"], self.W.shape[1]
@@ -137,10 +131,10 @@ class StackedReluDeqState(StackState):
     def _objective(self) -> None:
         Z, a, y = self.Z, self.theta["a"], self.stack.y
         m, n = Z.shape[1:]
-        self.r = np.matmul(Z.transpose(0, 2, 1), a[:, :, None])[:, :, 0] - y
+        self.r: np.ndarray = np.matmul(Z.transpose(0, 2, 1), a[:, :, None])[:, :, 0] - y
         a_length, self.r_length = lengths(a), lengths(self.r)
         known = relu_radii.of_residual(m, a_length, self.Z_length, self.stack.y_length, self.dZ)
-        self.dr = np.where(a_length > 0, known, a_length * self.dZ)
+        self.dr: np.ndarray = np.where(a_length > 0, known, a_length * self.dZ)
         total = np.add.reduce(self.r * self.r, axis=1)
         off = errors.of_squares(n, total, self.r_length, self.dr)
         self.gap, self.error = total / 2, off / 2
@@ -201,10 +195,10 @@ class StackedReluDeqState(StackState):
         Z, V, X = self.Z, self.V, self.stack.X
         G, SS, XX = (np.matmul(a.transpose(0, 2, 1), a) for a in (Z, V, X))
         H = G + G * SS + XX * SS
-        longest = (np.add.reduce(a * a, axis=1).max(axis=1) for a in (Z, V, X))
-        every = self._Z_norm, norms(V), self.stack.X_norm
-        sizes = relu_radii.GramSizes(*every, *longest, self.dZ, self.dV, norms(H))
-        radius = relu_radii.of_H(Z.shape[1], X.shape[1], sizes)
+        longest = [np.add.reduce(a * a, axis=1).max(axis=1) for a in (Z, V, X)]
+        sizes, off_each = (self._Z_norm, norms(V), self.stack.X_norm), (self.dZ, self.dV)
+        shape = Z.shape[1], X.shape[1]
+        radius = relu_radii.of_H(*shape, sizes, longest, off_each, norms(H))
         half = (H + H.transpose(0, 2, 1)) / 2
         half *= self.fine[:, None, None]
         w = np.linalg.eigvalsh(half)
@@ -225,14 +219,14 @@ def _frobenius(a: np.ndarray, radius: np.ndarray | float) -> Measured:
     return Measured(value, radius + errors.summed(a[0].size, value))
 
 
-_MEASURES: dict[str, Callable[[StackedReluDeqState], Measured]] = {
+Measure = Callable[[StackedReluDeqState], Measured]
+_MEASURES: dict[str, Measure] = {
     "loss": lambda s: Measured(s.gap, s.error),
     "residual": lambda s: _frobenius(s.r, s.dr),
     "gradient": lambda s: s.gradient_norm,
     "sigma_min_Z": lambda s: s.sigma_min_Z,
     "lambda_0": lambda s: s.sigma_min_Z**2,
     "lambda_min_H": lambda s: s.lambda_min_H,
+    **{f"gradient.{name}": methodcaller("part_norm", name) for name in PARTS},
+    **{f"norm2.{name}": methodcaller("parameter_norm", name) for name in PARTS},
 }
-for _name in PARTS:
-    _MEASURES[f"gradient.{_name}"] = lambda s, name=_name: s.part_norm(name)
-    _MEASURES[f"norm2.{_name}"] = lambda s, name=_name: s.parameter_norm(name)

@@ -129,11 +129,10 @@ class ReluDeqState(ReluState):
     @cached_property
     def H_radius(self) -> float:
         every = self.Z, self.V, self.model.X
-        norms = (float(np.linalg.norm(A)) for A in every)
-        longest = (float(np.max(np.sum(A**2, axis=0))) for A in every)
-        off = self.equilibrium.error, self.V_radius
-        sizes = relu_radii.GramSizes(*norms, *longest, *off, float(np.linalg.norm(self.H)))
-        return float(relu_radii.of_H(len(self.Z), self.model.d, sizes))
+        norms = [float(np.linalg.norm(A)) for A in every]
+        longest = [float(np.max(np.sum(A**2, axis=0))) for A in every]
+        off, H = (self.equilibrium.error, self.V_radius), float(np.linalg.norm(self.H))
+        return float(relu_radii.of_H(len(self.Z), self.model.d, norms, longest, off, H))
 
     @property
     def matrix_H(self) -> Matrix:

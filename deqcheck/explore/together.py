@@ -1,0 +1,73 @@
+"""Members of a sweep that are sent together, so that their runs are advanced together."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+
+from deqcheck.case import Case
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.dynamics.together import MOST
+from deqcheck.engines import Engine, K, Message, Reply
+from deqcheck.explore.single import TASK, message, replies_in, together
+from deqcheck.store import Store
+
+# Steps of all members of a message, and of how many at least, so that it is answered in seconds
+# and is worth it.
+STEPS, FEWEST = 40_000, 4
+Sent = list[tuple[K, Message]]
+
+
+def replies(
+    engine: Engine, members: Iterable[tuple[K, Case]], store: Store | None, count: int
+) -> Generator[tuple[K, Reply], None, None]:
+    """As those of the engine, to each of about `count` members. What has no answer among others is
+    asked again by itself: it is the result of one member then. Where each has a limit of time,
+    each goes alone. Raises EngineError."""
+    share = 1 if engine.timeout else -(-count // (2 * engine.jobs))
+    alone: Sent[K] = []
+    with closing(engine.replies(TASK, _grouped(members, store, min(MOST, share)))) as found:
+        for sent, reply in found:
+            if len(sent) == 1:
+                yield sent[0][0], reply
+                continue
+            each = replies_in(reply)
+            if each is None:
+                alone += sent
+                continue
+            for (key, _), own in zip(sent, each, strict=True):
+                yield key, own
+    if alone:
+        yield from engine.replies(TASK, alone)
+
+
+def _grouped(
+    members: Iterable[tuple[K, Case]], store: Store | None, most: int
+) -> Iterator[tuple[Sent[K], Message]]:
+    waiting: Sent[K] = []
+    for key, case in members:
+        told = message(case, store)
+        size = min(most, _worth(case))
+        if size < FEWEST:
+            yield [(key, told)], told
+            continue
+        waiting.append((key, told))
+        if len(waiting) >= size:
+            yield _sent(waiting)
+            waiting = []
+    if waiting:
+        yield _sent(waiting)
+
+
+def _sent(members: Sent[K]) -> tuple[Sent[K], Message]:
+    if len(members) == 1:
+        return members, members[0][1]
+    return members, together([told for _, told in members])
+
+
+def _worth(case: Case) -> int:
+    """How many like this one."""
+    train = case.stated.train
+    if not (case.stated.model.stacks and type(train) is GradientDescent):
+        return 1
+    return STEPS // train.steps
