@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from typing import Generic
 
 from deqcheck.case import Case
 from deqcheck.dynamics.gd import GradientDescent
@@ -15,7 +17,14 @@ from deqcheck.store import Store
 # Steps of all members of a message, and of how many at least, so that it is answered in seconds
 # and is worth it.
 STEPS, FEWEST = 40_000, 4
-Sent = list[tuple[K, Message]]
+Messages = list[tuple[K, Message]]
+
+
+@dataclass(frozen=True, eq=False)
+class Sent(Generic[K]):
+    """Stands for the keys of several members."""
+
+    members: Messages[K]
 
 
 def replies(
@@ -24,32 +33,30 @@ def replies(
     """As those of the engine, to each of about `count` members. What has no answer among others is
     asked again by itself: it is the result of one member then. Where each has a limit of time,
     each goes alone. Raises EngineError."""
-    share = 1 if engine.timeout else -(-count // (2 * engine.jobs))
-    alone: Sent[K] = []
-    with closing(engine.replies(TASK, _grouped(members, store, min(MOST, share)))) as found:
-        for sent, reply in found:
-            if len(sent) == 1:
-                yield sent[0][0], reply
-                continue
-            each = replies_in(reply)
-            if each is None:
-                alone += sent
-                continue
-            for (key, _), own in zip(sent, each, strict=True):
-                yield key, own
+    most = 1 if engine.timeout else min(MOST, -(-count // (2 * engine.jobs)))
+    alone: Messages[K] = []
+    with closing(engine.replies(TASK, _grouped(members, store, most))) as found:
+        for key, reply in found:
+            if not isinstance(key, Sent):
+                yield key, reply
+            elif (each := replies_in(reply)) is None:
+                alone += key.members
+            else:
+                for (own, _), answer in zip(key.members, each, strict=True):
+                    yield own, answer
     if alone:
         yield from engine.replies(TASK, alone)
 
 
 def _grouped(
     members: Iterable[tuple[K, Case]], store: Store | None, most: int
-) -> Iterator[tuple[Sent[K], Message]]:
-    waiting: Sent[K] = []
+) -> Iterator[tuple[K | Sent[K], Message]]:
+    waiting: Messages[K] = []
     for key, case in members:
         told = message(case, store)
         size = min(most, _worth(case))
         if size < FEWEST:
-            yield [(key, told)], told
+            yield key, told
             continue
         waiting.append((key, told))
         if len(waiting) >= size:
@@ -59,10 +66,10 @@ def _grouped(
         yield _sent(waiting)
 
 
-def _sent(members: Sent[K]) -> tuple[Sent[K], Message]:
+def _sent(members: Messages[K]) -> tuple[K | Sent[K], Message]:
     if len(members) == 1:
-        return members, members[0][1]
-    return members, together([told for _, told in members])
+        return members[0]
+    return Sent(members), together([told for _, told in members])
 
 
 def _worth(case: Case) -> int:
