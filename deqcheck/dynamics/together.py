@@ -191,18 +191,17 @@ class _Runs:
         t, zero = i * self.beside.step, np.zeros(at)
         # The fields of a Step.
         row = (i, t, gap, state.error[:at], slope, other, zero, growth, self.beside.push)
-        for j, column in enumerate(row):
-            self.columns[self.left, i, j] = column
+        self.columns[self.left, i] = np.stack(np.broadcast_arrays(*row), axis=1)
         if self.tracked.at(i):
             for j, name in enumerate(self.tracks):
-                value = state.measure(name)
-                apart = growth * np.abs(value.value[:at] - value.value[at:])
-                self.tracked.put(i, j, self.left, value[:at], apart)
+                value, error = state.measure(name)
+                apart = growth * np.abs(value[:at] - value[at:])
+                self.tracked.put(i, j, self.left, (value[:at], error[:at], apart))
         for j, (name, array) in enumerate(theta.items()):
             start, size = (a[self.left] for a in self.start[name])
             moved = norms(array[:at] - start)
-            value = Measured(moved, 4 * EPS * (moved + size))
-            self.moved.put(i, j, self.left, value, growth * norms(array[:at] - array[at:]))
+            apart = growth * norms(array[:at] - array[at:])
+            self.moved.put(i, j, self.left, (moved, 4 * EPS * (moved + size), apart))
         return slope
 
     def _finished(self, row: int, i: int) -> Trajectory:
@@ -222,20 +221,20 @@ class _Columns:
     def __init__(self, at: Sequence[int], names: Sequence[str], count: int):
         self._position = {i: position for position, i in enumerate(at)}
         self._names = names
-        self._numbers = np.zeros((count, len(names), 3, len(at)))
+        self._numbers = np.zeros((len(at), len(names), 3, count))
 
     def at(self, i: int) -> bool:
         return i in self._position
 
-    def put(self, i: int, j: int, rows: np.ndarray, value: Measured, apart: np.ndarray) -> None:
-        position = self._position[i]
-        for part, column in enumerate((value.value, value.error, apart)):
-            self._numbers[rows, j, part, position] = column
+    def put(self, i: int, j: int, rows: np.ndarray, numbers: tuple[np.ndarray, ...]) -> None:
+        """Values, errors and distances."""
+        self._numbers[self._position[i], j, :, rows] = np.stack(numbers, axis=1)
 
     def of(self, row: int, t: np.ndarray, how: Mapping[str, str]) -> Sampled:
         k = np.array(list(self._position), dtype=int)
+        columns = np.ascontiguousarray(self._numbers[:, :, :, row].transpose(1, 2, 0))
         values = {}
-        for name, (value, error, apart) in zip(self._names, self._numbers[row], strict=True):
+        for name, (value, error, apart) in zip(self._names, columns, strict=True):
             values[name] = Measured(value, error, how[name]), apart
         return Sampled(k, t[k], np.zeros(len(k)), values)
 

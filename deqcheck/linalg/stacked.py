@@ -16,7 +16,7 @@ from deqcheck.linalg.errors import LARGEST_PLAIN, SMALLEST_PLAIN
 # Up to this width the calls themselves cost more than what they compute.
 NARROW = 32
 # Systems are filled up to a multiple of this size: few sizes are solved together.
-ROUND = 4
+ROUND = 6
 # Newton's method is given up after so many steps.
 NEWTON = 8
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg.stacked import Places
 from deqcheck.models.problem import Params
-from deqcheck.records.measured import Measured
+
+
+class Numbers(NamedTuple):
+    """As of a Measured, one for each slice."""
+
+    value: np.ndarray
+    error: np.ndarray
 
 
 class StackState(ABC):
@@ -31,7 +37,7 @@ class StackState(ABC):
     fine: np.ndarray
 
     @abstractmethod
-    def measure(self, name: str) -> Measured:
+    def measure(self, name: str) -> Numbers:
         """As of a State, for the `names` of a stack; may leave fewer slices fine."""
 
 

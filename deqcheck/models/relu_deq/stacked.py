@@ -18,7 +18,7 @@ from deqcheck.linalg.stacked import Places, each, follow, lengths, norms
 from deqcheck.models import relu_radii
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED
-from deqcheck.models.stack import Stack, StackState
+from deqcheck.models.stack import Numbers, Stack, StackState
 from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:
@@ -85,15 +85,16 @@ class StackedReluDeqState(StackState):
     @cached_property
     def q(self) -> Measured:
         """||W||_2."""
-        return self._norm2(self.W)
+        return Measured(*self._norm2(self.W))
 
-    def _norm2(self, a: np.ndarray) -> Measured:
+    def _norm2(self, a: np.ndarray) -> Numbers:
         values = np.linalg.svd(a, compute_uv=False)[:, 0]
-        found = Measured(values, errors.lapack(a.shape[1:], 1.0) * values, "Weyl")
+        off = errors.lapack(a.shape[1:], 1.0) * values
         if min(a.shape[1:]) <= LARGEST:
             # There rational numbers tell the side of 1.
-            self._ask((found.high < 1) | (found.low >= 1))
-        return found
+            known = Measured(values, off)
+            self._ask((known.high < 1) | (known.low >= 1))
+        return Numbers(values, off)
 
     def _solve(self, near: Places) -> None:
         W, U = self.W, self.theta["U"]
@@ -157,41 +158,48 @@ class StackedReluDeqState(StackState):
         self.radius = _hypot(*self._radii.values())
         self._ask(np.isfinite(self.gap + self.error + self.radius))
 
-    def measure(self, name: str) -> Measured:
+    def measure(self, name: str) -> Numbers:
         found = _MEASURES[name](self)
         self._ask(np.isfinite(found.value + found.error))
         return found
 
-    def part_norm(self, name: str) -> Measured:
+    def part_norm(self, name: str) -> Numbers:
         return _frobenius(self._parts[name], self._radii[name])
 
-    def parameter_norm(self, name: str) -> Measured:
+    def parameter_norm(self, name: str) -> Numbers:
         if name == "W":
-            return self.q
+            return Numbers(self.q.value, self.q.error)
         array = self.theta[name]
         return _frobenius(array, 0.0) if array.ndim == 2 else self._norm2(array)
 
     @property
-    def gradient_norm(self) -> Measured:
+    def gradient_norm(self) -> Numbers:
         parts = [self.part_norm(name) for name in self.theta]
         value = _hypot(*(p.value for p in parts))
         radius = _hypot(*(p.error for p in parts))
-        return Measured(value, radius + errors.rounding(1, value))
+        return Numbers(value, radius + errors.rounding(1, value))
 
     @cached_property
-    def sigma_min_Z(self) -> Measured:
+    def sigma_min_Z(self) -> Numbers:
         m, n = self.Z.shape[1:]
         if m < n:
-            return Measured(np.zeros(len(self.Z)))
+            return Numbers(*np.zeros((2, len(self.Z))))
         s = np.linalg.svd(self.Z, compute_uv=False)
         off = self.dZ + errors.lapack((m, n), 1.0) * s[:, 0]
-        found = Measured(np.maximum(s[:, n - 1], 0.0), off, "Weyl")
-        # Below it may be exactly 0, for reasons that are looked for elsewhere.
-        self._ask(found.low > 0)
-        return found
+        return self._positive(np.maximum(s[:, n - 1], 0.0), off)
+
+    def _positive(self, value: np.ndarray, off: np.ndarray) -> Numbers:
+        """What may be 0 may be exactly 0, for reasons that are looked for elsewhere."""
+        self._ask(Measured(value, off).low > 0)
+        return Numbers(value, off)
 
     @property
-    def lambda_min_H(self) -> Measured:
+    def lambda_0(self) -> Numbers:
+        squares = Measured(*self.sigma_min_Z) ** 2
+        return Numbers(squares.value, squares.error)
+
+    @property
+    def lambda_min_H(self) -> Numbers:
         Z, V, X = self.Z, self.V, self.stack.X
         G, SS, XX = (np.matmul(a.transpose(0, 2, 1), a) for a in (Z, V, X))
         H = G + G * SS + XX * SS
@@ -204,9 +212,7 @@ class StackedReluDeqState(StackState):
         w = np.linalg.eigvalsh(half)
         largest = np.abs(w).max(axis=1)
         off = radius + EPS * lengths(half) + errors.lapack(half.shape[1:], 1.0) * largest
-        found = Measured(w[:, 0], off, "Weyl")
-        self._ask(found.low > 0)
-        return found
+        return self._positive(w[:, 0], off)
 
 
 def _hypot(*columns: np.ndarray) -> np.ndarray:
@@ -214,18 +220,18 @@ def _hypot(*columns: np.ndarray) -> np.ndarray:
     return np.array([math.hypot(*row) for row in zip(*(c.tolist() for c in columns), strict=True)])
 
 
-def _frobenius(a: np.ndarray, radius: np.ndarray | float) -> Measured:
+def _frobenius(a: np.ndarray, radius: np.ndarray | float) -> Numbers:
     value = lengths(a)
-    return Measured(value, radius + errors.summed(a[0].size, value))
+    return Numbers(value, radius + errors.summed(a[0].size, value))
 
 
-Measure = Callable[[StackedReluDeqState], Measured]
+Measure = Callable[[StackedReluDeqState], Numbers]
 _MEASURES: dict[str, Measure] = {
-    "loss": lambda s: Measured(s.gap, s.error),
+    "loss": lambda s: Numbers(s.gap, s.error),
     "residual": lambda s: _frobenius(s.r, s.dr),
     "gradient": lambda s: s.gradient_norm,
     "sigma_min_Z": lambda s: s.sigma_min_Z,
-    "lambda_0": lambda s: s.sigma_min_Z**2,
+    "lambda_0": lambda s: s.lambda_0,
     "lambda_min_H": lambda s: s.lambda_min_H,
     **{f"gradient.{name}": methodcaller("part_norm", name) for name in PARTS},
     **{f"norm2.{name}": methodcaller("parameter_norm", name) for name in PARTS},
