@@ -7,14 +7,16 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from deqcheck.linalg.stacked import NARROW, Places, StackedPatterns
+from deqcheck.linalg.stacked import NARROW, Places, StackedPatterns, Systems
 
 
 class Patterns:
     """The linear systems of each distinct activation pattern, factorised once; narrow ones are
     solved together."""
 
-    def __init__(self, W: np.ndarray, mask: np.ndarray, together: StackedPatterns | None = None):
+    def __init__(
+        self, W: np.ndarray, mask: np.ndarray, together: Systems | StackedPatterns | None = None
+    ):
         self.W, self.mask = W, mask
         if together is None and len(W) <= NARROW:
             together = StackedPatterns(W[None], Places(mask[None]))

@@ -309,7 +309,7 @@ def followed(
     if not found.fits[0]:
         return None
     Z, H = found.Z[0], found.H[0]
-    patterns = Patterns(W, H > 0, found.systems[0][0])
+    patterns = Patterns(W, H > 0, found.systems)
     return Equilibrium(W, C, Z, certificate, factored=patterns, pre_activations=H)
 
 

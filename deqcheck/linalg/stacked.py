@@ -123,45 +123,61 @@ def solved(matrices: np.ndarray, rights: np.ndarray) -> np.ndarray:
     return np.concatenate(alone)
 
 
+class Systems:
+    """Those of a stack, of which some columns have other patterns since."""
+
+    def __init__(self, patterns: StackedPatterns):
+        self._patterns = patterns
+        self._others: list[tuple[np.ndarray, np.ndarray, StackedPatterns]] = []
+
+    def replace(self, slices: np.ndarray, columns: np.ndarray, patterns: StackedPatterns) -> None:
+        """Each of these columns is a slice of the patterns."""
+        self._others.append((slices, columns, patterns))
+
+    def solve(self, C: np.ndarray) -> np.ndarray:
+        found = self._patterns.solve(C)
+        for slices, columns, patterns in self._others:
+            right = C[slices, :, columns][:, :, None]
+            found[slices, :, columns] = patterns.solve(right)[:, :, 0]
+        return found
+
+    def adjoint(self, a: np.ndarray) -> np.ndarray:
+        found = self._patterns.adjoint(a)
+        for slices, columns, patterns in self._others:
+            found[slices, :, columns] = patterns.adjoint(a[slices])[:, :, 0]
+        return found
+
+
 class Followed(NamedTuple):
-    """Z = relu(W Z + C) and its pre-activations, where they were found; and by which systems: those
-    of some slices, with the slices among them that these are right for."""
+    """Z = relu(W Z + C), its pre-activations, where these were found, and the systems there."""
 
     Z: np.ndarray
     H: np.ndarray
     fits: np.ndarray
-    systems: list[tuple[StackedPatterns, np.ndarray, np.ndarray]]
-
-    def adjoint(self, a: np.ndarray) -> np.ndarray:
-        """As of StackedPatterns."""
-        V = np.zeros_like(self.Z)
-        for patterns, slices, good in self.systems:
-            found = patterns.adjoint(a[slices])
-            if len(good) == len(V) and good.all():
-                return found
-            V[slices[good]] = found[good]
-        return V
+    systems: Systems
 
 
 def follow(W: np.ndarray, C: np.ndarray, start: Places) -> Followed:
-    """By Newton's method from these patterns, to one that fits its own solution."""
-    Z, H = np.zeros_like(C), np.zeros_like(C)
-    found = Followed(Z, H, np.zeros(len(C), dtype=bool), [])
-    todo, places = np.arange(len(C)), start
-    for _ in range(NEWTON):
-        V, c = (W, C) if len(todo) == len(C) else (W[todo], C[todo])
-        patterns = StackedPatterns(V, places)
-        z = patterns.solve(c)
-        h = V @ z + c
-        above = h > 0
-        still = each(above == places.mask)
-        good = still & each(z >= 0)
-        Z[todo[good]], H[todo[good]], found.fits[todo[good]] = z[good], h[good], True
-        if good.any():
-            found.systems.append((patterns, todo, good))
-        # What is not finite changes no more.
-        on = ~still & each(np.isfinite(h))
-        if not on.any():
-            break
-        todo, places = todo[on], Places(above[on])
-    return found
+    """By Newton's method from these patterns, to one that fits its own solution: every column by
+    itself."""
+    patterns, mask = StackedPatterns(W, start), start.mask
+    systems, Z = Systems(patterns), patterns.solve(C)
+    H = W @ Z + C
+    above = H > 0
+    slices, columns = np.nonzero((above != mask).any(axis=1))
+    if len(slices):
+        changed, mask = np.unique(slices), mask.copy()
+        V, c, on = W[slices], C[slices, :, columns], above[slices, :, columns]
+        for _ in range(NEWTON):
+            some = StackedPatterns(V, Places(on[:, :, None]))
+            systems.replace(slices, columns, some)
+            z = some.solve(c[:, :, None])
+            Z[slices, :, columns], mask[slices, :, columns] = z[:, :, 0], on
+            now = (V @ z)[:, :, 0] + c > 0
+            moved = (now != on).any(axis=1)
+            if not moved.any():
+                break
+            slices, columns, V, c, on = (a[moved] for a in (slices, columns, V, c, now))
+        H[changed] = W[changed] @ Z[changed] + C[changed]
+        above = H > 0
+    return Followed(Z, H, each(above == mask) & each(Z >= 0), systems)

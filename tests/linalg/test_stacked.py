@@ -57,14 +57,15 @@ def test_a_singular_system_spoils_no_other() -> None:
     assert np.isnan(Z[1]).all() and np.isfinite(Z[[0, 2]]).all()
     found = follow(W, C, Places(C > 0))
     assert found.fits.tolist() == [True, False, True]
-    assert np.isfinite(found.adjoint(C[:, :, 0])).all()
+    assert np.isfinite(found.systems.adjoint(C[:, :, 0])[[0, 2]]).all()
 
 
 def test_newton_finds_the_equilibria_that_sweeps_find() -> None:
     W, C = instance(3, count=8)
     found = follow(W, C, Places(np.ones(C.shape, dtype=bool)))
     assert found.fits.all()
-    V = found.adjoint(C[:, :, 0])
+    V = found.systems.adjoint(C[:, :, 0])
+    assert np.array_equal(found.systems.solve(C), found.Z)
     for i in range(8):
         swept = picard(W[i], C[i], Contraction(0.71))
         assert np.array_equal(found.Z[i], swept.Z) and np.array_equal(found.H[i], swept.H)

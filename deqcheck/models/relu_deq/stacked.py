@@ -101,8 +101,8 @@ class StackedReluDeqState(StackState):
         m, d = U.shape[1:]
         self.C = U @ self.stack.X
         C_radius = relu_radii.of_C(d, lengths(U), self.stack.X_length)
-        found = self._found = follow(W, self.C, near)
-        self.Z, self.H = found.Z, found.H
+        found = follow(W, self.C, near)
+        self.Z, self.H, self._systems = found.Z, found.H, found.systems
         self.mask = self.H > 0
         W_size, self.Z_length, C_length = norms(W), lengths(self.Z), lengths(self.C)
         noise = errors.product(m, W_size * self.Z_length + C_length)
@@ -121,7 +121,7 @@ class StackedReluDeqState(StackState):
 
     def _adjoint(self) -> None:
         W, a, m = self.W, self.theta["a"], self.W.shape[1]
-        self.V = self._found.adjoint(a)
+        self.V = self._systems.adjoint(a)
         incoming = W.transpose(0, 2, 1) @ self.V + a[:, :, None]
         defect = lengths(self.V - self.mask * incoming)
         counts = np.count_nonzero(self.mask, axis=2).astype(float)
