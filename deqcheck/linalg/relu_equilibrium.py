@@ -302,10 +302,10 @@ def on_pattern(
 
 
 def followed(
-    W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
+    W: np.ndarray, C: np.ndarray, certificate: Certificate, near: Places
 ) -> Equilibrium | None:
     """The equilibrium if Newton's method finds it from this pattern, that of a state nearby."""
-    found = follow(W[None], C[None], Places(mask[None]))
+    found = follow(W[None], C[None], near)
     if not found.fits[0]:
         return None
     Z, H = found.Z[0], found.H[0]

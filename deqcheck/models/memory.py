@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     import numpy as np
 
     from deqcheck.linalg.block_pencil import Frame
+    from deqcheck.linalg.stacked import Places
 
 
 @dataclass
 class Memory:
     # Of ReLU models: the last equilibria, and the last norm of W.
     equilibria: Equilibria = field(default_factory=Equilibria)
-    # Of the monotone model and of narrow ReLU models: the activation pattern of the last
-    # equilibrium.
+    # Of the monotone model: the activation pattern of the last equilibrium.
     pattern: np.ndarray | None = None
+    # Of narrow ReLU models: likewise.
+    places: Places | None = None
     # Of OptEq: the last equilibrium.
     state: np.ndarray | None = None
     # Of the DELM: coordinates in which lambda_min(D) was found last.

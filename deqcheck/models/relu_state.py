@@ -22,7 +22,7 @@ from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, followed, picard
-from deqcheck.linalg.stacked import NARROW
+from deqcheck.linalg.stacked import NARROW, Places
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models import relu_radii
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
@@ -130,10 +130,10 @@ class ReluState(State):
     def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
         """From the last equilibria where sweeps dominate the cost, from the last pattern where the
         calls themselves do."""
-        if not isinstance(certificate, Contraction):
-            return picard(W, C, certificate)
-        if len(W) < WIDE:
+        if len(W) <= NARROW:
             return self._near_the_last(W, C, certificate)
+        if len(W) < WIDE or not isinstance(certificate, Contraction):
+            return picard(W, C, certificate)
         self._hint = self._memory.equilibria.hint(W, C, self.a)
         found = picard(W, C, certificate, self._hint.state)
         if found.pre_activations is not None:
@@ -141,11 +141,12 @@ class ReluState(State):
         return found
 
     def _near_the_last(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
-        guess, found = self._memory.pattern, None
-        if guess is not None and guess.shape == C.shape and len(W) <= NARROW:
-            found = followed(W, C, certificate, guess)
+        near, found = self._memory.places, None
+        if near is not None and near.mask.shape[1:] == C.shape:
+            found = followed(W, C, certificate, near)
         found = found or picard(W, C, certificate)
-        self._memory.pattern = found.mask
+        if near is None or not np.array_equal(near.mask[0], found.mask):
+            self._memory.places = Places(found.mask[None])
         return found
 
     @property

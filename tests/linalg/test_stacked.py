@@ -70,7 +70,7 @@ def test_newton_finds_the_equilibria_that_sweeps_find() -> None:
         swept = picard(W[i], C[i], Contraction(0.71))
         assert np.array_equal(found.Z[i], swept.Z) and np.array_equal(found.H[i], swept.H)
         assert np.array_equal(V[i], swept.sensitivities(C[i, :, 0].copy())[0])
-        near = followed(W[i], C[i], Contraction(0.71), np.zeros(C[i].shape, dtype=bool))
+        near = followed(W[i], C[i], Contraction(0.71), Places(np.zeros((1, *C[i].shape)) > 0))
         assert near is not None and np.array_equal(near.Z, swept.Z)
 
 
