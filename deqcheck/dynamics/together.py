@@ -31,7 +31,7 @@ from deqcheck.records.verdict import Status
 from deqcheck.seeds import rng
 
 # So many at once: their arrays stay in the cache.
-MOST = 40
+MOST = 60
 # After so many steps the patterns are those of the states again from which the next are found.
 RENEWED = 16
 
