@@ -92,7 +92,10 @@ def trained_together(
             wanted = tracks_of(choose(question, problem))
             problems.append(problem)
             tracks.append(wanted)
-    found = {id(p): run for p, run in zip(problems, run_together(problems, tracks), strict=True)}
+    # Only narrow ones are run here.
+    with threads.fitting({}):
+        runs = run_together(problems, tracks)
+    found = {id(p): run for p, run in zip(problems, runs, strict=True)}
     return [found.get(id(problem)) for problem, _ in asked]
 
 
