@@ -56,8 +56,6 @@ class Model(Kind):
     data_arrays: ClassVar[Shapes]
     # Shapes; a property where fields decide them.
     parameters: ClassVar[Any]
-    # Whether descents of models like this one are worth being advanced together.
-    stacks: ClassVar[Any] = False
     # Arrays that an initialisation may bring, which are not trained; zero where it does not.
     optional: ClassVar[Shapes] = {}
     # Arrays that an initialisation may bring, which `absorbed` makes part of the others.
@@ -77,6 +75,10 @@ class Model(Kind):
     def sizes(self) -> dict[str, int]:
         """The sizes that its fields decide, by letter."""
         return {}
+
+    def side_by_side(self, samples: int) -> int:
+        """How many descents like one on so many samples are worth being advanced together."""
+        return 1
 
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
         """What the user brings, in the shapes of the theory where it has others. Raises Refusal."""

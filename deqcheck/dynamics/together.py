@@ -50,8 +50,14 @@ def run_together(
             key = p.model.kind, p.model.samples, shapes, p.train.steps, p.record_points
             groups.setdefault((*key, tuple(tracks[i])), []).append(i)
     for key, every in groups.items():
-        for first in range(0, len(every), MOST):
-            some = every[first : first + MOST]
+        p = problems[every[0]]
+        one = p.model.stacked([p.model], p.shapes)
+        if one is None or not set(key[-1]) <= set(one.names):
+            continue
+        # With the perturbed runs beside them.
+        most = min(MOST, one.most // 2)
+        for first in range(0, len(every), most):
+            some = every[first : first + most]
             for i, run in zip(some, _group([problems[i] for i in some], key[-1]), strict=True):
                 found[i] = run
     return found
@@ -60,12 +66,9 @@ def run_together(
 @np.errstate(all="ignore")
 def _group(problems: Sequence[AnyProblem], tracks: Sequence[str]) -> list[Trajectory | None]:
     nothing: list[Trajectory | None] = [None] * len(problems)
-    if len(problems) < 2:
-        return nothing
-    # The runs, and the perturbed runs beside them.
     models = [p.model for p in problems]
     stack = models[0].stacked([*models, *models], problems[0].shapes)
-    if stack is None or not set(tracks) <= set(stack.names):
+    if len(problems) < 2 or stack is None:
         return nothing
     try:
         return _Runs(problems, stack, tracks).walk()

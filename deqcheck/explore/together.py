@@ -17,6 +17,8 @@ from deqcheck.store import Store
 # Steps of all members of a message, and of how many at least, so that it is answered in seconds
 # and is worth it.
 STEPS, FEWEST = 40_000, 4
+# How many samples there may be where the case does not say it.
+UNKNOWN = 100
 Messages = list[tuple[K, Message]]
 
 
@@ -75,6 +77,7 @@ def _sent(members: Messages[K]) -> tuple[K | Sent[K], Message]:
 def _worth(case: Case) -> int:
     """How many like this one."""
     train = case.stated.train
-    if not (case.stated.model.stacks and type(train) is GradientDescent):
+    if type(train) is not GradientDescent:
         return 1
-    return STEPS // train.steps
+    samples = getattr(case.stated.data, "n", UNKNOWN)
+    return min(STEPS // train.steps, case.stated.model.side_by_side(samples))

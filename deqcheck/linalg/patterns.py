@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from deqcheck.linalg.stacked import NARROW, Places, StackedPatterns, Systems
+from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 
 
 class Patterns:
@@ -18,7 +18,7 @@ class Patterns:
         self, W: np.ndarray, mask: np.ndarray, together: Systems | StackedPatterns | None = None
     ):
         self.W, self.mask = W, mask
-        if together is None and len(W) <= NARROW:
+        if together is None and narrow(*mask.shape):
             together = StackedPatterns(W[None], Places(mask[None]))
         self._together = together
 

@@ -13,12 +13,22 @@ import numpy as np
 
 from deqcheck.linalg.errors import LARGEST_PLAIN, SMALLEST_PLAIN
 
-# Up to this width the calls themselves cost more than what they compute.
-NARROW = 32
+# Up to this width the calls themselves cost more than what they compute; and up to so many numbers
+# all systems of a model fit into the cache.
+NARROW, NUMBERS = 32, 500_000
 # Systems are filled up to a multiple of this size: few sizes are solved together.
 ROUND = 6
 # Newton's method is given up after so many steps.
 NEWTON = 8
+
+
+def slices(m: int, n: int) -> int:
+    """How many models of m units and n samples are worth being side by side."""
+    return NUMBERS // max(1, n * m * m) if m <= NARROW else 0
+
+
+def narrow(m: int, n: int) -> bool:
+    return slices(m, n) >= 1
 
 
 def dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, followed, picard
-from deqcheck.linalg.stacked import NARROW, Places
+from deqcheck.linalg.stacked import Places, narrow
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models import relu_radii
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
@@ -130,7 +130,7 @@ class ReluState(State):
     def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
         """From the last equilibria where sweeps dominate the cost, from the last pattern where the
         calls themselves do."""
-        if len(W) <= NARROW:
+        if narrow(*C.shape):
             return self._near_the_last(W, C, certificate)
         if len(W) < WIDE or not isinstance(certificate, Contraction):
             return picard(W, C, certificate)

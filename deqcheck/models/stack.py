@@ -42,6 +42,9 @@ class StackState(ABC):
 
 
 class Stack(ABC):
+    # How many slices are worth being side by side.
+    most: int
+
     @property
     @abstractmethod
     def names(self) -> Sequence[str]:
@@ -56,5 +59,5 @@ class Stack(ABC):
         """The patterns of the first models at their initial states, and where they are known."""
 
     @abstractmethod
-    def kept(self, slices: np.ndarray) -> Stack:
+    def kept(self, kept: np.ndarray) -> Stack:
         """Some of the models."""

@@ -96,9 +96,12 @@ def test_only_what_is_worth_it_goes_together(tmp_path: Path) -> None:
         assert key == 0
         return together._worth(case)
 
-    assert size() == 5000
+    assert size() > size("data.n=100") > together.FEWEST
     assert size("train.steps=20000") == 2
-    assert size("model.width=33") == size("train={kind: flow, horizon: 0.1}") == 1
+    values = "data={kind: values, X: [[1, 2]], y: [1, 1]}"
+    assert size(values) == size("data.n=100")
+    alone = ("model.width=33", "data.n=100000", "train={kind: flow, horizon: 0.1}", "train=null")
+    assert [size(setting) < together.FEWEST for setting in alone] == [True] * 4
 
 
 def test_a_case_that_cannot_be_built_spoils_no_other(tmp_path: Path) -> None:

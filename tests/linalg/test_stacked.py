@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, stacked
 from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.relu_equilibrium import followed, picard
@@ -47,6 +47,20 @@ def test_the_digits_of_a_slice_do_not_depend_on_the_others() -> None:
         assert np.array_equal(alone.adjoint(C[i, :, 0].copy()), V[i])
     assert np.array_equal(lengths(C), [errors.length(c) for c in C])
     assert np.array_equal(norms(C), [np.linalg.norm(c) for c in C])
+
+
+def test_where_there_are_too_many_each_pattern_is_factorised_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (W,), (C,) = instance(4, count=1)
+    a, mask = C[:, 0].copy(), C > 0
+    together = Patterns(W, mask)
+    monkeypatch.setattr(stacked, "NUMBERS", C.size * len(C) - 1)
+    alone = Patterns(W, mask)
+    assert np.allclose(alone.solve(C), together.solve(C), rtol=1e-13, atol=1e-14)
+    assert np.allclose(alone.adjoint(a), together.adjoint(a), rtol=1e-13, atol=1e-14)
+    assert together.cost() == pytest.approx(alone.cost())
+    assert together._together is not None and alone._together is None
 
 
 def test_a_singular_system_spoils_no_other() -> None:

@@ -13,7 +13,7 @@ from deqcheck.fields import integer, number, refuse
 from deqcheck.kinds import Loss
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.precise import Numbers
-from deqcheck.linalg.stacked import NARROW
+from deqcheck.linalg.stacked import slices
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
@@ -61,12 +61,12 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         doc="variance sigma_w^2 of W (entries 2 sigma_w^2/m), for the population kernel",
     )
 
-    @property
-    def stacks(self) -> bool:
-        return self.width is not None and _narrow(self.width)
-
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"m": self.width}
+
+    def side_by_side(self, samples: int) -> int:
+        # Each has a perturbed run beside it.
+        return slices(self.width, samples) // 2 if self.width else 1
 
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         if len(targets) != 1:
@@ -76,11 +76,6 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
     def build(self, arrays: Params, loss: Any) -> ReluDeqModel:
         refuse(_faults(arrays["X"]))
         return ReluDeqModel(arrays["X"], arrays["y"], self.sigma_w2)
-
-
-def _narrow(width: int) -> bool:
-    """A single unit has a norm of its own, without an SVD."""
-    return 2 <= width <= NARROW
 
 
 def _faults(X: np.ndarray) -> Iterator[tuple[str, str]]:
@@ -108,8 +103,11 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
     def stacked(
         self, others: Sequence[ReluDeqModel], shapes: Mapping[str, tuple[int, ...]]
     ) -> StackedReluDeq | None:
-        plain = all(type(model) is ReluDeqModel for model in others) and set(shapes) == set(PARTS)
-        return StackedReluDeq(others) if plain and _narrow(shapes["W"][0]) else None
+        if set(shapes) != set(PARTS) or any(type(model) is not ReluDeqModel for model in others):
+            return None
+        # A single unit has a norm of its own, without an SVD.
+        m = shapes["a"][0]
+        return StackedReluDeq(others, m) if m > 1 and slices(m, self.n) > 1 else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

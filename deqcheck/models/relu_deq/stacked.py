@@ -14,7 +14,7 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.near_one import LARGEST
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.linalg.stacked import Places, each, follow, lengths, norms
+from deqcheck.linalg.stacked import Places, each, follow, lengths, norms, slices
 from deqcheck.models import relu_radii
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED
@@ -33,16 +33,18 @@ class StackedReluDeq(Stack):
     def names(self) -> Sequence[str]:
         return tuple(_MEASURES)
 
-    def __init__(self, models: Sequence[ReluDeqModel]):
+    def __init__(self, models: Sequence[ReluDeqModel], m: int):
         self.models = models
         self.X = np.stack([model.X for model in models])
         self.y = np.stack([model.y for model in models])
+        self.m = m
+        self.most = slices(m, self.y.shape[1])
 
     def at(self, theta: Params, near: Places) -> StackedReluDeqState:
         return StackedReluDeqState(self, theta, near)
 
     def first(self, starts: Sequence[ReluDeqState]) -> tuple[np.ndarray, np.ndarray]:
-        shape = len(starts), len(starts[0].theta["a"]), self.y.shape[1]
+        shape = len(starts), self.m, self.y.shape[1]
         masks, known = np.zeros(shape, dtype=bool), np.zeros(len(starts), dtype=bool)
         for i, start in enumerate(starts):
             with suppress(NoEquilibrium):
@@ -50,8 +52,8 @@ class StackedReluDeq(Stack):
                 masks[i], known[i] = found.mask, found.factored is not None
         return masks, known
 
-    def kept(self, slices: np.ndarray) -> StackedReluDeq:
-        return StackedReluDeq([self.models[i] for i in np.flatnonzero(slices).tolist()])
+    def kept(self, kept: np.ndarray) -> StackedReluDeq:
+        return StackedReluDeq([self.models[i] for i in np.flatnonzero(kept).tolist()], self.m)
 
     @cached_property
     def X_length(self) -> np.ndarray:
