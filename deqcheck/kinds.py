@@ -76,6 +76,10 @@ class Model(Kind):
         """The sizes that its fields decide, by letter."""
         return {}
 
+    def side_by_side(self, samples: int) -> int:
+        """How many descents like one on so many samples are worth being advanced together."""
+        return 1
+
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
         """What the user brings, in the shapes of the theory where it has others. Raises Refusal."""
         return arrays

@@ -36,6 +36,15 @@ OnProgress = Callable[[Progress], None]
 Sample = tuple[int, float, float, dict[str, tuple[Measured, float]]]
 
 
+class Sampled(NamedTuple):
+    """The same in columns, in order of time."""
+
+    k: np.ndarray
+    t: np.ndarray
+    blur: np.ndarray
+    values: dict[str, tuple[Measured, np.ndarray]]
+
+
 def silent(_: Progress) -> None:
     pass
 
@@ -81,12 +90,6 @@ class Step(NamedTuple):
     error_growth: float = 1.0
     # How far the parameters may be from an exact step.
     step_error: float = 0.0
-
-    @property
-    def deviation(self) -> float:
-        if not math.isfinite(self.error_growth):
-            return math.inf
-        return self.error_growth * abs(self.gap - self.other_gap)
 
 
 # So many numbers of kept states (64 MB) are few enough.
@@ -183,7 +186,7 @@ class Recorder:
 
     def series(self, name: str) -> Series:
         """A tracked quantity so far, in order of time."""
-        return self._in_order(self._expensive, [name])[name]
+        return self._series(_in_order(self._expensive, [name]))[name]
 
     def finish(
         self,
@@ -193,15 +196,17 @@ class Recorder:
         evaluations: int,
         events: Sequence[Event] = (),
     ) -> Trajectory:
-        k, t, gap, local, slope, _, accumulated, _, lost = self._columns()
-        error = local + accumulated + self._drift(gap, local) * np.abs(gap)
+        k, t, gap, local, slope, other, accumulated, growth, lost = self._columns()
+        with np.errstate(invalid="ignore"):
+            apart = np.where(np.isfinite(growth), growth * np.abs(gap - other), np.inf)
+        error = local + accumulated + self._drift(gap, local, apart) * np.abs(gap)
         return Trajectory(
             k=k.astype(int),
             t=t,
             gap=Measured(gap, error, "difference to the second run"),
             gradient=slope,
-            series=self._series(),
-            distance=self._distances(),
+            series=self._series(self._tracked()),
+            distance=self._series(self._moves()),
             final=final,
             status=status,
             notes=tuple(notes),
@@ -214,40 +219,45 @@ class Recorder:
             states=self.states.kept,
         )
 
-    def _columns(self) -> Iterable[np.ndarray]:
+    def _columns(self) -> np.ndarray:
         """Each field of the steps."""
         return np.array(self.steps, dtype=float).reshape(-1, len(Step._fields)).T
 
-    def _drift(self, gap: np.ndarray, local: np.ndarray) -> np.ndarray:
+    def _drift(self, gap: np.ndarray, local: np.ndarray, deviation: np.ndarray) -> np.ndarray:
         """Relative error accumulated until each step: it never shrinks again."""
-        deviation = np.array([step.deviation for step in self.steps])
         # Below its local radius a gap has no digits to lose.
         size = np.maximum(np.abs(gap), local)
         with np.errstate(all="ignore"):
             relative = np.where(deviation > 0, deviation / size, 0.0)
         return self.safety * np.maximum.accumulate(np.where(np.isnan(relative), np.inf, relative))
 
-    def _series(self) -> dict[str, Series]:
-        return self._in_order(self._expensive, self.tracks if self._expensive else ())
+    def _tracked(self) -> Sampled:
+        return _in_order(self._expensive, self.tracks if self._expensive else ())
 
-    def _distances(self) -> dict[str, Series]:
-        names = self._moved[0][3] if self._moved else self.problem.theta0
-        return self._in_order(self._moved, names)
+    def _moves(self) -> Sampled:
+        return _in_order(self._moved, self._moved[0][3] if self._moved else self.problem.theta0)
 
-    def _in_order(self, rows: list[Sample], names: Iterable[str]) -> dict[str, Series]:
-        """Sorted by time; like that of the gap, the distance of the perturbed run never shrinks."""
-        rows = sorted(rows, key=lambda row: row[1])
-        k, t, blur = (np.array([r[i] for r in rows]) for i in range(3))
+    def _series(self, sampled: Sampled) -> dict[str, Series]:
+        """Like that of the gap, the distance of the perturbed run never shrinks."""
         out = {}
-        for name in names:
-            values = stack([r[3][name][0] for r in rows])
-            apart = _running(np.array([r[3][name][1] for r in rows]))
+        for name, (values, off) in sampled.values.items():
             # Early on both runs can be alike to the last digit: then what the quantity does while
             # the flow moves by its tolerance. That does not shrink again either.
-            series = Series(k, t, values, self.jumps)
+            series = Series(sampled.k, sampled.t, values, self.jumps)
+            blur, apart = sampled.blur, _running(off)
             alike = np.maximum.accumulate(blur * _steepness(series)) if blur.any() else 0.0
             out[name] = replace(series, value=values.widened(self.safety * (apart + alike)))
         return out
+
+
+def _in_order(rows: list[Sample], names: Iterable[str]) -> Sampled:
+    rows = sorted(rows, key=lambda row: row[1])
+    k, t, blur = (np.array([r[i] for r in rows]) for i in range(3))
+    columns = {}
+    for name in names:
+        each = [r[3][name] for r in rows]
+        columns[name] = stack([value for value, _ in each]), np.array([off for _, off in each])
+    return Sampled(k, t, blur, columns)
 
 
 def _steepness(series: Series) -> np.ndarray:

@@ -54,8 +54,11 @@ class Reply:
 
 
 class Engine(Protocol):
-    # How many threads the linear algebra of each process has.
+    # How many threads the linear algebra of each process has, how many processes there are as far
+    # as is known, and the seconds that a message may take.
     threads: int
+    jobs: int
+    timeout: float | None
 
     def replies(
         self, task: str, messages: Iterable[tuple[K, Message]]

@@ -11,6 +11,9 @@ from deqcheck.engines import K, Message, Reply, answered
 
 
 class Here:
+    jobs = 1
+    timeout: float | None = None
+
     def __init__(self) -> None:
         self.threads = threads.count()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +17,16 @@ from deqcheck.case.source import Source
 from deqcheck.engines import End, Message, Reply, crashed
 from deqcheck.environment import environment as versions
 from deqcheck.environment import source
-from deqcheck.models.problem import NoEquilibrium
+from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.records.report import Report
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.store import Store
 
 TASK = __name__
+# Where a message has several, and a reply those to them.
+TOGETHER = "together"
 # What depends on the expectations, or is told elsewhere.
 LEFT_OUT = ("expected", "met", "erratum", "quantities")
 
@@ -32,10 +36,49 @@ def message(case: Case, store: Store | None = None) -> Message:
     return {"source": case.source.message(), "store": store and str(store.folder.absolute())}
 
 
+def together(messages: Sequence[Message]) -> Message:
+    """One message for several: their runs are advanced together, where that can be."""
+    return {TOGETHER: list(messages)}
+
+
+def replies_in(reply: Reply) -> list[Reply] | None:
+    """Those to the messages that were sent together; None if there are none."""
+    if reply.facts is None:
+        return None
+    return [Reply.read(plain) for plain in reply.facts[TOGETHER]]
+
+
 def answer(message: Message) -> Reply:
+    if TOGETHER in message:
+        replies = _answers([(_case(m), _store(m)) for m in message[TOGETHER]])
+        seconds = round(sum(each.seconds for each in replies), 3)
+        return Reply(End.RAN, "", {TOGETHER: [each.plain() for each in replies]}, seconds)
+    return reply(_case(message), _store(message))
+
+
+def _case(message: Message) -> Case:
     # What a sweep sets was checked against what it expects where the file was read.
-    case = checked(Source.received(message["source"]), as_written=False)
-    return reply(case, message["store"] and Store(message["store"]))
+    return checked(Source.received(message["source"]), as_written=False)
+
+
+def _store(message: Message) -> Store | None:
+    return Store(message["store"]) if message["store"] else None
+
+
+def _answers(cases: Sequence[tuple[Case, Store | None]]) -> list[Reply]:
+    started = time.perf_counter()
+    problems: dict[int, AnyProblem] = {}
+    for i, (case, _) in enumerate(cases):
+        # What is wrong with a case is said when it is looked at by itself.
+        with suppress(Exception):
+            problems[i] = case.problem()
+    asked = [(problem, cases[i][0].question) for i, problem in problems.items()]
+    made = dict(zip(problems, judging.trained_together(asked), strict=True))
+    share = (time.perf_counter() - started) / len(cases)
+    replies = [
+        reply(case, store, problems.get(i), made.get(i)) for i, (case, store) in enumerate(cases)
+    ]
+    return [replace(each, seconds=round(each.seconds + share, 3)) for each in replies]
 
 
 def warm_up() -> None:
@@ -43,13 +86,19 @@ def warm_up() -> None:
     importlib.import_module("scipy.linalg")
 
 
-def judge(case: Case, store: Store | None = None) -> dict[str, Any]:
-    """The facts of a case: nothing in them depends on its name, title or expectations.
+def judge(
+    case: Case,
+    store: Store | None = None,
+    problem: AnyProblem | None = None,
+    made: Trajectory | None = None,
+) -> dict[str, Any]:
+    """The facts of a case: nothing in them depends on its name, title or expectations. Its problem
+    and its run may be there already.
 
     Raises CaseError or UsageError; what is interrupted has none.
     """
     try:
-        report = judging.run(case.problem(), case.question, store=store)
+        report = judging.run(problem or case.problem(), case.question, store=store, made=made)
     except (NoEquilibrium, OutOfRange) as stop:
         return _facts(case.digest, stop.status, [str(stop)])
     if report.status is Status.INTERRUPTED:
@@ -57,16 +106,23 @@ def judge(case: Case, store: Store | None = None) -> dict[str, Any]:
     return _facts(case.digest, report.status, list(report.notes), report)
 
 
-def reply(case: Case, store: Store | None = None) -> Reply:
+def reply(
+    case: Case,
+    store: Store | None = None,
+    problem: AnyProblem | None = None,
+    made: Trajectory | None = None,
+) -> Reply:
     """The facts of a case, or why there are none."""
     started = time.perf_counter()
-    found = _answer(case, store)
+    found = _answer(case, store, problem, made)
     return Reply(found.end, found.sentence, found.facts, round(time.perf_counter() - started, 3))
 
 
-def _answer(case: Case, store: Store | None) -> Reply:
+def _answer(
+    case: Case, store: Store | None, problem: AnyProblem | None, made: Trajectory | None
+) -> Reply:
     try:
-        return Reply(End.RAN, facts=judge(case, store))
+        return Reply(End.RAN, facts=judge(case, store, problem, made))
     except CaseError as error:
         return Reply(End.BAD_CASE, str(error))
     except judging.UsageError as error:

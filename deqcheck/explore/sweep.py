@@ -9,10 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from deqcheck.case import CaseError
+from deqcheck.case import Case, CaseError
 from deqcheck.case.streamed import Stream
-from deqcheck.engines import End, Engine, Message, Reply
-from deqcheck.explore.single import TASK, Results, environment, message
+from deqcheck.engines import End, Engine, Reply
+from deqcheck.explore.single import Results, environment
+from deqcheck.explore.together import replies
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.sweep import Sweep, SweptMember, word_of
 
@@ -71,8 +72,9 @@ class Sweeping:
     def run(self, engine: Engine) -> Sweep:
         """Raises EngineError."""
         tally = Tally(len(self.positions))
-        with closing(engine.replies(TASK, self._missing(tally))) as replies:
-            for position, reply in replies:
+        store, count = self.results.store, len(self.positions)
+        with closing(replies(engine, self._missing(tally), store, count)) as found:
+            for position, reply in found:
                 self.results.keep(self._about(position).digest, reply, failures=True)
                 self._count(tally, reply)
         return Sweep(
@@ -111,14 +113,13 @@ class Sweeping:
             about.expect,
         )
 
-    def _missing(self, tally: Tally) -> Iterator[tuple[int, Message]]:
+    def _missing(self, tally: Tally) -> Iterator[tuple[int, Case]]:
         self.tell(tally)
         for position in self.positions:
             known = self._known(position)
             bad = known is not None and known.end is End.BAD_CASE
             if known is None or (known.facts is None and self.retry and not bad):
-                case = self.stream.case(self.stream.member(position))
-                yield position, message(case, self.results.store)
+                yield position, self.stream.case(self.stream.member(position))
             else:
                 tally.found += 1
                 self._count(tally, known)

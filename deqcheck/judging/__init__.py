@@ -7,7 +7,7 @@ knows files, cases or printing.
 from deqcheck.judging.catalogue import catalogue
 from deqcheck.judging.errors import UsageError
 from deqcheck.judging.question import Question, choose
-from deqcheck.judging.reports import bounds, run
+from deqcheck.judging.reports import bounds, run, trained_together
 from deqcheck.judging.training import check_start, train
 from deqcheck.judging.verdicts import judge
 
@@ -21,4 +21,5 @@ __all__ = [
     "judge",
     "run",
     "train",
+    "trained_together",
 ]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from deqcheck import threads
 from deqcheck.dynamics.recorder import Progress, silent
+from deqcheck.dynamics.together import run_together
 from deqcheck.engines import Engine
 from deqcheck.environment import environment
 from deqcheck.judging.errors import UsageError
 from deqcheck.judging.predictions import compared
 from deqcheck.judging.question import Question, choose, remarks_on
 from deqcheck.judging.second_look import one_by_one, settled
-from deqcheck.judging.training import check_start, train
+from deqcheck.judging.training import check_start, tracks_of, train
 from deqcheck.judging.verdicts import (
     Drawing,
     all_hold,
@@ -52,11 +54,13 @@ def run(
     store: Store | None = None,
     certify: bool = False,
     engine: Engine | None = None,
+    made: Trajectory | None = None,
 ) -> Report:
     """Train the model and judge every statement asked for. Raises UsageError.
 
     Trials over seeds are kept in the store, and found there again; an engine draws them, if one is
-    given. Certifying, what doubles decide is computed again in exact numbers.
+    given. Certifying, what doubles decide is computed again in exact numbers. `made` is the run, if
+    it was made already, by `trained_together`.
     """
     if certify and tower.flint() is None:
         raise UsageError(NOT_INSTALLED)
@@ -65,19 +69,37 @@ def run(
         shown = silent if progress is None else _with_bound(progress, problem, asked)
         drawing = Drawing(store, progress or silent, engine)
 
-        def each(s: AnyStatement, made: Trajectory | None = None) -> Verdict:
-            return verdict(s, problem, made, drawing)
+        def each(s: AnyStatement, run: Trajectory | None = None) -> Verdict:
+            return verdict(s, problem, run, drawing)
 
         if problem.train is None:
             known, stopped = one_by_one(asked, each, progress or silent)
             if stopped:
                 return {"verdicts": tuple(known), "status": Status.INTERRUPTED, "notes": (stopped,)}
             return {"verdicts": tuple(known), **_runs(problem, None, progress or silent)}
-        made, found = settled(problem, asked, shown, each)
-        return {"verdicts": tuple(found), **_runs(problem, made, progress or silent)}
+        trained, found = settled(problem, asked, shown, each, made)
+        return {"verdicts": tuple(found), **_runs(problem, trained, progress or silent)}
 
     with tower.certifying(certify), following(_in_balls(problem) if certify else None):
         return _report(problem, question, judged)
+
+
+def trained_together(
+    asked: Sequence[tuple[AnyProblem, Question]],
+) -> list[Trajectory | None]:
+    """Runs of problems of equal shape, advanced together, for `run`; None where `run` has to make
+    its own."""
+    problems, tracks = [], []
+    for problem, question in asked:
+        with suppress(UsageError):
+            wanted = tracks_of(choose(question, problem))
+            problems.append(problem)
+            tracks.append(wanted)
+    # Only narrow ones are run here.
+    with threads.fitting({}):
+        runs = run_together(problems, tracks)
+    found = {id(p): run for p, run in zip(problems, runs, strict=True)}
+    return [found.get(id(problem)) for problem, _ in asked]
 
 
 def _in_balls(p: AnyProblem) -> Followed | None:

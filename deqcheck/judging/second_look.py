@@ -36,9 +36,10 @@ def settled(
     statements: Sequence[AnyStatement],
     progress: Callable[[Progress], None],
     judge: Judge,
+    made: Trajectory | None = None,
 ) -> tuple[Trajectory, list[Verdict]]:
-    """The run and what is judged of it; its notes tell what another run decided."""
-    run = train(p, statements, progress)
+    """The run, unless it is made, and what is judged of it; its notes tell what another decided."""
+    run = train(p, statements, progress) if made is None else made
     verdicts, stopped = one_by_one(statements, lambda s: judge(s, run), progress)
     if stopped:
         return replace(run, status=Status.INTERRUPTED, notes=(*run.notes, stopped)), verdicts

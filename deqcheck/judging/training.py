@@ -27,11 +27,15 @@ def train(
         _finite_at_start("norm of the gradient", gradient_norm(start.gradient))
     for s in statements:
         check_tracks(s, problem)
-    tracks = _union(s.tracks for s in statements)
+    tracks = tracks_of(statements)
     infima = _union(s.infima for s in statements)
     with refusals(), threads.fitting(problem.shapes):
         run: Trajectory = problem.train.run(problem, tracks, infima, progress)
     return run
+
+
+def tracks_of(statements: Sequence[AnyStatement]) -> tuple[str, ...]:
+    return _union(s.tracks for s in statements)
 
 
 def check_start(problem: AnyProblem) -> None:

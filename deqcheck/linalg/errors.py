@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again
 
+# A number, or one for each of several problems.
+F = TypeVar("F", float, np.ndarray)
 # Norms between these have squares that neither underflow nor overflow.
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100
 # A term of NumPy's pairwise sum meets at most 16 + 3 + 7 additions in its block of 128, and one for
@@ -27,18 +30,18 @@ SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100
 IN_BLOCK, BLOCK_BITS = 26, 6
 
 
-def rounding(length: float, scale: float, factor: float = 4.0) -> float:
+def rounding(length: float, scale: F, factor: float = 4.0) -> F:
     """A sum of `length` products whose absolute values add up to at most `scale`."""
     return factor * length * EPS * scale
 
 
-def product(length: int, scale: float) -> float:
+def product(length: int, scale: F) -> F:
     """A matrix product of this inner length, plus one array, |A|_F |B|_F + |C|_F <= scale: no order
     of summation loses more than (length + 2) eps/2."""
     return rounding(max(4 * math.sqrt(length), length / 2 + 1), scale, 1.0)
 
 
-def summed(length: int, scale: float) -> float:
+def summed(length: int, scale: F) -> F:
     """The same for a contiguous array that NumPy adds up in pairs."""
     halvings = max(length.bit_length() - BLOCK_BITS, 0)
     return rounding(max(4, min(length, IN_BLOCK + halvings)), scale, 1.0)
@@ -65,12 +68,18 @@ def length(a: np.ndarray) -> float:
     return float(np.ldexp(scaled, exponent))
 
 
+def of_squares(count: int, value: F, size: F, radius: F) -> F:
+    """Of a sum of squares with this value, of entries of this size that are off by a radius."""
+    found: F = 2 * size * radius + radius * radius + summed(count, value)
+    return found
+
+
 def sum_of_squares(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
     value = _squares(a)
     # What underflowed is not zero.
     lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
-    error = 2 * length(a) * radius + radius * radius + summed(a.size, value) + lost
+    error = of_squares(a.size, value, length(a), radius) + lost
     return Measured(value, error, again=exact and again.sum_of_squares(exact))
 
 

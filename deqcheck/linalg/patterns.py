@@ -7,6 +7,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 import scipy
 
+from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
+
 # The units and the samples of each pattern.
 Columns = list[tuple[np.ndarray, np.ndarray]]
 
@@ -23,10 +25,16 @@ def _distinct(mask: bytes, shape: tuple[int, int]) -> Columns:
 
 
 class Patterns:
-    """The linear systems of each distinct activation pattern, factorised once."""
+    """The linear systems of each distinct activation pattern, factorised once; narrow ones are
+    solved together."""
 
-    def __init__(self, W: np.ndarray, mask: np.ndarray):
+    def __init__(
+        self, W: np.ndarray, mask: np.ndarray, together: Systems | StackedPatterns | None = None
+    ):
         self.W, self.mask = W, mask
+        if together is None and narrow(*mask.shape):
+            together = StackedPatterns(W[None], Places(mask[None]))
+        self._together = together
 
     @cached_property
     def _columns(self) -> Columns:
@@ -45,6 +53,9 @@ class Patterns:
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
+        if self._together is not None:
+            (Z,) = self._together.solve(C[None])
+            return np.asarray(Z)
         Z = np.zeros_like(C)
         for active, columns, lu in self._groups:
             at = (active[:, None], columns)
@@ -53,6 +64,9 @@ class Patterns:
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T a_S in every column, zero off S."""
+        if self._together is not None:
+            (V,) = self._together.adjoint(a[None])
+            return np.asarray(V)
         V = np.zeros(self.mask.shape)
         for active, columns, lu in self._groups:
             V[active[:, None], columns] = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)[
@@ -69,4 +83,6 @@ class Patterns:
         return v
 
     def cost(self) -> float:
+        if self._together is not None:
+            return float(2 / 3 * (np.count_nonzero(self.mask, axis=0) ** 3.0).sum())
         return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))

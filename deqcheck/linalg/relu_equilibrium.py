@@ -20,15 +20,16 @@ from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
+from deqcheck.linalg.stacked import NEWTON, Places, follow
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.
 POLISH_BUDGET = 2e9
 # The mask must have rested for this many sweeps before a polish is tried.
 REST = 3
-# It is tried with so many Newton steps, each on the pattern of the one before; and after so many
+# It is tried with some Newton steps, each on the pattern of the one before; and after so many
 # sweeps, and twice, four times as many, whether the mask rests or not.
-NEWTON, SLOW = 8, 16
+SLOW = 16
 SWEEPS = 20_000
 
 
@@ -298,6 +299,18 @@ def on_pattern(
     patterns = Patterns(W, mask)
     Z = polish(patterns, C)
     return None if Z is None else Equilibrium(W, C, Z, certificate, factored=patterns)
+
+
+def followed(
+    W: np.ndarray, C: np.ndarray, certificate: Certificate, near: Places
+) -> Equilibrium | None:
+    """The equilibrium if Newton's method finds it from this pattern, that of a state nearby."""
+    found = follow(W[None], C[None], near)
+    if not found.fits[0]:
+        return None
+    Z, H = found.Z[0], found.H[0]
+    patterns = Patterns(W, H > 0, found.systems)
+    return Equilibrium(W, C, Z, certificate, factored=patterns, pre_activations=H)
 
 
 def _settle(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from deqcheck.linalg.block_pencil import Frame
+    from deqcheck.linalg.stacked import Places
 
 
 @dataclass
@@ -23,6 +24,8 @@ class Memory:
     equilibria: Equilibria = field(default_factory=Equilibria)
     # Of the monotone model: the activation pattern of the last equilibrium.
     pattern: np.ndarray | None = None
+    # Of narrow ReLU models: likewise.
+    places: Places | None = None
     # Of OptEq: the last equilibrium.
     state: np.ndarray | None = None
     # Of the DELM: coordinates in which lambda_min(D) was found last.

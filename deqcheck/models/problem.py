@@ -22,6 +22,7 @@ from deqcheck.records.words import dynamics
 if TYPE_CHECKING:
     from deqcheck.linalg.precise import Numbers
     from deqcheck.models.memory import Memory
+    from deqcheck.models.stack import Stack
 
 Params = dict[str, np.ndarray]
 
@@ -179,6 +180,11 @@ class BuiltModel(ABC, Generic[S]):
         """The gradient in many digits, from the formulas again: what a refutation is repeated by.
         Raises Uncertain, and NotImplementedError where a model has none."""
         raise NotImplementedError
+
+    def stacked(self, others: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Stack | None:
+        """These models, which are of one kind and whose parameters have these shapes, side by
+        side; None where that is not worth it, or where there is no such thing."""
+        return None
 
     def check(self, theta: Params) -> Iterable[tuple[str, str]]:
         """What is wrong with the parameters to start from: keys of the case, and sentences."""

@@ -21,8 +21,10 @@ from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
 from deqcheck.linalg.precise import Numbers, relu_equilibrium
-from deqcheck.linalg.relu_equilibrium import Equilibrium, picard
+from deqcheck.linalg.relu_equilibrium import Equilibrium, followed, picard
+from deqcheck.linalg.stacked import Places, narrow
 from deqcheck.linalg.wide import WIDE
+from deqcheck.models import relu_radii
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
@@ -126,13 +128,25 @@ class ReluState(State):
         return found
 
     def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
-        """From the last equilibria where sweeps dominate the cost."""
+        """From the last equilibria where sweeps dominate the cost, from the last pattern where the
+        calls themselves do."""
+        if narrow(*C.shape):
+            return self._near_the_last(W, C, certificate)
         if len(W) < WIDE or not isinstance(certificate, Contraction):
             return picard(W, C, certificate)
         self._hint = self._memory.equilibria.hint(W, C, self.a)
         found = picard(W, C, certificate, self._hint.state)
         if found.pre_activations is not None:
             self._hint.keep_state(found.Z, found.H)
+        return found
+
+    def _near_the_last(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
+        near, found = self._memory.places, None
+        if near is not None and near.mask.shape[1:] == C.shape:
+            found = followed(W, C, certificate, near)
+        found = found or picard(W, C, certificate)
+        if near is None or not np.array_equal(near.mask[0], found.mask):
+            self._memory.places = Places(found.mask[None])
         return found
 
     @property
@@ -152,11 +166,11 @@ class ReluState(State):
     @cached_property
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out, if it is not 0."""
-        moved = errors.length(self.a) * self.equilibrium.error
+        a, dZ = errors.length(self.a), self.equilibrium.error
         if not (self.a.any() and self.Z.any()):
-            return moved
-        size = errors.length(self.a) * errors.length(self.Z) + errors.length(self.y)
-        return moved + errors.rounding(max(4, len(self.Z) / 2 + 1), size, 1.0)
+            return a * dZ
+        sizes = a, errors.length(self.Z), errors.length(self.y)
+        return float(relu_radii.of_residual(len(self.Z), *sizes, dZ))
 
     @cached_property
     def silent_samples(self) -> np.ndarray:
@@ -208,7 +222,7 @@ class ReluState(State):
     def E_radius(self) -> float:
         widest = float(np.linalg.norm(self.V, axis=0).max(initial=0.0))
         largest = float(np.abs(self.r).max(initial=0.0))
-        return largest * self.V_radius + (widest + self.V_radius) * self.r_radius
+        return float(relu_radii.of_scaled(widest, largest, self.V_radius, self.r_radius))
 
     @cached_property
     def gradient(self) -> Params:

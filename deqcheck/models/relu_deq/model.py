@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,10 +13,12 @@ from deqcheck.fields import integer, number, refuse
 from deqcheck.kinds import Loss
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.precise import Numbers
+from deqcheck.linalg.stacked import slices
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_deq import oracle
+from deqcheck.models.relu_deq.stacked import PARTS, StackedReluDeq
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.models.relu_state import ReluModel
 from deqcheck.models.single_output import SingleOutput
@@ -62,6 +64,10 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"m": self.width}
 
+    def side_by_side(self, samples: int) -> int:
+        # Each has a perturbed run beside it.
+        return slices(self.width, samples) // 2 if self.width else 1
+
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         if len(targets) != 1:
             raise ValueError(f"{len(targets)} outputs for each sample; expected 1")
@@ -83,7 +89,8 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
 
     def __init__(self, X: np.ndarray, y: np.ndarray, sigma_w2: float | None = None):
         self.kind = ReluDeq.kind
-        self.X, self.y, self.sigma_w2 = X, y, sigma_w2
+        # In one order of entries: the digits of products depend on it.
+        self.X, self.y, self.sigma_w2 = np.ascontiguousarray(X), y, sigma_w2
         self.d, self.n = X.shape
 
     @cached_property
@@ -92,6 +99,15 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
 
     def at(self, theta: Params, memory: Memory | None = None) -> ReluDeqState:
         return ReluDeqState(self, theta, memory)
+
+    def stacked(
+        self, others: Sequence[ReluDeqModel], shapes: Mapping[str, tuple[int, ...]]
+    ) -> StackedReluDeq | None:
+        if set(shapes) != set(PARTS) or any(type(model) is not ReluDeqModel for model in others):
+            return None
+        # A single unit has a norm of its own, without an SVD.
+        m = shapes["a"][0]
+        return StackedReluDeq(others, m) if m > 1 and slices(m, self.n) > 1 else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -15,6 +15,7 @@ from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
 from deqcheck.linalg.wide import WIDE
+from deqcheck.models import relu_radii
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
@@ -44,12 +45,12 @@ class ReluDeqState(ReluState):
     @cached_property
     def q(self) -> Measured:
         """||W||_2."""
-        return errors.norm2(self.theta["W"], exact=exact.array(self.theta["W"]))
+        return self.measure("norm2.W")
 
     @property
     def canonical(self) -> Canonical:
         W, U, X = self.theta["W"], self.theta["U"], self.model.X
-        radius = errors.rounding(self.model.d, errors.length(U) * errors.length(X))
+        radius = relu_radii.of_C(self.model.d, errors.length(U), errors.length(X))
         return Canonical(W, U @ X, 0.0, radius, lambda: Support(W != 0, product_reach(U, X)))
 
     def solve(self) -> Equilibrium:
@@ -105,12 +106,9 @@ class ReluDeqState(ReluState):
 
     def gradient_radii(self) -> dict[str, float]:
         Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
-        r, n, dZ = self.read_residual, len(self.r), self.equilibrium.error
-        return {
-            "W": Z * self.E_radius + (E + self.E_radius) * dZ + errors.rounding(n, E * Z),
-            "U": X * self.E_radius + errors.rounding(n, E * X),
-            "a": Z * self.r_radius + (r + self.r_radius) * dZ + errors.rounding(n, r * Z),
-        }
+        off = self.equilibrium.error, self.E_radius, self.r_radius
+        sizes = relu_radii.Sizes(Z, X, E, self.read_residual, *off)
+        return relu_radii.of_gradient(len(self.r), sizes)
 
     @cached_property
     def lambda_0(self) -> Measured:
@@ -130,18 +128,11 @@ class ReluDeqState(ReluState):
 
     @cached_property
     def H_radius(self) -> float:
-        """||A o B||_F <= max|A| ||B||_F, and |d(Z^T Z)|_F <= (2 |Z| + |dZ|) |dZ|. The largest entry
-        of a Gram matrix is on its diagonal."""
-        Z, S = float(np.linalg.norm(self.Z)), float(np.linalg.norm(self.V))
-        m, X = len(self.Z), float(np.linalg.norm(self.model.X))
-        dZ, dS = self.equilibrium.error, self.V_radius
-        dG = (2 * Z + dZ) * dZ + errors.rounding(m, Z * Z)
-        dSS = (2 * S + dS) * dS + errors.rounding(m, S * S)
-        dXX = errors.rounding(self.model.d, X * X)
-        z, x, s = (float(np.max(np.sum(A**2, axis=0))) for A in (self.Z, self.model.X, self.V))
-        # The sums and products of entries round, too.
-        last = errors.rounding(4, float(np.linalg.norm(self.H)))
-        return dG + (dG + dXX) * (s + dSS) + (z + x) * dSS + last
+        every = self.Z, self.V, self.model.X
+        norms = [float(np.linalg.norm(A)) for A in every]
+        longest = [float(np.max(np.sum(A**2, axis=0))) for A in every]
+        off, H = (self.equilibrium.error, self.V_radius), float(np.linalg.norm(self.H))
+        return float(relu_radii.of_H(len(self.Z), self.model.d, norms, longest, off, H))
 
     @property
     def matrix_H(self) -> Matrix:

@@ -198,14 +198,15 @@ class Condition:
         """A delta that fulfils the condition and allows this step, with the most room for both; the
         best for the condition alone if there is none. The limits are smooth in delta, so that one
         of many samples is near the top of the room."""
-        if self.step(limit, self.best).low > step:
-            return self.best
         key = (limit.formula.text, step)
         if key not in self._memory:
             self._memory[key] = self._allowing(step, limit)
         return self._memory[key]
 
     def _allowing(self, step: float, limit: Check) -> float:
+        if self.step(limit, self.best).low > step:
+            return self.best
+
         def rooms(deltas: np.ndarray) -> np.ndarray:
             loose = np.log(self.step(limit, deltas).value / step)
             found: np.ndarray = np.minimum([self.worst(float(d)) for d in deltas], loose)

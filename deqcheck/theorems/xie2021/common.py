@@ -138,7 +138,7 @@ def work(layer: Layer, size: float) -> float:
     drive = float(np.linalg.norm(layer.drive))
     length = 2 * (sum(layer.W.shape) + len(layer.X))
     scale = (1 + layer.frobenius) * (layer.frobenius * size + drive + np.sqrt(layer.drive.size))
-    return errors.rounding(length, scale + size)
+    return errors.rounding(length, float(scale + size))
 
 
 def points(p: Problem, name: str, count: int = DRAWS) -> np.ndarray:

@@ -1,0 +1,162 @@
+"""Descents advanced together: what is recorded of each is what its own run records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck.dynamics import recorder, together
+from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.dynamics.together import run_together
+from deqcheck.models.problem import Params, Problem
+from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
+
+EVERY = (
+    "loss",
+    "residual",
+    "gradient",
+    "gradient.W",
+    "gradient.U",
+    "gradient.a",
+    "norm2.W",
+    "norm2.U",
+    "norm2.a",
+    "sigma_min_Z",
+    "lambda_0",
+    "lambda_min_H",
+)
+
+
+# Seeds of which every sample has a unit, and no kink is near.
+PLAIN = (1, 3, 4, 5, 6, 7, 9)
+
+
+def problem(seed: int, m: int = 6, n: int = 3, d: int = 2, **train: Any) -> Problem:
+    r = np.random.default_rng(seed)
+    W = r.normal(size=(m, m))
+    theta = {
+        "W": 0.6 * W / np.linalg.norm(W, 2),
+        "U": r.normal(size=(m, d)),
+        "a": r.normal(size=m),
+    }
+    model = ReluDeqModel(np.asfortranarray(r.normal(size=(d, n))), r.normal(size=n))
+    how = {"step": 1e-3 * (1 + seed % 3), "steps": 12, **train}
+    return Problem(model, theta, train=GradientDescent(**how), seed=seed)
+
+
+def changed(p: Problem, **theta: np.ndarray) -> Problem:
+    return replace(p, theta0={**p.theta0, **theta})
+
+
+def numbers(run: Trajectory) -> dict[str, Any]:
+    """All that a run tells, to the last bit."""
+
+    def of(m: Measured) -> tuple[Any, ...]:
+        return np.asarray(m.value).tobytes(), np.asarray(m.error).tobytes(), m.how
+
+    arrays = {
+        name: getattr(run, name).tobytes()
+        for name in ("k", "t", "gradient", "local_error", "step_error")
+    }
+    series = {
+        (kind, name): (each.k.tobytes(), each.t.tobytes(), *of(each.value))
+        for kind in ("series", "distance")
+        for name, each in getattr(run, kind).items()
+    }
+    final = {name: array.tobytes() for name, array in run.final.items()}
+    rest = (run.status, run.notes, run.evaluations, of(run.gap), of(run.infimum), run.train)
+    return {**arrays, **series, "final": final, "rest": rest}
+
+
+def alone(p: Problem, tracks: tuple[str, ...] = ()) -> dict[str, Any]:
+    return numbers(p.train.run(p, tracks))
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 1), (6, 3, 2), (3, 5, 4), (20, 4, 3)])
+def test_each_run_is_what_it_is_alone(shape: tuple[int, int, int]) -> None:
+    m, n, d = shape
+    tracks = tuple(name for name in EVERY if m >= n or not name.startswith(("sigma", "lambda")))
+    problems = [problem(seed, m, n, d) for seed in range(12)]
+    found = run_together(problems, [tracks] * len(problems))
+    made = [i for i, run in enumerate(found) if run is not None]
+    assert len(made) >= 3
+    for i in made[:4]:
+        assert numbers(found[i]) == alone(problems[i], tracks)
+
+
+def test_who_is_beside_a_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = [problem(seed) for seed in PLAIN]
+    first = [numbers(run) for run in run_together(problems, [EVERY] * 7)]
+    order = [4, 0, 6]
+    again = run_together([problems[i] for i in order], [EVERY] * 3)
+    assert [numbers(run) for run in again] == [first[i] for i in order]
+    monkeypatch.setattr(together, "MOST", 3)
+    monkeypatch.setattr(together, "RENEWED", 1)
+    # The seventh is by itself, and nobody's business.
+    assert [run and numbers(run) for run in run_together(problems, [EVERY] * 7)] == [
+        *first[:6],
+        None,
+    ]
+
+
+def test_what_leaves_the_plain_way_drops_out_and_nobody_else() -> None:
+    plain = problem(PLAIN[0])
+    X, W, on = plain.model.X, plain.theta0["W"], np.array([[0], *[[1]] * 5])
+    odd = {
+        "diverges": replace(plain, train=GradientDescent(step=50.0, steps=12)),
+        "expands": changed(plain, W=3 * W),
+        "never seen": changed(plain, U=-np.linalg.pinv(X).sum(axis=0) * np.ones((6, 1))),
+        "on a kink": changed(plain, W=W * on, U=plain.theta0["U"] * on),
+        "not finite": changed(plain, W=np.full_like(W, np.nan)),
+        "tiny": changed(plain, U=1e-120 * plain.theta0["U"]),
+    }
+    others = [problem(seed) for seed in PLAIN[1:4]]
+    found = run_together([*odd.values(), *others], [("loss",)] * 9)
+    assert [name for name, run in zip(odd, found, strict=False) if run is not None] == []
+    for p, run in zip(others, found[6:], strict=True):
+        assert run is not None and numbers(run) == alone(p, ("loss",))
+
+
+def test_a_dead_read_out_learns_as_it_does_alone() -> None:
+    problems = [changed(problem(seed), a=np.zeros(6)) for seed in PLAIN[:4]]
+    for p, run in zip(problems, run_together(problems, [EVERY] * 4), strict=True):
+        assert run is not None and numbers(run) == alone(p, EVERY)
+
+
+def test_only_what_is_alike_goes_together() -> None:
+    wide: Params = problem(0, m=33).theta0
+    problems = [
+        problem(PLAIN[0]),
+        problem(1, steps=11),
+        problem(2, n=2),
+        replace(problem(3), record_states=True),
+        replace(problem(4), train=GradientFlow(horizon=0.1)),
+        replace(problem(5), train=None),
+        problem(PLAIN[1]),
+        problem(7),
+        replace(problem(8, m=33), theta0=wide),
+        replace(problem(9, m=33), theta0=wide),
+    ]
+    tracks = [("loss",)] * len(problems)
+    tracks[7] = ("kink_margin",)
+    found = run_together(problems, tracks)
+    assert [i for i, run in enumerate(found) if run is not None] == [0, 6]
+    assert run_together([problem(7), problem(8)], [("kink_margin",)] * 2) == [None, None]
+    assert run_together([], []) == []
+
+
+def test_quantities_of_longer_runs_are_looked_at_on_a_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(recorder, "EVERY_STEP", 10)
+    problems = [replace(problem(seed), record_points=6) for seed in PLAIN[:2]]
+    found = run_together(problems, [("loss",)] * 2)
+    for p, run in zip(problems, found, strict=True):
+        assert run is not None and len(run.series["loss"].k) == 6 and len(run.k) == 13
+        assert numbers(run) == alone(p, ("loss",))
