@@ -32,6 +32,8 @@ CHECKED, UNCHECKED, FAILS = "re-checked", "not re-checked", "FAILS"
 # Numbers of more bits are rounded outward; a claim that this leaves open is computed again, finer.
 # The last ones are for exact numbers, with which equalities are decided.
 BITS = (256, 1024, 16384)
+# Numbers above 2^RANGE or below its inverse are left alone: exponents must not fill the memory.
+RANGE = 100_000
 # Products of numbers that one row may take, with the fewest bits, and steps of a descent.
 WORK, STEPS = 2_000_000, 200
 # Filled in below by `deqcheck verify --source`: statement -> check -> formulas.
@@ -68,7 +70,10 @@ def rounded(x, up):
     p, q = x.numerator, x.denominator
     if p.bit_length() <= Limits.bits and q.bit_length() <= Limits.bits:
         return x
-    shift = Limits.bits - p.bit_length() + q.bit_length()
+    size = p.bit_length() - q.bit_length()
+    if abs(size) > RANGE:
+        raise Unchecked("a number out of range")
+    shift = Limits.bits - size
     p, q = (p << shift, q) if shift > 0 else (p, q << -shift)
     whole = -(-p // q) if up else p // q
     return Fraction(whole, 1 << shift) if shift > 0 else Fraction(whole << -shift)
@@ -122,7 +127,10 @@ NONE, UNIT, TWO = Number(ZERO), Number(ONE), Number(Fraction(2))
 
 
 def fraction(text):
-    """From p/q or a decimal; an exponent of five digits would fill the memory."""
+    """From p/q or a decimal; an exponent of six digits would fill the memory. A truth value is no
+    number, nor is a double, whose digits JSON does not fix."""
+    if isinstance(text, bool | float):
+        raise Wrong("a number that is not written as p/q")
     if isinstance(text, str) and len(text.lower().partition("e")[2]) > 5:
         raise Wrong("a number out of range")
     return Fraction(text)
@@ -156,7 +164,7 @@ def root_end(x, up):
 
 
 def root(a):
-    """A number whose root is taken is not negative, whatever its interval says."""
+    """Of max(a, 0): a number whose root is taken is not negative, whatever its interval says."""
     if a.hi < 0:
         raise Unchecked("the root of a negative number")
     return Number(root_end(max(a.lo, ZERO), False), root_end(a.hi, True))
@@ -164,12 +172,12 @@ def root(a):
 
 def exp_end(x, up):
     """exp(x) = exp(y)^(2^k), |y| <= 1/2, by the series in integers times 2^-scale: each of n terms
-    is wrong by less than 4 units, and what follows the first term of no unit is less than one."""
+    is wrong by less than 4 units, and so is what follows when a term has no unit left."""
     if not x:
         return ONE
     inexact()
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 2)
-    if k > 40:
+    if k > 17:
         raise Unchecked("an exponential out of range")
     scale = Limits.bits + 2 * k + 16
     y, term, found, n = (x.numerator << scale) // (x.denominator << k), 1 << scale, 0, 0
@@ -227,6 +235,7 @@ def pairs(a, b):
 
 
 def matrix(rows, columns, entry):
+    spend(rows * columns)
     return [[entry(i, j) for j in range(columns)] for i in range(rows)]
 
 
@@ -311,6 +320,8 @@ def rank(a):
 
 def solution(a, b):
     n = len(a)
+    if any(len(row) != n for row in a):
+        raise Wrong("a system that is not square")
     rows, found = eliminated([x + y for x, y in pairs(a, b)], n)
     if len(found) < n:
         raise Unchecked("a singular system")
@@ -346,13 +357,16 @@ def below(a, c):
 
 
 def eigenvalue(a, k, within=None):
-    """The k-th smallest of a symmetric matrix; the certificate says between which numbers."""
+    """The k-th smallest of a symmetric matrix, from 0, or from the largest, -1, on; the
+    certificate says between which numbers."""
     n = len(a)
     if any(x.lo > y.hi or y.lo > x.hi for x, y in pairs(entries(a), entries(turned(a)))):
         raise Unchecked("eigenvalues of a matrix that is not symmetric")
     if within is None:
         raise Unchecked("an eigenvalue without an enclosure")
-    k, lo, hi = k % n, *map(fraction, within)
+    # What its two halves cannot be told apart by is not there: (a + a^T)/2 is a.
+    a = scaled(Number(Fraction(1, 2)), plus(a, turned(a)))
+    k, lo, hi = range(n)[k], *map(fraction, within)
     # An eigenvalue that is known exactly is so often one as I - a lacks rank.
     near = Fraction(1, 1 << (Limits.bits // 4)) * max(abs(lo), ONE) if lo == hi else ZERO
     before, after = below(a, lo - near), below(a, hi + near)
@@ -365,6 +379,8 @@ def eigenvalue(a, k, within=None):
 
 def singular_value(a, k, within=None):
     """The k-th largest, from 1: the root of an eigenvalue of a a^T or a^T a."""
+    if k < 1:
+        raise Wrong("singular values are counted from 1")
     lo, hi = map(fraction, within or (0, 0))
     fewer = k > min(len(a), width(a))
     if fewer and not lo <= 0 <= hi:
@@ -436,18 +452,26 @@ def on_active(W, active, right, transposed=False):
 
 
 def misplaced(word, z, h):
-    """The units that are not where the pattern says: active ones are >= 0, the others <= 0."""
-    values = [x if on == "1" else -y for on, x, y in zip(word, z, h, strict=True)]
-    if any(x.lo < 0 <= x.hi for x in values):
-        raise Imprecise
-    return [i for i, x in enumerate(values) if x.hi < 0]
+    """The units that are not where the pattern says: active ones are positive, the others have a
+    pre-activation that is not. Which of the two a unit at 0 is called has no effect on z."""
+    if set(word) - {"0", "1"}:
+        raise Wrong("a pattern is written in 0 and 1")
+    wrong = [
+        (x.sign() <= 0 if on == "1" else y.hi > 0 and y.sign() > 0)
+        for on, x, y in zip(word, z, h, strict=True)
+    ]
+    return [i for i, out in enumerate(wrong) if out]
 
 
 def equilibrium(W, C, pattern, moved=False):
     """A column for each sample, and its active units: those of the pattern, unless it is that of
     an earlier step."""
+    if pattern is None:
+        raise Unchecked("an equilibrium without a pattern")
     unique(W)
     columns, words, m = [], [], len(W)
+    if len(C) != m:
+        raise Wrong("W and C are not of one equilibrium")
     for j, (word, c) in enumerate(pairs(pattern, turned(C))):
         for _ in range(2 * m + 2):
             active = [i for i, on in zip(range(m), word, strict=True) if on == "1"]
@@ -526,7 +550,7 @@ VOCABULARY = {
     "smaller": smaller,
     "larger": larger,
     "identity": lambda n: eye(n),
-    "constant": lambda rows, columns, value: [[number(value)] * columns] * rows,
+    "constant": lambda rows, columns, value: matrix(rows, columns, lambda i, j: number(value)),
     "literal": lambda entries: mapped(number, entries),
     "product": product,
     "sum": plus,
@@ -535,7 +559,7 @@ VOCABULARY = {
     "scaled": scaled,
     "hadamard": lambda a, b: mapped(Number.__mul__, a, b),
     "columns_scaled": lambda a, c: [[x * y for x, (y,) in pairs(row, c)] for row in a],
-    "power": lambda a, n: reduce(product, [a] * n),
+    "power": lambda a, n: reduce(lambda found, _: product(found, a), range(n - 1), a),
     "relu": lambda a: mapped(lambda x: larger(x, NONE), a),
     "where_positive": lambda a, b: mapped(lambda x, y: y if x.sign() > 0 else NONE, a, b),
     "moduli": lambda a: mapped(abs, a),
@@ -580,6 +604,8 @@ class Table:
         self.rows, self.arrays, self.before, self.known, self.words = rows, arrays, before, {}, {}
 
     def at(self, place):
+        if place not in range(len(self.rows)):
+            raise Wrong(f"there is no row {place}")
         if place not in self.known:
             try:
                 self.known[place] = self.made(place)
@@ -592,15 +618,17 @@ class Table:
     def made(self, place):
         row = dict(self.rows[place])
         op, of = row.pop("op"), row.pop("of", [])
-        if any(earlier >= place for earlier in of):
+        if not all(0 <= earlier < place for earlier in of):
             raise Wrong("a row that is made of later ones")
+        if op == "equilibria" and self.rows[of[0]]["op"] != "relu_equilibrium":
+            raise Wrong("equilibria of what is none")
         parts = [self.at(earlier) for earlier in of]
         Limits.left = WORK * BITS[0] // Limits.bits
         if op == "array":
             return self.arrays[row["name"]]
         if op == "relu_equilibrium":
             moved = self.before is not None
-            pattern = self.before.pattern(place) if moved else row["pattern"]
+            pattern = self.before.pattern(place) if moved else row.get("pattern")
             found, self.words[place] = equilibrium(*parts, pattern, moved)
             return found
         if op not in VOCABULARY:
@@ -640,6 +668,8 @@ class Descent:
         return value
 
     def at(self, k):
+        if k < 0:
+            raise Wrong("a step before the first one")
         if k > STEPS or (k and not self.told):
             raise Unchecked(f"after more than {STEPS if self.told else 0} steps")
         while len(self.tables) <= k:
@@ -683,20 +713,22 @@ def split(formula):
 def evaluated(text, leaf):
     """One side of a formula; `leaf` gives the number of a name."""
 
+    text = text.strip().replace("^", "**")
+
     def value(node):
         if isinstance(node, ast.Constant):
-            return number(repr(node.value))
+            return number(ast.get_source_segment(text, node))
         if isinstance(node, ast.Name):
             return leaf(node.id)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -value(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
             return BINARY[type(node.op)](value(node.left), value(node.right))
-        if isinstance(node, ast.Call) and node.func.id in FUNCTIONS:
+        if isinstance(node, ast.Call) and node.func.id in FUNCTIONS and not node.keywords:
             return FUNCTIONS[node.func.id](*map(value, node.args))
         raise Wrong(f"{text!r} is no formula")
 
-    return value(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
+    return value(ast.parse(text, mode="eval").body)
 
 
 def holds(a, relation, b):
@@ -773,7 +805,8 @@ def follows(outcome, hypotheses, conclusions):
     against = [sure for decision, sure in hypotheses if decision == "violated"]
     broken = [sure for decision, sure in conclusions if decision == "violated"]
     if outcome in ("confirmed", "met"):
-        told = all(decision == "holds" for decision, _ in every) and bool(every)
+        told = all(decision == "holds" for decision, _ in every)
+        told = told and bool(every if outcome == "met" else conclusions)
         return told and (all(sure for _, sure in every) or None)
     if outcome == "refuted":
         told = all(decision == "holds" for decision, _ in hypotheses) and bool(broken)
@@ -835,15 +868,37 @@ def digest(body: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def read(stream: Any) -> Any:
+    """The JSON of a file. Raises ValueError where it is not plain: of two equal keys a reader may
+    see the one and this program the other."""
+
+    def plain(pairs):
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key is there twice")
+        return dict(pairs)
+
+    def refused(text):
+        raise ValueError(f"{text} is no number")
+
+    return json.load(stream, object_pairs_hook=plain, parse_constant=refused)
+
+
 def verify(certificate: Any) -> list[Any]:
     """The rows of a certificate that was read. Raises ValueError where it is none."""
     if not isinstance(certificate, dict) or certificate.get("schema") != SCHEMA:
         raise ValueError(f"not a certificate of the schema {SCHEMA}")
+    if certificate.keys() - {"schema", "sha256", "body"}:
+        raise ValueError("not a certificate: what stands beside its body has no digest")
     try:
         if digest(certificate["body"]) != certificate["sha256"]:
             return [("", "", "sha256", FAILS, "the digest is not that of the body")]
         return verify_body(certificate["body"])
-    except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError) as error:
+    except (Wrong, Unchecked) as error:
+        raise ValueError(f"not a certificate: {error}") from None
+    except (
+        *(ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError),
+        *(RecursionError, MemoryError),
+    ) as error:
         raise ValueError(f"not a certificate: {type(error).__name__}: {error}") from None
 
 
@@ -872,7 +927,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         with open(files[0], encoding="utf-8") as stream:
-            certificate = json.load(stream)
+            certificate = read(stream)
         found = verify(certificate)
     except (OSError, ValueError, RecursionError) as error:
         print(f"{files[0]}: {error}", file=sys.stderr)

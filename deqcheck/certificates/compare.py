@@ -26,7 +26,7 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records import tower
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.records.words import EDITIONS
-from deqcheck.verifier import Wrong
+from deqcheck.verifier import Wrong, fraction
 
 Verdicts = dict[tuple[str, str], Mapping[str, Any]]
 WITNESSES = ("pattern", "within")
@@ -40,6 +40,8 @@ def departures(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """(statement, edition, claim, what is otherwise); the claim is empty where all are meant.
     Raises Incomparable, and Wrong where the instance is not what the case makes."""
     own = _judged_here(body)
+    if body["instance"] != own["instance"]:
+        yield "", "", "instance", "its numbers are not those of its case"
     known: Verdicts = {(v["id"], v["edition"]): v for v in own["verdicts"]}
     theirs, mine = Definitions(body["rows"]), Definitions(own["rows"])
     if theirs.descent(body) != mine.descent(own):
@@ -58,6 +60,9 @@ def _differences(
 ) -> Iterator[tuple[str, str]]:
     if verdict["outcome"] != own["outcome"]:
         yield "", f"it is {own['outcome']} here"
+    for key in ("number", "constants"):
+        if verdict[key] != own[key]:
+            yield "", f"its {key} is {own[key]}"
     for part in ("hypotheses", "conclusions"):
         names, others = ([c["name"] for c in v[part]] for v in (verdict, own))
         if names != others:
@@ -86,7 +91,7 @@ def _apart(ends: list[str] | None, others: list[str] | None) -> bool:
     """Of two enclosures of one number."""
     if ends is None or others is None:
         return ends is not others
-    low, high, other_low, other_high = (Fraction(x) for x in (*ends, *others))
+    low, high, other_low, other_high = map(fraction, (*ends, *others))
     return low > other_high or other_low > high
 
 
@@ -158,7 +163,7 @@ def _stated(x: Any) -> Any:
 
 
 def _doubles(rows: list[list[str]]) -> np.ndarray:
-    exact = [[Fraction(x) for x in row] for row in rows]
+    exact = [[fraction(x) for x in row] for row in rows]
     found = np.array([[float(x) for x in row] for row in exact])
     if any(Fraction(float(x)) != x for row in exact for x in row):
         raise Wrong("a number of the instance is no double")

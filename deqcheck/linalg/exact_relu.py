@@ -25,8 +25,7 @@ class ExactRelu:
 
     @cached_property
     def Z(self) -> Again:
-        node = Again(self._equilibrium)
-        return node.called("relu_equilibrium", self.W, self.C, pattern=self._mask)
+        return Again(self._equilibrium).called("relu_equilibrium", self.W, self.C)
 
     @cached_property
     def H(self) -> Again:

@@ -128,19 +128,16 @@ def rational_rows(a: np.ndarray) -> list[list[str]]:
 
 
 def _given(word: Word) -> dict[str, Any]:
-    """The active units are a witness, no part of the definition."""
-    return {
-        name: str(value) if isinstance(value, Fraction) else value
-        for name, value in word.given.items()
-        if name != "pattern"
-    }
+    given = word.given.items()
+    return {name: str(x) if isinstance(x, Fraction) else x for name, x in given}
 
 
 def _witness(nodes: list[Again]) -> dict[str, Any]:
     word = nodes[0].word
     assert word is not None
     if word.op == EQUILIBRIUM:
-        return {"pattern": _pattern(nodes)}
+        found = _pattern(nodes)
+        return {} if found is None else {"pattern": found}
     squared = word.op == "singular_value"
     found = [each for node in nodes if (each := _enclosure(node, squared)) is not None]
     if not found:
@@ -149,16 +146,14 @@ def _witness(nodes: list[Again]) -> dict[str, Any]:
     return {"within": [str(low), str(high)]}
 
 
-def _pattern(nodes: list[Again]) -> list[str]:
-    """The units that are active, a word for each sample."""
+def _pattern(nodes: list[Again]) -> list[str] | None:
+    """The units that are active, a word for each sample; None where doubles alone tell."""
     for node in nodes:
         for bits in _computed(node):
             Z = node.known(bits)
             columns = range(Z.ncols())
             return ["".join("1" if Z[i, j] > 0 else "0" for i in range(Z.nrows())) for j in columns]
-    word = nodes[0].word
-    assert word is not None
-    return ["".join("01"[int(on)] for on in column) for column in word.given["pattern"].T]
+    return None
 
 
 def _computed(node: Again) -> list[int]:
