@@ -36,6 +36,8 @@ BITS = (256, 1024, 16384)
 RANGE = 100_000
 # Products of numbers that one row may take, with the fewest bits, and steps of a descent.
 WORK, STEPS = 2_000_000, 200
+# Parts of a row that help to compute it, and are proved; they define nothing.
+WITNESSES = ("pattern", "within", "near")
 # Filled in below by `deqcheck verify --source`: statement -> check -> formulas.
 CATALOGUE: dict[str, Any] = {}
 
@@ -80,15 +82,23 @@ def rounded(x, up):
 
 
 class Number:
-    __slots__ = ("hi", "lo")
+    """Of the root of a rational number also its `square` is kept, which is exact."""
 
-    def __init__(self, lo, hi=None):
+    __slots__ = ("hi", "lo", "square")
+
+    def __init__(self, lo, hi=None, square=None):
         self.lo = rounded(lo, False)
         self.hi = rounded(lo if hi is None else hi, True)
+        self.square = square if square is not None and square.exact else None
 
     @property
     def exact(self):
         return self.lo == self.hi
+
+    def squared(self):
+        """Exactly, or None."""
+        found = self.square if self.square is not None else self * self if self.exact else None
+        return found if found is not None and found.exact else None
 
     def __add__(self, other):
         return Number(self.lo + other.lo, self.hi + other.hi)
@@ -102,13 +112,20 @@ class Number:
     def __mul__(self, other):
         if self.exact and other.exact:
             return Number(self.lo * other.lo)
+        if self is other and self.square is not None:
+            return self.square
         ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
-        return Number(min(ends), max(ends))
+        square = None
+        if self.square is not None or other.square is not None:
+            parts = self.squared(), other.squared()
+            square = parts[0] * parts[1] if None not in parts else None
+        return Number(min(ends), max(ends), square)
 
     def __truediv__(self, other):
         if other.lo <= 0 <= other.hi:
             raise Unchecked("a division by 0") if other.exact else Imprecise
-        return self * Number(1 / other.hi, 1 / other.lo)
+        square = None if other.square is None else UNIT / other.square
+        return self * Number(1 / other.hi, 1 / other.lo, square)
 
     def __abs__(self):
         if self.lo < 0 < self.hi:
@@ -126,7 +143,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 NONE, UNIT, TWO = Number(ZERO), Number(ONE), Number(Fraction(2))
 
 
-def fraction(text):
+def fraction(text: Any) -> Fraction:
     """From p/q or a decimal; an exponent of six digits would fill the memory. A truth value is no
     number, nor is a double, whose digits JSON does not fix."""
     if isinstance(text, bool | float):
@@ -141,10 +158,14 @@ def number(text):
 
 
 def larger(a, b):
+    if a.lo >= b.hi or b.lo >= a.hi:
+        return a if a.lo >= b.hi else b
     return Number(max(a.lo, b.lo), max(a.hi, b.hi))
 
 
 def smaller(a, b):
+    if a.lo >= b.hi or b.lo >= a.hi:
+        return b if a.lo >= b.hi else a
     return Number(min(a.lo, b.lo), min(a.hi, b.hi))
 
 
@@ -158,8 +179,7 @@ def root_end(x, up):
     p, q = x.numerator, x.denominator
     if isqrt(p) ** 2 == p and isqrt(q) ** 2 == q:
         return Fraction(isqrt(p), isqrt(q))
-    inexact()
-    shift = max(0, Limits.bits - (p.bit_length() - q.bit_length()) // 2)
+    shift = max(0, min(Limits.bits, BITS[-2]) - (p.bit_length() - q.bit_length()) // 2)
     return Fraction(isqrt((p << 2 * shift) // q) + up, 1 << shift)
 
 
@@ -167,7 +187,7 @@ def root(a):
     """Of max(a, 0): a number whose root is taken is not negative, whatever its interval says."""
     if a.hi < 0:
         raise Unchecked("the root of a negative number")
-    return Number(root_end(max(a.lo, ZERO), False), root_end(a.hi, True))
+    return Number(root_end(max(a.lo, ZERO), False), root_end(a.hi, True), a)
 
 
 def exp_end(x, up):
@@ -223,7 +243,8 @@ def log(a):
 
 def raised(a, b):
     if b.exact and b.lo.denominator == 1 and 0 <= b.lo <= 64:
-        return reduce(Number.__mul__, [a] * int(b.lo), UNIT)
+        odd, half = int(b.lo) % 2, int(b.lo) // 2
+        return reduce(Number.__mul__, [a] * odd + [a * a] * half or [UNIT])
     return exp(log(a) * b)
 
 
@@ -500,6 +521,78 @@ def linear(W, H, B, transposed):
     return turned(columns)
 
 
+def tanh(x):
+    return UNIT - TWO / (exp(x + x) + UNIT)
+
+
+def clipped(x):
+    return larger(smaller(x, UNIT), -UNIT)
+
+
+def within_one(x):
+    return UNIT if (x + UNIT).sign() > 0 and (x - UNIT).sign() <= 0 else NONE
+
+
+# The activations s of OptEq: s, s', how many kinks it has, and inf s'; sup s' is 1 for all of them.
+# At a kink s' is the slope to the left.
+ACTIVATIONS = {
+    "identity": (lambda x: x, lambda x: UNIT, NONE, UNIT),
+    "relu": (lambda x: larger(x, NONE), lambda x: UNIT if x.sign() > 0 else NONE, UNIT, NONE),
+    "hardtanh": (clipped, within_one, TWO, NONE),
+    "tanh": (tanh, lambda x: UNIT - tanh(x) * tanh(x), NONE, NONE),
+    "softplus": (lambda x: log(UNIT + exp(x)), lambda x: UNIT / (UNIT + exp(-x)), NONE, NONE),
+}
+
+
+def activation(kind, k=None):
+    """Of this kind; with k, the mix k t + (1 - k) s(t)."""
+    if kind not in ACTIVATIONS:
+        raise Unchecked(f"{kind} is no activation that is known here")
+    s, slope, kinks, lowest = ACTIVATIONS[kind]
+    if k is None:
+        return s, slope, kinks, lowest
+    k = number(k)
+    rest = UNIT - k
+    return (lambda x: k * x + rest * s(x), lambda x: k + rest * slope(x), kinks, k + rest * lowest)
+
+
+def square_norm(W):
+    """A number above |W|^2: of some next to 1 the least that is seen to be one."""
+    gram = product(W, turned(W))
+    for c in [
+        *(ONE - Fraction(1, 1 << j) for j in (2, 4, 8, 16, 32, 48)),
+        ONE + Fraction(1, 1 << 40),
+    ]:
+        try:
+            if not negative(minus(scaled(Number(c), eye(len(W))), gram)):
+                return Number(c)
+        except Imprecise:
+            pass
+    return squares(entries(W))
+
+
+def opteq_equilibrium(*parts, alpha, kind, k=None, near=None):
+    """Z = f_L(...f_1(Z)) with f(Z) = a W^T s(W Z + C) + (1 - a) Z. Since 0 <= s' <= 1 each f has
+    the Lipschitz constant a |W|^2 + 1 - a; where their product q is below 1, there is one
+    equilibrium, and from any state it is at most residual/(1 - q) away."""
+    if near is None:
+        raise Unchecked("an equilibrium without a state next to it")
+    a, s = number(alpha), activation(kind, k)[0]
+    weights, drives = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+    start = Z = mapped(number, near)
+    q = UNIT
+    for W, C in pairs(weights, drives):
+        q = q * (a * square_norm(W) + UNIT - a)
+        G = mapped(s, plus(product(W, Z), C))
+        Z = plus(scaled(a, product(turned(W), G)), scaled(UNIT - a, Z))
+    if q.hi >= 1:
+        raise Unchecked("nothing shows that the equilibrium is the only one")
+    away = (root(squares(entries(minus(Z, start)))) / (UNIT - q)).hi
+    if away > Fraction(1, 1 << 64) * (1 + max(abs(x).hi for x in entries(start))):
+        raise Wrong("there is no equilibrium next to the state")
+    return mapped(lambda x: Number(x.lo - away, x.hi + away), start)
+
+
 def softmax(A):
     """Of each column: s_i = 1/sum_k exp(a_k - a_i)."""
 
@@ -538,6 +631,8 @@ def delm_D(S, inverse, Z, gamma):
 
 VOCABULARY = {
     "number": lambda value: number(value),
+    # What a check is free to choose: its claim is about these numbers.
+    "chosen": lambda value: mapped(number, value) if isinstance(value, list) else number(value),
     "plus": Number.__add__,
     "times": Number.__mul__,
     "over": Number.__truediv__,
@@ -565,6 +660,10 @@ VOCABULARY = {
     "moduli": lambda a: mapped(abs, a),
     "stacked": lambda a, b: a + b,
     "column": lambda a, j: [[row[j]] for row in a],
+    "columns": lambda a, first, last: [row[first:last] for row in a],
+    "commutation": lambda n: matrix(
+        n * n, n * n, lambda i, j: UNIT if divmod(i, n) == divmod(j, n)[::-1] else NONE
+    ),
     "diagonal": lambda a: [[a[i][i]] for i in range(min(len(a), width(a)))],
     "vec": lambda a: [[x] for x in entries(turned(a))],
     "unvec": lambda a, rows, columns: matrix(rows, columns, lambda i, j: a[j * rows + i][0]),
@@ -574,6 +673,7 @@ VOCABULARY = {
     "inverse": lambda a: solution(a, eye(len(a))),
     "onto_row_space": onto_row_space,
     "entry": lambda a, i, j: a[i][j],
+    "count": lambda a, axis: number(width(a) if axis else len(a)),
     "sum_of_squares": lambda a: squares(entries(a)),
     "summed": lambda a: total(entries(a)),
     "trace": lambda a: total(a[i][i] for i in range(len(a))),
@@ -590,6 +690,9 @@ VOCABULARY = {
     "equilibria": lambda Z: UNIT,
     "relu_adjoint": lambda W, H, B: linear(W, H, B, True),
     "relu_tangent": lambda W, H, B: linear(W, H, B, False),
+    "activation": lambda a, kind, k=None: mapped(activation(kind, k)[0], a),
+    "activation_slope": lambda a, kind, k=None: mapped(activation(kind, k)[1], a),
+    "opteq_equilibrium": opteq_equilibrium,
     "softmax": softmax,
     "softmax_jacobians": softmax_jacobians,
     "delm_blocks": lambda S, Z, gamma: [delm_block(S, Z, gamma, k)[0] for k in range(len(S))],
@@ -603,14 +706,26 @@ class Table:
     def __init__(self, rows, arrays, before=None):
         self.rows, self.arrays, self.before, self.known, self.words = rows, arrays, before, {}, {}
 
+    def behind(self, place):
+        """The rows of which a row is made, and itself, in order."""
+        found, left = set(), [(place, len(self.rows))]
+        while left:
+            here, end = left.pop()
+            if not 0 <= here < end:
+                raise Wrong("a row that is made of later ones")
+            if here not in found:
+                found.add(here)
+                left += [(earlier, here) for earlier in self.rows[here].get("of", [])]
+        return sorted(found)
+
     def at(self, place):
-        if place not in range(len(self.rows)):
-            raise Wrong(f"there is no row {place}")
         if place not in self.known:
-            try:
-                self.known[place] = self.made(place)
-            except (Imprecise, Unchecked, Wrong) as stop:
-                self.known[place] = stop
+            for here in self.behind(place):
+                if here not in self.known:
+                    try:
+                        self.known[here] = self.made(here)
+                    except (Imprecise, Unchecked, Wrong) as stop:
+                        self.known[here] = stop
         if isinstance(self.known[place], Exception):
             raise self.known[place]
         return self.known[place]
@@ -618,8 +733,6 @@ class Table:
     def made(self, place):
         row = dict(self.rows[place])
         op, of = row.pop("op"), row.pop("of", [])
-        if not all(0 <= earlier < place for earlier in of):
-            raise Wrong("a row that is made of later ones")
         if op == "equilibria" and self.rows[of[0]]["op"] != "relu_equilibrium":
             raise Wrong("equilibria of what is none")
         parts = [self.at(earlier) for earlier in of]
@@ -633,14 +746,15 @@ class Table:
             return found
         if op not in VOCABULARY:
             raise Unchecked(f"{op} is not part of the vocabulary")
-        if self.before is not None and "within" in row:
-            raise Unchecked("an eigenvalue of a later step")
+        if self.before is not None and ("within" in row or "near" in row):
+            raise Unchecked("a witness of a later step")
         return VOCABULARY[op](*parts, **row)
 
     def derived(self, place):
-        """Whether it is made of an array of the instance, not of numbers alone."""
-        row = self.rows[place]
-        return row["op"] == "array" or any(map(self.derived, row.get("of", [])))
+        """Whether it is made of arrays (of the instance, or written out, as drawn points are) or
+        of what is chosen, not of numbers alone."""
+        ops = {self.rows[here]["op"] for here in self.behind(place)}
+        return bool(ops & {"array", "literal", "chosen"})
 
     def pattern(self, place):
         self.at(place)
@@ -656,6 +770,10 @@ class Descent:
         self.given = {n: number(x) for n, x in body["instance"]["numbers"].items()}
         for name, (array, axis) in body["instance"]["sizes"].items():
             self.given[name] = number(width(arrays[array]) if axis else len(arrays[array]))
+        told = body["instance"].get("activation")
+        if told and told["kind"] in ACTIVATIONS:
+            _, _, kinks, lowest = activation(**told)
+            self.given |= {"kinks": kinks, "kappa": lowest, "slope": UNIT}
 
     def settled(self, name, value, constants):
         """A number that is not made of arrays must be one of the instance, or of the statement."""
@@ -732,7 +850,11 @@ def evaluated(text, leaf):
 
 
 def holds(a, relation, b):
-    """Intervals that touch decide <= and its kind, though the sign of a - b is open."""
+    """Intervals that touch decide <= and its kind, though the sign of a - b is open; of numbers
+    that are not negative also their squares decide."""
+    if not (a.exact and b.exact) and min(a.lo, b.lo) >= 0:
+        parts = a.squared(), b.squared()
+        a, b = parts if None not in parts else (a, b)
     if relation in ("<=", ">") and a.hi <= b.lo:
         return relation == "<="
     if relation in (">=", "<") and a.lo >= b.hi:
@@ -852,7 +974,7 @@ def refuted_witnesses(descents):
         start = descents[Limits.bits].at(0)
         for place, row in enumerate(start.rows):
             try:
-                if "pattern" in row or "within" in row:
+                if any(name in row for name in WITNESSES):
                     start.at(place)
             except Wrong as stop:
                 yield "", "", f"row {place}", FAILS, str(stop)
@@ -911,7 +1033,7 @@ def show(body):
     for place, told in enumerate(body["rows"]):
         row = dict(told)
         op, of = row.pop("op"), [f"r{earlier}" for earlier in row.pop("of", [])]
-        given = [f"{name}={x}" for name, x in row.items() if name not in ("within", "pattern")]
+        given = [f"{name}={x}" for name, x in row.items() if name not in WITNESSES]
         print(f"r{place} = {op}({', '.join(of + given)})")
     for verdict in body["verdicts"]:
         for claim in verdict["hypotheses"] + verdict["conclusions"]:

@@ -26,10 +26,9 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records import tower
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.records.words import EDITIONS
-from deqcheck.verifier import Wrong, fraction
+from deqcheck.verifier import WITNESSES, Wrong, fraction
 
 Verdicts = dict[tuple[str, str], Mapping[str, Any]]
-WITNESSES = ("pattern", "within")
 
 
 class Incomparable(Exception):

@@ -12,6 +12,7 @@ from typing import Any
 from deqcheck import __version__, verifier
 from deqcheck.judging.question import Question
 from deqcheck.kinds import Model
+from deqcheck.models.opteq.entries import named
 from deqcheck.models.problem import AnyProblem, Params
 from deqcheck.records.claim import Judged
 from deqcheck.records.report import Report
@@ -55,6 +56,7 @@ def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
             "loss": p.loss,
             "numbers": _numbers(p, report),
             "sizes": _sizes(p),
+            "activation": _activation(p),
             "arrays": {name: rational_rows(a) for name, a in arrays_of(p).items()},
         },
         "rows": table.table(),
@@ -67,10 +69,16 @@ def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
 
 
 def _numbers(p: AnyProblem, report: Report) -> dict[str, str]:
-    """The fields of the model, and the step."""
-    stated = {**report.resolved.get("model", {}), "step": p.step}
+    """The fields of the model, what they say of it, and the step."""
+    stated = {**report.resolved.get("model", {}), **p.model.facts, "step": p.step}
     exact = {name: x for name, x in stated.items() if isinstance(x, float | int)}
     return {name: str(Fraction(x)) for name, x in exact.items() if math.isfinite(x)}
+
+
+def _activation(p: AnyProblem) -> dict[str, Any] | None:
+    """That of the model, if its fields name one."""
+    s = getattr(p.model, "s", None)
+    return None if s is None else named(s)
 
 
 def _sizes(p: AnyProblem) -> dict[str, tuple[str, int]]:

@@ -24,6 +24,10 @@ class NoExactForm(Exception):
     """The number cannot be made on this level."""
 
 
+class Untold(Exception):
+    """There are no words for a node."""
+
+
 class Exhausted(Exception):
     """The budget of the question is used up."""
 
@@ -81,7 +85,7 @@ class Again:
     """A node; its value on a level is computed once. Without a `word` nobody else can tell what it
     is."""
 
-    __slots__ = ("_known", "_make", "_parts", "word")
+    __slots__ = ("_known", "_make", "_parts", "_word")
 
     def __init__(self, make: Callable[..., Any] | str, *parts: Again):
         """`make(level, *values of the parts)` gives the value, or the level's operation of this
@@ -89,11 +93,22 @@ class Again:
         self._make, self._parts = make, parts
         self._known: dict[int, Any] = {}
         op = make if isinstance(make, str) else getattr(make, "word", "")
-        self.word = Word(op, parts, {}) if op else None
+        self._word: Word | Callable[[], Again] | None = Word(op, parts, {}) if op else None
+
+    @property
+    def word(self) -> Word | None:
+        if callable(self._word):
+            self._word = self._word().word
+        return self._word
 
     def called(self, op: str, *of: Again, **given: Any) -> Again:
         """Its word; of the parts, unless others are named."""
-        self.word = Word(op, of or self._parts, given)
+        self._word = Word(op, of or self._parts, given)
+        return self
+
+    def told(self, make: Callable[[], Again]) -> Again:
+        """The same number or matrix in words, if somebody asks for them."""
+        self._word = make
         return self
 
     def of(self, op: str, *parts: Again) -> Again:
@@ -143,9 +158,7 @@ def rational(x: Fraction | int | float) -> Again:
 
 def valued(node: Again, x: Fraction) -> Again:
     """The number of a node, of which somebody knows that it is this one."""
-    found = rational(x)
-    found.word = node.word
-    return found
+    return rational(x).told(lambda: node)
 
 
 @lru_cache(maxsize=1024)
