@@ -34,7 +34,7 @@ CHECKED, UNCHECKED, FAILS = "re-checked", "not re-checked", "FAILS"
 BITS = (256, 1024, 16384)
 # Numbers above 2^RANGE or below its inverse are left alone: exponents must not fill the memory.
 RANGE = 100_000
-# Products of numbers that one row may take, with the fewest bits, and steps of a descent.
+# Products of numbers that one row may take, or a descent, with the fewest bits, and its steps.
 WORK, STEPS = 2_000_000, 200
 # Parts of a row that help to compute it, and are proved; they define nothing.
 WITNESSES = ("pattern", "within", "near")
@@ -84,16 +84,13 @@ def rounded(x, up):
 class Number:
     """Of the root of a rational number also its `square` is kept, which is exact."""
 
-    __slots__ = ("hi", "lo", "square")
+    __slots__ = ("exact", "hi", "lo", "square")
 
     def __init__(self, lo, hi=None, square=None):
         self.lo = rounded(lo, False)
         self.hi = rounded(lo if hi is None else hi, True)
+        self.exact = self.lo == self.hi
         self.square = square if square is not None and square.exact else None
-
-    @property
-    def exact(self):
-        return self.lo == self.hi
 
     def squared(self):
         """Exactly, or None."""
@@ -114,7 +111,13 @@ class Number:
             return Number(self.lo * other.lo)
         if self is other and self.square is not None:
             return self.square
-        ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        if self.lo >= 0:
+            lo = (self.lo if other.lo >= 0 else self.hi) * other.lo
+            ends = lo, (self.hi if other.hi >= 0 else self.lo) * other.hi
+        elif other.lo >= 0:
+            return other * self
+        else:
+            ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
         square = None
         if self.square is not None or other.square is not None:
             parts = self.squared(), other.squared()
@@ -196,6 +199,7 @@ def exp_end(x, up):
     if not x:
         return ONE
     inexact()
+    spend(20)
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 2)
     if k > 17:
         raise Unchecked("an exponential out of range")
@@ -291,6 +295,7 @@ def product(a, b):
 
 
 def mapped(f, *matrices):
+    spend(len(matrices[0]) * width(matrices[0]))
     return [[f(*xs) for xs in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
 
 
@@ -602,31 +607,6 @@ def softmax(A):
     return matrix(len(A), width(A), entry)
 
 
-def slopes(S, k):
-    """J_k = diag(s_k) - s_k s_k^T for column k of S."""
-    s = [row[k] for row in S]
-    return matrix(len(s), len(s), lambda i, j: (s[i] if i == j else NONE) - s[i] * s[j])
-
-
-def softmax_jacobians(S, P):
-    """J_k p_k in column k."""
-    return turned(
-        [entries(product(slopes(S, k), [[x] for x in p])) for k, p in enumerate(turned(P))]
-    )
-
-
-def delm_block(S, Z, gamma, k):
-    """I + gamma^2 (Z J_k) (Z J_k)^T."""
-    ZJ = product(Z, slopes(S, k))
-    return plus(eye(len(Z)), scaled(number(gamma) * number(gamma), product(ZJ, turned(ZJ))))
-
-
-def delm_D(S, inverse, Z, gamma):
-    """The sum over k of (row k of U^-1)^T (row k) kron (I + gamma^2 Z J_k J_k^T Z^T)."""
-    outer = [[[x * y for y in row] for x in row] for row in inverse]
-    return reduce(plus, (kronecker(o, delm_block(S, Z, gamma, k)) for k, o in enumerate(outer)))
-
-
 # ---- 4. The rows: what each operation means, of other rows and of the numbers that it has -------
 
 VOCABULARY = {
@@ -694,9 +674,6 @@ VOCABULARY = {
     "activation_slope": lambda a, kind, k=None: mapped(activation(kind, k)[1], a),
     "opteq_equilibrium": opteq_equilibrium,
     "softmax": softmax,
-    "softmax_jacobians": softmax_jacobians,
-    "delm_blocks": lambda S, Z, gamma: [delm_block(S, Z, gamma, k)[0] for k in range(len(S))],
-    "delm_D": delm_D,
 }
 
 
@@ -705,6 +682,7 @@ class Table:
 
     def __init__(self, rows, arrays, before=None):
         self.rows, self.arrays, self.before, self.known, self.words = rows, arrays, before, {}, {}
+        self.spent = 0
 
     def behind(self, place):
         """The rows of which a row is made, and itself, in order."""
@@ -722,10 +700,12 @@ class Table:
         if place not in self.known:
             for here in self.behind(place):
                 if here not in self.known:
+                    Limits.left = allowed = WORK * BITS[0] // Limits.bits
                     try:
                         self.known[here] = self.made(here)
                     except (Imprecise, Unchecked, Wrong) as stop:
                         self.known[here] = stop
+                    self.spent += allowed - Limits.left
         if isinstance(self.known[place], Exception):
             raise self.known[place]
         return self.known[place]
@@ -736,7 +716,6 @@ class Table:
         if op == "equilibria" and self.rows[of[0]]["op"] != "relu_equilibrium":
             raise Wrong("equilibria of what is none")
         parts = [self.at(earlier) for earlier in of]
-        Limits.left = WORK * BITS[0] // Limits.bits
         if op == "array":
             return self.arrays[row["name"]]
         if op == "relu_equilibrium":
@@ -770,6 +749,8 @@ class Descent:
         self.given = {n: number(x) for n, x in body["instance"]["numbers"].items()}
         for name, (array, axis) in body["instance"]["sizes"].items():
             self.given[name] = number(width(arrays[array]) if axis else len(arrays[array]))
+        if self.told and number(self.told["step"]).lo != self.given["step"].lo:
+            raise Wrong("the step of the descent is not that of the instance")
         told = body["instance"].get("activation")
         if told and told["kind"] in ACTIVATIONS:
             _, _, kinks, lowest = activation(**told)
@@ -791,6 +772,8 @@ class Descent:
         if k > STEPS or (k and not self.told):
             raise Unchecked(f"after more than {STEPS if self.told else 0} steps")
         while len(self.tables) <= k:
+            if sum(each.spent for each in self.tables[1:]) > WORK * BITS[0] // Limits.bits:
+                raise Unchecked("too large")
             last = self.tables[-1]
             step, moved = number(self.told["step"]), dict(last.arrays)
             for name, place in self.told["gradient"].items():
@@ -942,6 +925,8 @@ def follows(outcome, hypotheses, conclusions):
 def verify_body(body):
     """Rows (statement, edition, claim, word, reason); the outcome comes after its claims."""
     descents, found = {}, []
+    if len({(each["id"], each["edition"]) for each in body["verdicts"]}) < len(body["verdicts"]):
+        raise Wrong("a statement is judged twice")
     for Limits.bits in BITS:
         descents[Limits.bits] = Descent(body)
     for verdict in body["verdicts"]:
@@ -1015,7 +1000,9 @@ def verify(certificate: Any) -> list[Any]:
         if digest(certificate["body"]) != certificate["sha256"]:
             return [("", "", "sha256", FAILS, "the digest is not that of the body")]
         return verify_body(certificate["body"])
-    except (Wrong, Unchecked) as error:
+    except Wrong as stop:
+        return [("", "", "body", FAILS, str(stop))]
+    except Unchecked as error:
         raise ValueError(f"not a certificate: {error}") from None
     except (
         *(ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError),

@@ -100,8 +100,11 @@ def _mapping(x: Any) -> Mapping[str, tuple[str, ...]]:
 def _stated(p: AnyProblem, report: Report) -> dict[str, Any]:
     """The case without files: their arrays are written out."""
     stated = dict(report.resolved)
-    if any(stated.get(key, {}).get("kind") == "file" for key in ("data", "init")):
-        groups = {"data": p.data, "init": p.theta0}
+    if any("path" in stated.get(key, {}) for key in ("data", "init")):
+        beside = kinds(Model)[p.model.kind].optional
+        kept = {name: a for name, a in p.data.items() if name in beside}
+        data = {name: a for name, a in p.data.items() if name not in beside}
+        groups = {"data": data, "init": {**p.theta0, **kept}}
         stated["rescale"] = {}
         for key, arrays in groups.items():
             values = {name: a.tolist() for name, a in arrays.items()}

@@ -25,7 +25,8 @@ class ExactRelu:
 
     @cached_property
     def Z(self) -> Again:
-        return Again(self._equilibrium).called("relu_equilibrium", self.W, self.C)
+        node = Again(self._equilibrium)
+        return node.called("relu_equilibrium", self.W, self.C, pattern=self._mask)
 
     @cached_property
     def H(self) -> Again:

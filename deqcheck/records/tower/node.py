@@ -24,7 +24,7 @@ class NoExactForm(Exception):
     """The number cannot be made on this level."""
 
 
-class Untold(Exception):
+class Untold(NoExactForm):
     """There are no words for a node."""
 
 
@@ -85,7 +85,7 @@ class Again:
     """A node; its value on a level is computed once. Without a `word` nobody else can tell what it
     is."""
 
-    __slots__ = ("_known", "_make", "_parts", "_word")
+    __slots__ = ("_known", "_make", "_parts", "_telling", "_word")
 
     def __init__(self, make: Callable[..., Any] | str, *parts: Again):
         """`make(level, *values of the parts)` gives the value, or the level's operation of this
@@ -93,13 +93,21 @@ class Again:
         self._make, self._parts = make, parts
         self._known: dict[int, Any] = {}
         op = make if isinstance(make, str) else getattr(make, "word", "")
-        self._word: Word | Callable[[], Again] | None = Word(op, parts, {}) if op else None
+        self._word = Word(op, parts, {}) if op else None
+        self._telling: Callable[[], Again] | Again | None = None
 
     @property
     def word(self) -> Word | None:
-        if callable(self._word):
-            self._word = self._word().word
-        return self._word
+        return self.spoken._word
+
+    @property
+    def spoken(self) -> Again:
+        """The node that has its words. Raises Untold."""
+        if self._telling is None:
+            return self
+        if not isinstance(self._telling, Again):
+            self._telling = self._telling().spoken
+        return self._telling
 
     def called(self, op: str, *of: Again, **given: Any) -> Again:
         """Its word; of the parts, unless others are named."""
@@ -108,7 +116,7 @@ class Again:
 
     def told(self, make: Callable[[], Again]) -> Again:
         """The same number or matrix in words, if somebody asks for them."""
-        self._word = make
+        self._telling = make
         return self
 
     def of(self, op: str, *parts: Again) -> Again:

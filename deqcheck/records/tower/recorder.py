@@ -130,12 +130,14 @@ def rational_rows(a: np.ndarray) -> list[list[str]]:
 
 
 def _given(word: Word) -> dict[str, Any]:
+    """The active units are a witness, no part of the definition."""
+
     def plain(x: Any) -> Any:
         if isinstance(x, np.ndarray):
             return rational_rows(x)
         return str(x) if isinstance(x, Fraction) else x
 
-    return {name: plain(x) for name, x in word.given.items()}
+    return {name: plain(x) for name, x in word.given.items() if name != "pattern"}
 
 
 def _witness(nodes: list[Again]) -> dict[str, Any]:
