@@ -34,7 +34,8 @@ CHECKED, UNCHECKED, FAILS = "re-checked", "not re-checked", "FAILS"
 BITS = (256, 1024, 16384)
 # Numbers above 2^RANGE or below its inverse are left alone: exponents must not fill the memory.
 RANGE = 100_000
-# Products of numbers that one row may take, or a descent, with the fewest bits, and its steps.
+# Products of numbers that one row may take, with the fewest bits (a descent as many as two rows),
+# and steps of a descent.
 WORK, STEPS = 2_000_000, 200
 # Parts of a row that help to compute it, and are proved; they define nothing.
 WITNESSES = ("pattern", "within", "near")
@@ -772,7 +773,7 @@ class Descent:
         if k > STEPS or (k and not self.told):
             raise Unchecked(f"after more than {STEPS if self.told else 0} steps")
         while len(self.tables) <= k:
-            if sum(each.spent for each in self.tables[1:]) > WORK * BITS[0] // Limits.bits:
+            if sum(each.spent for each in self.tables[1:]) > 2 * WORK * BITS[0] // Limits.bits:
                 raise Unchecked("too large")
             last = self.tables[-1]
             step, moved = number(self.told["step"]), dict(last.arrays)

@@ -37,6 +37,13 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(cli, list(arguments), prog_name="deqcheck")
 
 
+def rejected(certificate: dict[str, Any], alone: bool = False) -> bool:
+    try:
+        return dq.verify(certificate, alone=alone).exit_code == 1
+    except dq.UsageError:
+        return True
+
+
 @pytest.fixture(scope="module")
 def example() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(EXAMPLE.read_text())
@@ -63,9 +70,9 @@ def test_each_way_of_tampering_is_caught(example: dict[str, Any]) -> None:
         ways = dict(tampered(example, which))
         assert len(ways) >= 18
         for way, changed in ways.items():
-            assert dq.verify(changed).exit_code == 1, way
+            assert rejected(changed), way
             if way not in CATALOGUED:
-                assert dq.verify(changed, alone=True).exit_code == 1, way
+                assert rejected(changed, alone=True), way
 
 
 def test_a_formula_of_another_check_is_refused_by_the_copy(example: dict[str, Any]) -> None:
@@ -96,9 +103,9 @@ def test_a_certificate_of_each_model(model: str, tmp_path: Path) -> None:
     assert found.count(check.CHECKED) >= 2
     for way, changed in tampered(json.loads(path.read_text()), 1):
         if way in ("left", "decision"):
-            assert dq.verify(changed, alone=True).exit_code == 1, way
+            assert rejected(changed, alone=True), way
         if way == "instance":
-            assert dq.verify(changed).exit_code == 1
+            assert rejected(changed)
 
 
 def test_the_command_writes_and_checks(tmp_path: Path) -> None:
