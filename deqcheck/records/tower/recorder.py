@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from deqcheck.records.tower.following import Followed
-from deqcheck.records.tower.node import Again, Untold, Word, flint
-from deqcheck.records.tower.rationals import Root
+from deqcheck.records.tower.node import Again, Exhausted, NoExactForm, Untold, Word, flint
+from deqcheck.records.tower.rationals import Rationals, Root
 
 # Of a witness: what a ball knows beyond is of no use to the claims that doubles nearly decide.
 WITNESS_BITS = 192
@@ -158,23 +158,33 @@ def _witness(nodes: list[Again]) -> dict[str, Any]:
 
 def _pattern(nodes: list[Again]) -> list[str] | None:
     """The units that are active, a word for each sample; None where doubles alone tell."""
-    for node in nodes:
-        for bits in _computed(node):
-            Z = node.known(bits)
-            columns = range(Z.ncols())
-            return ["".join("1" if Z[i, j] > 0 else "0" for i in range(Z.nrows())) for j in columns]
-    return None
+    Z = _state(nodes)[0]
+    if Z is None:
+        return None
+    columns = range(Z.ncols())
+    return ["".join("1" if Z[i, j] > 0 else "0" for i in range(Z.nrows())) for j in columns]
 
 
 def _near(nodes: list[Again]) -> dict[str, Any]:
     """A state: rational where it is known so, else the middle of balls."""
+    Z, bits = _state(nodes)
+    if Z is None:
+        return {}
+    entry = _written if bits == 0 else lambda x: _outward(_dyadic(x.mid()), 0)
+    columns = range(Z.ncols())
+    return {"near": [[str(entry(Z[i, j])) for j in columns] for i in range(Z.nrows())]}
+
+
+def _state(nodes: list[Again]) -> tuple[Any, int]:
+    """As it is known best, and with how many bits. Where nobody needed its numbers, as where a rank
+    is told by the widths alone, it is computed now."""
     for node in nodes:
         for bits in _computed(node):
-            Z = node.known(bits)
-            entry = _written if bits == 0 else lambda x: _outward(_dyadic(x.mid()), 0)
-            places = range(Z.nrows()), range(Z.ncols())
-            return {"near": [[str(entry(Z[i, j])) for j in places[1]] for i in places[0]]}
-    return {}
+            return node.known(bits), bits
+    try:
+        return nodes[0].at(Rationals()), 0
+    except (NoExactForm, Exhausted):
+        return None, 0
 
 
 def _computed(node: Again) -> list[int]:
