@@ -221,11 +221,17 @@ def exp(a):
 
 
 def atanh_twice(y):
-    """2 (y + y^3/3 + y^5/5 + ...) for 0 <= y <= 1/3: the rest is at most 9/8 of its first power."""
-    power, found, n = y, NONE, 1
-    while power.hi > Fraction(1, 1 << Limits.bits):
-        found, power, n = found + power / Number(Fraction(n)), power * y * y, n + 2
-    return Number(2 * found.lo, 2 * found.hi + 4 * power.hi)
+    """2 (y + y^3/3 + y^5/5 + ...) for 0 <= y <= 1/3, in integers times 2^-scale: each term is wrong
+    by less than 4 units, and so is what follows when a power has no unit left."""
+    scale = Limits.bits + 16
+    y = (y.numerator << scale) // y.denominator
+    power, found, n = y, 0, 1
+    while power:
+        found, power, n = found + power // n, power * (y * y >> scale) >> scale, n + 2
+    spread = 2 * n + 4
+    return Number(
+        Fraction(found - spread, 1 << scale - 1), Fraction(found + spread, 1 << scale - 1)
+    )
 
 
 def log_at(x):
@@ -236,8 +242,7 @@ def log_at(x):
     e = x.numerator.bit_length() - x.denominator.bit_length()
     e -= x < Fraction(2) ** e
     m = x / Fraction(2) ** e
-    two = atanh_twice(Number(Fraction(1, 3)))
-    return Number(Fraction(e)) * two + atanh_twice(Number((m - 1) / (m + 1)))
+    return Number(Fraction(e)) * atanh_twice(Fraction(1, 3)) + atanh_twice((m - 1) / (m + 1))
 
 
 def log(a):
@@ -956,15 +961,17 @@ def catalogued(id_, claim):
 
 def refuted_witnesses(descents):
     """The witnesses that are wrong, whether a claim needs them or not."""
-    for Limits.bits in BITS[:2]:
-        start = descents[Limits.bits].at(0)
-        for place, row in enumerate(start.rows):
+    for place, row in enumerate(descents[BITS[0]].at(0).rows):
+        for Limits.bits in BITS[:2] if any(name in row for name in WITNESSES) else ():
             try:
-                if any(name in row for name in WITNESSES):
-                    start.at(place)
+                descents[Limits.bits].at(0).at(place)
+                break
             except Wrong as stop:
                 yield "", "", f"row {place}", FAILS, str(stop)
-            except (Imprecise, Unchecked):
+                break
+            except Unchecked:
+                break
+            except Imprecise:
                 pass
 
 
