@@ -228,10 +228,8 @@ def atanh_twice(y):
     power, found, n = y, 0, 1
     while power:
         found, power, n = found + power // n, power * (y * y >> scale) >> scale, n + 2
-    spread = 2 * n + 4
-    return Number(
-        Fraction(found - spread, 1 << scale - 1), Fraction(found + spread, 1 << scale - 1)
-    )
+    spread, unit = 2 * n + 4, Fraction(1, 1 << scale - 1)
+    return Number((found - spread) * unit, (found + spread) * unit)
 
 
 def log_at(x):
