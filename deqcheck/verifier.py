@@ -596,9 +596,10 @@ def opteq_equilibrium(*parts, alpha, kind, k=None, near=None):
         Z = plus(scaled(a, product(turned(W), G)), scaled(UNIT - a, Z))
     if q.hi >= 1:
         raise Unchecked("nothing shows that the equilibrium is the only one")
-    away = (root(squares(entries(minus(Z, start)))) / (UNIT - q)).hi
-    if away > Fraction(1, 1 << 64) * (1 + max(abs(x).hi for x in entries(start))):
+    residual = root(squares(entries(minus(Z, start))))
+    if residual.lo > Fraction(1, 1 << 64) * (1 + max(abs(x).hi for x in entries(start))):
         raise Wrong("there is no equilibrium next to the state")
+    away = (residual / (UNIT - q)).hi
     return mapped(lambda x: Number(x.lo - away, x.hi + away), start)
 
 
@@ -854,7 +855,7 @@ def holds(a, relation, b):
 def enclosed(a, ends):
     """Whether the number that was computed is sure to lie between the ends of the certificate."""
     if ends is None:
-        raise Unchecked("a number out of range")
+        raise Unchecked("a side without an interval")
     lo, hi = map(fraction, ends)
     if a.lo > hi or a.hi < lo:
         raise Wrong("a side is not where the certificate says")
