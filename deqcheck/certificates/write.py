@@ -83,7 +83,7 @@ def _activation(p: AnyProblem) -> dict[str, Any] | None:
 
 def _sizes(p: AnyProblem) -> dict[str, tuple[str, int]]:
     """What each letter in the shapes of the model's arrays counts: an array, and its axis."""
-    model = kinds(Model)[p.model.kind]
+    model = getattr(p.model, "fields", kinds(Model)[p.model.kind])
     found: dict[str, tuple[str, int]] = {}
     for name, letters in {**model.data_arrays, **_mapping(model.parameters)}.items():
         for axis, letter in enumerate(letters):

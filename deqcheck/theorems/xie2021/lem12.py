@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import count
 from deqcheck.models.opteq.exact_states import Seen
 from deqcheck.models.opteq.network import Pass
 from deqcheck.records.claim import Claim
@@ -135,7 +136,7 @@ class Lemma14(StateBound):
                 *(errors.frobenius(seen.G, seen.A_error, node.G) for seen, node in self.passes(p))
             ),
             "growth": self.growth(p),
-            "n": max(len(layer.W) for layer in p.start.network.layers),
+            "n": maximum(*(count(layer.W, 0) for layer in p.start.network.layers)),
             "s_0": p.start.network.s.origin,
             "N": p.model.N,
             "B_z": bounds.B_z,
