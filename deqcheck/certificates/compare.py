@@ -41,6 +41,8 @@ def departures(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     own = _judged_here(body)
     if body["instance"] != own["instance"]:
         yield "", "", "instance", "its numbers are not those of its case"
+    if body["case"]["digest"] not in ("", own["case"]["digest"]):
+        yield "", "", "case", "its digest is not that of the case"
     known: Verdicts = {(v["id"], v["edition"]): v for v in own["verdicts"]}
     theirs, mine = Definitions(body["rows"]), Definitions(own["rows"])
     if theirs.descent(body) != mine.descent(own):
@@ -71,6 +73,9 @@ def _differences(
             for key in ("formula", "equation", "decision"):
                 if claim[key] != other[key]:
                     yield claim["name"], f"its {key} is {other[key]}"
+            # Without exact numbers here nothing is certified.
+            if tower.flint() is not None and _certified(claim) != _certified(other):
+                yield claim["name"], f"it is {other['basis']}"
             for key in ("moving", "points"):
                 if _steps(claim.get(key)) != _steps(other.get(key)):
                     yield claim["name"], "its steps are others"
@@ -79,6 +84,10 @@ def _differences(
             for side in ("left", "right"):
                 if _apart(claim[side], other[side]):
                     yield claim["name"], f"its {side} side is elsewhere"
+
+
+def _certified(claim: Mapping[str, Any]) -> bool:
+    return str(claim["basis"]).startswith("certified")
 
 
 def _steps(told: Any) -> Any:

@@ -48,9 +48,12 @@ def sealed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
+    stated = _stated(p, report)
+    # Of a case whose files are written out nobody else could tell the digest.
+    digest = report.digest if stated == report.resolved else ""
     found = {
         "deqcheck": __version__,
-        "case": {"name": report.name, "digest": report.digest, "stated": _stated(p, report)},
+        "case": {"name": report.name, "digest": digest, "stated": stated},
         "instance": {
             "model": p.model.kind,
             "loss": p.loss,

@@ -147,6 +147,26 @@ def equation(body: Body, claim: Body, verdict: Body) -> bool:
     return True
 
 
+def basis(body: Body, claim: Body, verdict: Body) -> bool:
+    certified = claim["basis"].startswith("certified")
+    claim["basis"] = "estimated (float64)" if certified else "certified (rational)"
+    return True
+
+
+def case(body: Body, claim: Body, verdict: Body) -> bool:
+    """Another case is named as the one that was judged."""
+    body["case"]["digest"] = "0" * 64
+    return True
+
+
+def share(body: Body, claim: Body, verdict: Body) -> bool:
+    """A Lipschitz constant that would need 0 <= s' <= 1 and 0 <= alpha <= 1."""
+    for row in _rows(body, "near")[:1]:
+        row["alpha"] = "3"
+        return True
+    return False
+
+
 def constants(body: Body, claim: Body, verdict: Body) -> bool:
     """A number that is given becomes one that the statement leaves free."""
     verdict["constants"]["slope"] = "1"
@@ -194,7 +214,7 @@ def removed(body: Body, claim: Body, verdict: Body) -> bool:
 EVERY: tuple[Callable[[Body, Body, Body], bool], ...] = (
     *(left, right, decision, formula, constant, leaf, outcome, pattern, witness, instance),
     *(removed, unit, state, beside, swapped, strict, edition, equation, constants, stated),
-    *(backwards, earlier),
+    *(backwards, earlier, basis, case, share),
 )
 
 

@@ -25,7 +25,7 @@ from tests.certificates.tampering import EVERY, tampered
 EXAMPLE = Path(str(files("deqcheck") / "certificates/example.json"))
 # By itself the verifier does not know which checks there are, and what names mean.
 CATALOGUED = {"removed", "constant", "formula", "strict", "leaf", "backwards", "equation"}
-CATALOGUED |= {"edition", "constants", "stated"}
+CATALOGUED |= {"edition", "constants", "stated", "basis", "case"}
 # A case of each model, and of the catalogue what is judged quickly.
 CASES = {
     "delm": ("kawaguchi2021/equality", ["kawaguchi2021/pl"]),

@@ -334,6 +334,17 @@ X: dict[str, Any] = {"op": "array", "name": "X"}
         ({"op": "relu_equilibrium", "of": [0, 0], "pattern": ["2", "0"]}, "only one"),
         ({"op": "relu_equilibrium", "of": [0, 0]}, "without a pattern"),
         ({"op": "activation", "of": [0], "kind": "sine"}, "sine"),
+        ({"op": "activation", "of": [0], "kind": "tanh", "k": "2"}, "share"),
+        (
+            {
+                "op": "opteq_equilibrium",
+                "of": [0, 0],
+                "alpha": "2",
+                "kind": "relu",
+                "near": [["0"]],
+            },
+            "share",
+        ),
     ],
 )
 def test_a_row_that_cannot_be(row: dict[str, Any], told: str) -> None:
