@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.following import Followed
 from deqcheck.records.tower.node import Again, Exhausted, NoExactForm, Untold, Word, flint
 from deqcheck.records.tower.rationals import Rationals, Root
@@ -181,10 +182,13 @@ def _state(nodes: list[Again]) -> tuple[Any, int]:
     for node in nodes:
         for bits in _computed(node):
             return node.known(bits), bits
-    try:
-        return nodes[0].at(Rationals()), 0
-    except (NoExactForm, Exhausted):
-        return None, 0
+    for level in (Rationals(), Balls(WITNESS_BITS)):
+        try:
+            with flint().ctx.workprec(WITNESS_BITS):
+                return nodes[0].at(level), level.bits
+        except (NoExactForm, Exhausted, RecursionError):
+            pass
+    return None, 0
 
 
 def _computed(node: Again) -> list[int]:
