@@ -59,6 +59,7 @@ def departures(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 def _differences(
     verdict: Mapping[str, Any], own: Mapping[str, Any], theirs: Definitions, mine: Definitions
 ) -> Iterator[tuple[str, str]]:
+    _same_sight(verdict["outcome"], own["outcome"])
     if verdict["outcome"] != own["outcome"]:
         yield "", f"it is {own['outcome']} here"
     for key in ("number", "constants"):
@@ -70,6 +71,7 @@ def _differences(
             yield "", f"its {part} are {', '.join(others) or 'none'}"
             continue
         for claim, other in zip(verdict[part], own[part], strict=True):
+            _same_sight(claim["decision"], other["decision"])
             for key in ("formula", "equation", "decision"):
                 if claim[key] != other[key]:
                     yield claim["name"], f"its {key} is {other[key]}"
@@ -84,6 +86,12 @@ def _differences(
             for side in ("left", "right"):
                 if _apart(claim[side], other[side]):
                     yield claim["name"], f"its {side} side is elsewhere"
+
+
+def _same_sight(theirs: str, mine: str) -> None:
+    """Raises Incomparable where doubles leave open what exact numbers decided."""
+    if tower.flint() is None and mine == "undecided" != theirs:
+        raise Incomparable("doubles leave it open: pip install 'deqcheck[certify]'")
 
 
 def _certified(claim: Mapping[str, Any]) -> bool:

@@ -182,7 +182,7 @@ def _state(nodes: list[Again]) -> tuple[Any, int]:
     for node in nodes:
         for bits in _computed(node):
             return node.known(bits), bits
-    for level in (Rationals(), Balls(WITNESS_BITS)):
+    for level in (Rationals(), Balls(WITNESS_BITS)) if flint() is not None else ():
         try:
             with flint().ctx.workprec(WITNESS_BITS):
                 return nodes[0].at(level), level.bits
