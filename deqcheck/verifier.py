@@ -99,6 +99,8 @@ class Number:
         return found if found is not None and found.exact else None
 
     def __add__(self, other):
+        if self is NONE or other is NONE:
+            return other if self is NONE else self
         return Number(self.lo + other.lo, self.hi + other.hi)
 
     def __neg__(self):
@@ -108,6 +110,8 @@ class Number:
         return Number(self.lo - other.hi, self.hi - other.lo)
 
     def __mul__(self, other):
+        if self is NONE or other is NONE:
+            return NONE
         if self.exact and other.exact:
             return Number(self.lo * other.lo)
         if self is other and self.square is not None:
