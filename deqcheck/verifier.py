@@ -32,8 +32,13 @@ CHECKED, UNCHECKED, FAILS = "re-checked", "not re-checked", "FAILS"
 # Numbers of more bits are rounded outward; a claim that this leaves open is computed again, finer.
 # The last ones are for exact numbers, with which equalities are decided.
 BITS = (256, 1024, 16384)
-# Products of numbers that one row may take, with the fewest bits, and steps of a descent.
+# Numbers above 2^RANGE or below its inverse are left alone: exponents must not fill the memory.
+RANGE = 100_000
+# Products of numbers that one row may take, with the fewest bits (a descent as many as two rows),
+# and steps of a descent.
 WORK, STEPS = 2_000_000, 200
+# Parts of a row that help to compute it, and are proved; they define nothing.
+WITNESSES = ("pattern", "within", "near")
 # Filled in below by `deqcheck verify --source`: statement -> check -> formulas.
 CATALOGUE: dict[str, Any] = {}
 
@@ -68,24 +73,34 @@ def rounded(x, up):
     p, q = x.numerator, x.denominator
     if p.bit_length() <= Limits.bits and q.bit_length() <= Limits.bits:
         return x
-    shift = Limits.bits - p.bit_length() + q.bit_length()
+    size = p.bit_length() - q.bit_length()
+    if abs(size) > RANGE:
+        raise Unchecked("a number out of range")
+    shift = Limits.bits - size
     p, q = (p << shift, q) if shift > 0 else (p, q << -shift)
     whole = -(-p // q) if up else p // q
     return Fraction(whole, 1 << shift) if shift > 0 else Fraction(whole << -shift)
 
 
 class Number:
-    __slots__ = ("hi", "lo")
+    """Of the root of a rational number also its `square` is kept, which is exact."""
 
-    def __init__(self, lo, hi=None):
+    __slots__ = ("exact", "hi", "lo", "square")
+
+    def __init__(self, lo, hi=None, square=None):
         self.lo = rounded(lo, False)
         self.hi = rounded(lo if hi is None else hi, True)
+        self.exact = self.lo == self.hi
+        self.square = square if square is not None and square.exact else None
 
-    @property
-    def exact(self):
-        return self.lo == self.hi
+    def squared(self):
+        """Exactly, or None."""
+        found = self.square if self.square is not None else self * self if self.exact else None
+        return found if found is not None and found.exact else None
 
     def __add__(self, other):
+        if self is NONE or other is NONE:
+            return other if self is NONE else self
         return Number(self.lo + other.lo, self.hi + other.hi)
 
     def __neg__(self):
@@ -95,15 +110,30 @@ class Number:
         return Number(self.lo - other.hi, self.hi - other.lo)
 
     def __mul__(self, other):
+        if self is NONE or other is NONE:
+            return NONE
         if self.exact and other.exact:
             return Number(self.lo * other.lo)
-        ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
-        return Number(min(ends), max(ends))
+        if self is other and self.square is not None:
+            return self.square
+        if self.lo >= 0:
+            lo = (self.lo if other.lo >= 0 else self.hi) * other.lo
+            ends = lo, (self.hi if other.hi >= 0 else self.lo) * other.hi
+        elif other.lo >= 0:
+            return other * self
+        else:
+            ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        square = None
+        if self.square is not None or other.square is not None:
+            parts = self.squared(), other.squared()
+            square = parts[0] * parts[1] if None not in parts else None
+        return Number(min(ends), max(ends), square)
 
     def __truediv__(self, other):
         if other.lo <= 0 <= other.hi:
             raise Unchecked("a division by 0") if other.exact else Imprecise
-        return self * Number(1 / other.hi, 1 / other.lo)
+        square = None if other.square is None else UNIT / other.square
+        return self * Number(1 / other.hi, 1 / other.lo, square)
 
     def __abs__(self):
         if self.lo < 0 < self.hi:
@@ -121,8 +151,11 @@ ZERO, ONE = Fraction(0), Fraction(1)
 NONE, UNIT, TWO = Number(ZERO), Number(ONE), Number(Fraction(2))
 
 
-def fraction(text):
-    """From p/q or a decimal; an exponent of five digits would fill the memory."""
+def fraction(text: Any) -> Fraction:
+    """From p/q or a decimal; an exponent of six digits would fill the memory. A truth value is no
+    number, nor is a double, whose digits JSON does not fix."""
+    if isinstance(text, bool | float):
+        raise Wrong("a number that is not written as p/q")
     if isinstance(text, str) and len(text.lower().partition("e")[2]) > 5:
         raise Wrong("a number out of range")
     return Fraction(text)
@@ -133,10 +166,14 @@ def number(text):
 
 
 def larger(a, b):
+    if a.lo >= b.hi or b.lo >= a.hi:
+        return a if a.lo >= b.hi else b
     return Number(max(a.lo, b.lo), max(a.hi, b.hi))
 
 
 def smaller(a, b):
+    if a.lo >= b.hi or b.lo >= a.hi:
+        return b if a.lo >= b.hi else a
     return Number(min(a.lo, b.lo), min(a.hi, b.hi))
 
 
@@ -150,26 +187,26 @@ def root_end(x, up):
     p, q = x.numerator, x.denominator
     if isqrt(p) ** 2 == p and isqrt(q) ** 2 == q:
         return Fraction(isqrt(p), isqrt(q))
-    inexact()
-    shift = max(0, Limits.bits - (p.bit_length() - q.bit_length()) // 2)
+    shift = max(0, min(Limits.bits, BITS[-2]) - (p.bit_length() - q.bit_length()) // 2)
     return Fraction(isqrt((p << 2 * shift) // q) + up, 1 << shift)
 
 
 def root(a):
-    """A number whose root is taken is not negative, whatever its interval says."""
+    """Of max(a, 0): a number whose root is taken is not negative, whatever its interval says."""
     if a.hi < 0:
         raise Unchecked("the root of a negative number")
-    return Number(root_end(max(a.lo, ZERO), False), root_end(a.hi, True))
+    return Number(root_end(max(a.lo, ZERO), False), root_end(a.hi, True), a)
 
 
 def exp_end(x, up):
     """exp(x) = exp(y)^(2^k), |y| <= 1/2, by the series in integers times 2^-scale: each of n terms
-    is wrong by less than 4 units, and what follows the first term of no unit is less than one."""
+    is wrong by less than 4 units, and so is what follows when a term has no unit left."""
     if not x:
         return ONE
     inexact()
+    spend(20)
     k = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 2)
-    if k > 40:
+    if k > 17:
         raise Unchecked("an exponential out of range")
     scale = Limits.bits + 2 * k + 16
     y, term, found, n = (x.numerator << scale) // (x.denominator << k), 1 << scale, 0, 0
@@ -188,11 +225,15 @@ def exp(a):
 
 
 def atanh_twice(y):
-    """2 (y + y^3/3 + y^5/5 + ...) for 0 <= y <= 1/3: the rest is at most 9/8 of its first power."""
-    power, found, n = y, NONE, 1
-    while power.hi > Fraction(1, 1 << Limits.bits):
-        found, power, n = found + power / Number(Fraction(n)), power * y * y, n + 2
-    return Number(2 * found.lo, 2 * found.hi + 4 * power.hi)
+    """2 (y + y^3/3 + y^5/5 + ...) for 0 <= y <= 1/3, in integers times 2^-scale: each term is wrong
+    by less than 4 units, and so is what follows when a power has no unit left."""
+    scale = Limits.bits + 16
+    y = (y.numerator << scale) // y.denominator
+    power, found, n = y, 0, 1
+    while power:
+        found, power, n = found + power // n, power * (y * y >> scale) >> scale, n + 2
+    spread, unit = 2 * n + 4, Fraction(1, 1 << scale - 1)
+    return Number((found - spread) * unit, (found + spread) * unit)
 
 
 def log_at(x):
@@ -203,8 +244,7 @@ def log_at(x):
     e = x.numerator.bit_length() - x.denominator.bit_length()
     e -= x < Fraction(2) ** e
     m = x / Fraction(2) ** e
-    two = atanh_twice(Number(Fraction(1, 3)))
-    return Number(Fraction(e)) * two + atanh_twice(Number((m - 1) / (m + 1)))
+    return Number(Fraction(e)) * atanh_twice(Fraction(1, 3)) + atanh_twice((m - 1) / (m + 1))
 
 
 def log(a):
@@ -215,7 +255,8 @@ def log(a):
 
 def raised(a, b):
     if b.exact and b.lo.denominator == 1 and 0 <= b.lo <= 64:
-        return reduce(Number.__mul__, [a] * int(b.lo), UNIT)
+        odd, half = int(b.lo) % 2, int(b.lo) // 2
+        return reduce(Number.__mul__, [a] * odd + [a * a] * half or [UNIT])
     return exp(log(a) * b)
 
 
@@ -227,6 +268,7 @@ def pairs(a, b):
 
 
 def matrix(rows, columns, entry):
+    spend(rows * columns)
     return [[entry(i, j) for j in range(columns)] for i in range(rows)]
 
 
@@ -261,6 +303,7 @@ def product(a, b):
 
 
 def mapped(f, *matrices):
+    spend(len(matrices[0]) * width(matrices[0]))
     return [[f(*xs) for xs in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
 
 
@@ -311,6 +354,8 @@ def rank(a):
 
 def solution(a, b):
     n = len(a)
+    if any(len(row) != n for row in a):
+        raise Wrong("a system that is not square")
     rows, found = eliminated([x + y for x, y in pairs(a, b)], n)
     if len(found) < n:
         raise Unchecked("a singular system")
@@ -346,13 +391,16 @@ def below(a, c):
 
 
 def eigenvalue(a, k, within=None):
-    """The k-th smallest of a symmetric matrix; the certificate says between which numbers."""
+    """The k-th smallest of a symmetric matrix, from 0, or from the largest, -1, on; the
+    certificate says between which numbers."""
     n = len(a)
     if any(x.lo > y.hi or y.lo > x.hi for x, y in pairs(entries(a), entries(turned(a)))):
         raise Unchecked("eigenvalues of a matrix that is not symmetric")
     if within is None:
         raise Unchecked("an eigenvalue without an enclosure")
-    k, lo, hi = k % n, *map(fraction, within)
+    # What its two halves cannot be told apart by is not there: (a + a^T)/2 is a.
+    a = scaled(Number(Fraction(1, 2)), plus(a, turned(a)))
+    k, lo, hi = range(n)[k], *map(fraction, within)
     # An eigenvalue that is known exactly is so often one as I - a lacks rank.
     near = Fraction(1, 1 << (Limits.bits // 4)) * max(abs(lo), ONE) if lo == hi else ZERO
     before, after = below(a, lo - near), below(a, hi + near)
@@ -365,6 +413,8 @@ def eigenvalue(a, k, within=None):
 
 def singular_value(a, k, within=None):
     """The k-th largest, from 1: the root of an eigenvalue of a a^T or a^T a."""
+    if k < 1:
+        raise Wrong("singular values are counted from 1")
     lo, hi = map(fraction, within or (0, 0))
     fewer = k > min(len(a), width(a))
     if fewer and not lo <= 0 <= hi:
@@ -436,18 +486,26 @@ def on_active(W, active, right, transposed=False):
 
 
 def misplaced(word, z, h):
-    """The units that are not where the pattern says: active ones are >= 0, the others <= 0."""
-    values = [x if on == "1" else -y for on, x, y in zip(word, z, h, strict=True)]
-    if any(x.lo < 0 <= x.hi for x in values):
-        raise Imprecise
-    return [i for i, x in enumerate(values) if x.hi < 0]
+    """The units that are not where the pattern says: active ones are positive, the others have a
+    pre-activation that is not. Which of the two a unit at 0 is called has no effect on z."""
+    if set(word) - {"0", "1"}:
+        raise Wrong("a pattern is written in 0 and 1")
+    wrong = [
+        (x.sign() <= 0 if on == "1" else y.hi > 0 and y.sign() > 0)
+        for on, x, y in zip(word, z, h, strict=True)
+    ]
+    return [i for i, out in enumerate(wrong) if out]
 
 
 def equilibrium(W, C, pattern, moved=False):
     """A column for each sample, and its active units: those of the pattern, unless it is that of
     an earlier step."""
+    if pattern is None:
+        raise Unchecked("an equilibrium without a pattern")
     unique(W)
     columns, words, m = [], [], len(W)
+    if len(C) != m:
+        raise Wrong("W and C are not of one equilibrium")
     for j, (word, c) in enumerate(pairs(pattern, turned(C))):
         for _ in range(2 * m + 2):
             active = [i for i, on in zip(range(m), word, strict=True) if on == "1"]
@@ -476,6 +534,81 @@ def linear(W, H, B, transposed):
     return turned(columns)
 
 
+def tanh(x):
+    return UNIT - TWO / (exp(x + x) + UNIT)
+
+
+def clipped(x):
+    return larger(smaller(x, UNIT), -UNIT)
+
+
+def within_one(x):
+    return UNIT if (x + UNIT).sign() > 0 and (x - UNIT).sign() <= 0 else NONE
+
+
+# The activations s of OptEq: s, s', how many kinks it has, and inf s'; sup s' is 1 for all of them.
+# At a kink s' is the slope to the left.
+ACTIVATIONS = {
+    "identity": (lambda x: x, lambda x: UNIT, NONE, UNIT),
+    "relu": (lambda x: larger(x, NONE), lambda x: UNIT if x.sign() > 0 else NONE, UNIT, NONE),
+    "hardtanh": (clipped, within_one, TWO, NONE),
+    "tanh": (tanh, lambda x: UNIT - tanh(x) * tanh(x), NONE, NONE),
+    "softplus": (lambda x: log(UNIT + exp(x)), lambda x: UNIT / (UNIT + exp(-x)), NONE, NONE),
+}
+
+
+def activation(kind, k=None):
+    """Of this kind; with k, the mix k t + (1 - k) s(t)."""
+    if kind not in ACTIVATIONS:
+        raise Unchecked(f"{kind} is no activation that is known here")
+    s, slope, kinks, lowest = ACTIVATIONS[kind]
+    if k is None:
+        return s, slope, kinks, lowest
+    k = number(k)
+    rest = UNIT - k
+    if k.lo < 0 or k.hi > 1:
+        raise Wrong("a share that is not between 0 and 1")
+    return (lambda x: k * x + rest * s(x), lambda x: k + rest * slope(x), kinks, k + rest * lowest)
+
+
+def square_norm(W):
+    """A number above |W|^2: of some next to 1 the least that is seen to be one."""
+    gram = product(W, turned(W))
+    for j in (2, 4, 8, 16, 32, 48, 0):
+        c = ONE - Fraction(1, 1 << j) if j else ONE + Fraction(1, 1 << 40)
+        try:
+            if not negative(minus(scaled(Number(c), eye(len(W))), gram)):
+                return Number(c)
+        except Imprecise:
+            pass
+    return squares(entries(W))
+
+
+def opteq_equilibrium(*parts, alpha, kind, k=None, near=None):
+    """Z = f_L(...f_1(Z)) with f(Z) = a W^T s(W Z + C) + (1 - a) Z. Since 0 <= s' <= 1 each f has
+    the Lipschitz constant a |W|^2 + 1 - a; where their product q is below 1, there is one
+    equilibrium, and from any state it is at most residual/(1 - q) away."""
+    if near is None:
+        raise Unchecked("an equilibrium without a state next to it")
+    a, s = number(alpha), activation(kind, k)[0]
+    if a.lo < 0 or a.hi > 1:
+        raise Wrong("a share that is not between 0 and 1")
+    weights, drives = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+    start = Z = mapped(number, near)
+    q = UNIT
+    for W, C in pairs(weights, drives):
+        q = q * (a * square_norm(W) + UNIT - a)
+        G = mapped(s, plus(product(W, Z), C))
+        Z = plus(scaled(a, product(turned(W), G)), scaled(UNIT - a, Z))
+    if q.hi >= 1:
+        raise Unchecked("nothing shows that the equilibrium is the only one")
+    residual = root(squares(entries(minus(Z, start))))
+    if residual.lo > Fraction(1, 1 << 64) * (1 + max(abs(x).hi for x in entries(start))):
+        raise Wrong("there is no equilibrium next to the state")
+    away = (residual / (UNIT - q)).hi
+    return mapped(lambda x: Number(x.lo - away, x.hi + away), start)
+
+
 def softmax(A):
     """Of each column: s_i = 1/sum_k exp(a_k - a_i)."""
 
@@ -485,35 +618,12 @@ def softmax(A):
     return matrix(len(A), width(A), entry)
 
 
-def slopes(S, k):
-    """J_k = diag(s_k) - s_k s_k^T for column k of S."""
-    s = [row[k] for row in S]
-    return matrix(len(s), len(s), lambda i, j: (s[i] if i == j else NONE) - s[i] * s[j])
-
-
-def softmax_jacobians(S, P):
-    """J_k p_k in column k."""
-    return turned(
-        [entries(product(slopes(S, k), [[x] for x in p])) for k, p in enumerate(turned(P))]
-    )
-
-
-def delm_block(S, Z, gamma, k):
-    """I + gamma^2 (Z J_k) (Z J_k)^T."""
-    ZJ = product(Z, slopes(S, k))
-    return plus(eye(len(Z)), scaled(number(gamma) * number(gamma), product(ZJ, turned(ZJ))))
-
-
-def delm_D(S, inverse, Z, gamma):
-    """The sum over k of (row k of U^-1)^T (row k) kron (I + gamma^2 Z J_k J_k^T Z^T)."""
-    outer = [[[x * y for y in row] for x in row] for row in inverse]
-    return reduce(plus, (kronecker(o, delm_block(S, Z, gamma, k)) for k, o in enumerate(outer)))
-
-
 # ---- 4. The rows: what each operation means, of other rows and of the numbers that it has -------
 
 VOCABULARY = {
     "number": lambda value: number(value),
+    # What a check is free to choose: its claim is about these numbers.
+    "chosen": lambda value: mapped(number, value) if isinstance(value, list) else number(value),
     "plus": Number.__add__,
     "times": Number.__mul__,
     "over": Number.__truediv__,
@@ -526,7 +636,7 @@ VOCABULARY = {
     "smaller": smaller,
     "larger": larger,
     "identity": lambda n: eye(n),
-    "constant": lambda rows, columns, value: [[number(value)] * columns] * rows,
+    "constant": lambda rows, columns, value: matrix(rows, columns, lambda i, j: number(value)),
     "literal": lambda entries: mapped(number, entries),
     "product": product,
     "sum": plus,
@@ -535,12 +645,16 @@ VOCABULARY = {
     "scaled": scaled,
     "hadamard": lambda a, b: mapped(Number.__mul__, a, b),
     "columns_scaled": lambda a, c: [[x * y for x, (y,) in pairs(row, c)] for row in a],
-    "power": lambda a, n: reduce(product, [a] * n),
+    "power": lambda a, n: spend(n) or reduce(product, [a] * n),
     "relu": lambda a: mapped(lambda x: larger(x, NONE), a),
     "where_positive": lambda a, b: mapped(lambda x, y: y if x.sign() > 0 else NONE, a, b),
     "moduli": lambda a: mapped(abs, a),
     "stacked": lambda a, b: a + b,
     "column": lambda a, j: [[row[j]] for row in a],
+    "columns": lambda a, first, last: [row[first:last] for row in a],
+    "commutation": lambda n: matrix(
+        n * n, n * n, lambda i, j: UNIT if divmod(i, n) == divmod(j, n)[::-1] else NONE
+    ),
     "diagonal": lambda a: [[a[i][i]] for i in range(min(len(a), width(a)))],
     "vec": lambda a: [[x] for x in entries(turned(a))],
     "unvec": lambda a, rows, columns: matrix(rows, columns, lambda i, j: a[j * rows + i][0]),
@@ -550,6 +664,7 @@ VOCABULARY = {
     "inverse": lambda a: solution(a, eye(len(a))),
     "onto_row_space": onto_row_space,
     "entry": lambda a, i, j: a[i][j],
+    "count": lambda a, axis: number(width(a) if axis else len(a)),
     "sum_of_squares": lambda a: squares(entries(a)),
     "summed": lambda a: total(entries(a)),
     "trace": lambda a: total(a[i][i] for i in range(len(a))),
@@ -566,10 +681,10 @@ VOCABULARY = {
     "equilibria": lambda Z: UNIT,
     "relu_adjoint": lambda W, H, B: linear(W, H, B, True),
     "relu_tangent": lambda W, H, B: linear(W, H, B, False),
+    "activation": lambda a, kind, k=None: mapped(activation(kind, k)[0], a),
+    "activation_slope": lambda a, kind, k=None: mapped(activation(kind, k)[1], a),
+    "opteq_equilibrium": opteq_equilibrium,
     "softmax": softmax,
-    "softmax_jacobians": softmax_jacobians,
-    "delm_blocks": lambda S, Z, gamma: [delm_block(S, Z, gamma, k)[0] for k in range(len(S))],
-    "delm_D": delm_D,
 }
 
 
@@ -578,13 +693,30 @@ class Table:
 
     def __init__(self, rows, arrays, before=None):
         self.rows, self.arrays, self.before, self.known, self.words = rows, arrays, before, {}, {}
+        self.spent = 0
+
+    def behind(self, place):
+        """The rows of which a row is made, and itself, in order."""
+        found, left = set(), [(place, len(self.rows))]
+        while left:
+            here, end = left.pop()
+            if not 0 <= here < end:
+                raise Wrong("a row that is made of later ones")
+            if here not in found:
+                found.add(here)
+                left += [(earlier, here) for earlier in self.rows[here].get("of", [])]
+        return sorted(found)
 
     def at(self, place):
         if place not in self.known:
-            try:
-                self.known[place] = self.made(place)
-            except (Imprecise, Unchecked, Wrong) as stop:
-                self.known[place] = stop
+            for here in self.behind(place):
+                if here not in self.known:
+                    Limits.left = allowed = WORK * BITS[0] // Limits.bits
+                    try:
+                        self.known[here] = self.made(here)
+                    except (Imprecise, Unchecked, Wrong) as stop:
+                        self.known[here] = stop
+                    self.spent += allowed - Limits.left
         if isinstance(self.known[place], Exception):
             raise self.known[place]
         return self.known[place]
@@ -592,27 +724,27 @@ class Table:
     def made(self, place):
         row = dict(self.rows[place])
         op, of = row.pop("op"), row.pop("of", [])
-        if any(earlier >= place for earlier in of):
-            raise Wrong("a row that is made of later ones")
+        if op == "equilibria" and self.rows[of[0]]["op"] != "relu_equilibrium":
+            raise Wrong("equilibria of what is none")
         parts = [self.at(earlier) for earlier in of]
-        Limits.left = WORK * BITS[0] // Limits.bits
         if op == "array":
             return self.arrays[row["name"]]
         if op == "relu_equilibrium":
             moved = self.before is not None
-            pattern = self.before.pattern(place) if moved else row["pattern"]
+            pattern = self.before.pattern(place) if moved else row.get("pattern")
             found, self.words[place] = equilibrium(*parts, pattern, moved)
             return found
         if op not in VOCABULARY:
             raise Unchecked(f"{op} is not part of the vocabulary")
-        if self.before is not None and "within" in row:
-            raise Unchecked("an eigenvalue of a later step")
+        if self.before is not None and ("within" in row or "near" in row):
+            raise Unchecked("a witness of a later step")
         return VOCABULARY[op](*parts, **row)
 
     def derived(self, place):
-        """Whether it is made of an array of the instance, not of numbers alone."""
-        row = self.rows[place]
-        return row["op"] == "array" or any(map(self.derived, row.get("of", [])))
+        """Whether it is made of arrays (of the instance, or written out, as drawn points are) or
+        of what is chosen, not of numbers alone."""
+        ops = {self.rows[here]["op"] for here in self.behind(place)}
+        return bool(ops & {"array", "literal", "chosen"})
 
     def pattern(self, place):
         self.at(place)
@@ -628,6 +760,12 @@ class Descent:
         self.given = {n: number(x) for n, x in body["instance"]["numbers"].items()}
         for name, (array, axis) in body["instance"]["sizes"].items():
             self.given[name] = number(width(arrays[array]) if axis else len(arrays[array]))
+        if self.told and number(self.told["step"]).lo != self.given["step"].lo:
+            raise Wrong("the step of the descent is not that of the instance")
+        told = body["instance"].get("activation")
+        if told and told["kind"] in ACTIVATIONS:
+            _, _, kinks, lowest = activation(**told)
+            self.given |= {"kinks": kinks, "kappa": lowest, "slope": UNIT}
 
     def settled(self, name, value, constants):
         """A number that is not made of arrays must be one of the instance, or of the statement."""
@@ -640,9 +778,13 @@ class Descent:
         return value
 
     def at(self, k):
+        if k < 0:
+            raise Wrong("a step before the first one")
         if k > STEPS or (k and not self.told):
             raise Unchecked(f"after more than {STEPS if self.told else 0} steps")
         while len(self.tables) <= k:
+            if sum(each.spent for each in self.tables[1:]) > 2 * WORK * BITS[0] // Limits.bits:
+                raise Unchecked("too large")
             last = self.tables[-1]
             step, moved = number(self.told["step"]), dict(last.arrays)
             for name, place in self.told["gradient"].items():
@@ -683,24 +825,30 @@ def split(formula):
 def evaluated(text, leaf):
     """One side of a formula; `leaf` gives the number of a name."""
 
+    text = text.strip().replace("^", "**")
+
     def value(node):
         if isinstance(node, ast.Constant):
-            return number(repr(node.value))
+            return number(ast.get_source_segment(text, node))
         if isinstance(node, ast.Name):
             return leaf(node.id)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -value(node.operand)
         if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
             return BINARY[type(node.op)](value(node.left), value(node.right))
-        if isinstance(node, ast.Call) and node.func.id in FUNCTIONS:
+        if isinstance(node, ast.Call) and node.func.id in FUNCTIONS and not node.keywords:
             return FUNCTIONS[node.func.id](*map(value, node.args))
         raise Wrong(f"{text!r} is no formula")
 
-    return value(ast.parse(text.strip().replace("^", "**"), mode="eval").body)
+    return value(ast.parse(text, mode="eval").body)
 
 
 def holds(a, relation, b):
-    """Intervals that touch decide <= and its kind, though the sign of a - b is open."""
+    """Intervals that touch decide <= and its kind, though the sign of a - b is open; of numbers
+    that are not negative also their squares decide."""
+    if not (a.exact and b.exact) and min(a.lo, b.lo) >= 0:
+        parts = a.squared(), b.squared()
+        a, b = parts if None not in parts else (a, b)
     if relation in ("<=", ">") and a.hi <= b.lo:
         return relation == "<="
     if relation in (">=", "<") and a.lo >= b.hi:
@@ -713,7 +861,7 @@ def holds(a, relation, b):
 def enclosed(a, ends):
     """Whether the number that was computed is sure to lie between the ends of the certificate."""
     if ends is None:
-        raise Unchecked("a number out of range")
+        raise Unchecked("a side without an interval")
     lo, hi = map(fraction, ends)
     if a.lo > hi or a.hi < lo:
         raise Wrong("a side is not where the certificate says")
@@ -736,7 +884,8 @@ def check(claim, descent, constants):
                 raise Unchecked(f"{name} is not defined by rows")
             table = descent.at(k if name in claim.get("moving", []) else 0)
             value = table.at(claim["leaves"][name])
-            if table.derived(claim["leaves"][name]):
+            # Exact numbers have no noise.
+            if name != "noise" and table.derived(claim["leaves"][name]):
                 return value
             return descent.settled(name, value, constants)
 
@@ -773,7 +922,8 @@ def follows(outcome, hypotheses, conclusions):
     against = [sure for decision, sure in hypotheses if decision == "violated"]
     broken = [sure for decision, sure in conclusions if decision == "violated"]
     if outcome in ("confirmed", "met"):
-        told = all(decision == "holds" for decision, _ in every) and bool(every)
+        told = all(decision == "holds" for decision, _ in every)
+        told = told and bool(every if outcome == "met" else conclusions)
         return told and (all(sure for _, sure in every) or None)
     if outcome == "refuted":
         told = all(decision == "holds" for decision, _ in hypotheses) and bool(broken)
@@ -787,6 +937,8 @@ def follows(outcome, hypotheses, conclusions):
 def verify_body(body):
     """Rows (statement, edition, claim, word, reason); the outcome comes after its claims."""
     descents, found = {}, []
+    if len({(each["id"], each["edition"]) for each in body["verdicts"]}) < len(body["verdicts"]):
+        raise Wrong("a statement is judged twice")
     for Limits.bits in BITS:
         descents[Limits.bits] = Descent(body)
     for verdict in body["verdicts"]:
@@ -815,15 +967,17 @@ def catalogued(id_, claim):
 
 def refuted_witnesses(descents):
     """The witnesses that are wrong, whether a claim needs them or not."""
-    for Limits.bits in BITS[:2]:
-        start = descents[Limits.bits].at(0)
-        for place, row in enumerate(start.rows):
+    for place, row in enumerate(descents[BITS[0]].at(0).rows):
+        for Limits.bits in BITS[:2] if any(name in row for name in WITNESSES) else ():
             try:
-                if "pattern" in row or "within" in row:
-                    start.at(place)
+                descents[Limits.bits].at(0).at(place)
+                break
             except Wrong as stop:
                 yield "", "", f"row {place}", FAILS, str(stop)
-            except (Imprecise, Unchecked):
+                break
+            except Unchecked:
+                break
+            except Imprecise:
                 pass
 
 
@@ -835,15 +989,39 @@ def digest(body: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def read(stream: Any) -> Any:
+    """The JSON of a file. Raises ValueError where it is not plain: of two equal keys a reader may
+    see the one and this program the other."""
+
+    def plain(pairs):
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a key is there twice")
+        return dict(pairs)
+
+    def refused(text):
+        raise ValueError(f"{text} is no number")
+
+    return json.load(stream, object_pairs_hook=plain, parse_constant=refused)
+
+
 def verify(certificate: Any) -> list[Any]:
     """The rows of a certificate that was read. Raises ValueError where it is none."""
     if not isinstance(certificate, dict) or certificate.get("schema") != SCHEMA:
         raise ValueError(f"not a certificate of the schema {SCHEMA}")
+    if certificate.keys() - {"schema", "sha256", "body"}:
+        raise ValueError("not a certificate: what stands beside its body has no digest")
     try:
         if digest(certificate["body"]) != certificate["sha256"]:
             return [("", "", "sha256", FAILS, "the digest is not that of the body")]
         return verify_body(certificate["body"])
-    except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError) as error:
+    except Wrong as stop:
+        return [("", "", "body", FAILS, str(stop))]
+    except Unchecked as error:
+        raise ValueError(f"not a certificate: {error}") from None
+    except (
+        *(ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError),
+        *(RecursionError, MemoryError),
+    ) as error:
         raise ValueError(f"not a certificate: {type(error).__name__}: {error}") from None
 
 
@@ -856,7 +1034,7 @@ def show(body):
     for place, told in enumerate(body["rows"]):
         row = dict(told)
         op, of = row.pop("op"), [f"r{earlier}" for earlier in row.pop("of", [])]
-        given = [f"{name}={x}" for name, x in row.items() if name not in ("within", "pattern")]
+        given = [f"{name}={x}" for name, x in row.items() if name not in WITNESSES]
         print(f"r{place} = {op}({', '.join(of + given)})")
     for verdict in body["verdicts"]:
         for claim in verdict["hypotheses"] + verdict["conclusions"]:
@@ -872,7 +1050,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         with open(files[0], encoding="utf-8") as stream:
-            certificate = json.load(stream)
+            certificate = read(stream)
         found = verify(certificate)
     except (OSError, ValueError, RecursionError) as error:
         print(f"{files[0]}: {error}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import pprint
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -78,7 +77,7 @@ def verify(source: str | Path | Mapping[str, Any], alone: bool = False) -> Verif
         found = [Line(*row) for row in verifier.verify(certificate)]
         if alone:
             return Verification(certificate["sha256"], tuple(found), "asked not to")
-        if found[0].claim == "sha256":
+        if found and found[0].claim == "sha256":
             return Verification(certificate["sha256"], tuple(found), "the digest is wrong")
         return _compared(certificate, found)
     except ValueError as error:
@@ -107,7 +106,7 @@ def _read(source: str | Path | Mapping[str, Any]) -> Mapping[str, Any]:
         return source
     try:
         with open(source, encoding="utf-8") as stream:
-            found: Mapping[str, Any] = json.load(stream)
+            found: Mapping[str, Any] = verifier.read(stream)
     except OSError as error:
         raise NoCertificate(error.strerror or "cannot be read") from None
     except (ValueError, RecursionError) as error:

@@ -26,10 +26,9 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records import tower
 from deqcheck.records.arithmetic import OutOfRange
 from deqcheck.records.words import EDITIONS
-from deqcheck.verifier import Wrong
+from deqcheck.verifier import WITNESSES, Wrong, fraction
 
 Verdicts = dict[tuple[str, str], Mapping[str, Any]]
-WITNESSES = ("pattern", "within")
 
 
 class Incomparable(Exception):
@@ -40,6 +39,10 @@ def departures(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """(statement, edition, claim, what is otherwise); the claim is empty where all are meant.
     Raises Incomparable, and Wrong where the instance is not what the case makes."""
     own = _judged_here(body)
+    if body["instance"] != own["instance"]:
+        yield "", "", "instance", "its numbers are not those of its case"
+    if body["case"]["digest"] not in ("", own["case"]["digest"]):
+        yield "", "", "case", "its digest is not that of the case"
     known: Verdicts = {(v["id"], v["edition"]): v for v in own["verdicts"]}
     theirs, mine = Definitions(body["rows"]), Definitions(own["rows"])
     if theirs.descent(body) != mine.descent(own):
@@ -56,17 +59,25 @@ def departures(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
 def _differences(
     verdict: Mapping[str, Any], own: Mapping[str, Any], theirs: Definitions, mine: Definitions
 ) -> Iterator[tuple[str, str]]:
+    _same_sight(verdict["outcome"], own["outcome"])
     if verdict["outcome"] != own["outcome"]:
         yield "", f"it is {own['outcome']} here"
+    for key in ("number", "constants"):
+        if verdict[key] != own[key]:
+            yield "", f"its {key} is {own[key]}"
     for part in ("hypotheses", "conclusions"):
         names, others = ([c["name"] for c in v[part]] for v in (verdict, own))
         if names != others:
             yield "", f"its {part} are {', '.join(others) or 'none'}"
             continue
         for claim, other in zip(verdict[part], own[part], strict=True):
+            _same_sight(claim["decision"], other["decision"])
             for key in ("formula", "equation", "decision"):
                 if claim[key] != other[key]:
                     yield claim["name"], f"its {key} is {other[key]}"
+            # Without exact numbers here nothing is certified.
+            if tower.flint() is not None and _certified(claim) != _certified(other):
+                yield claim["name"], f"it is {other['basis']}"
             for key in ("moving", "points"):
                 if _steps(claim.get(key)) != _steps(other.get(key)):
                     yield claim["name"], "its steps are others"
@@ -75,6 +86,16 @@ def _differences(
             for side in ("left", "right"):
                 if _apart(claim[side], other[side]):
                     yield claim["name"], f"its {side} side is elsewhere"
+
+
+def _same_sight(theirs: str, mine: str) -> None:
+    """Raises Incomparable where doubles leave open what exact numbers decided."""
+    if tower.flint() is None and mine == "undecided" != theirs:
+        raise Incomparable("doubles leave it open: pip install 'deqcheck[certify]'")
+
+
+def _certified(claim: Mapping[str, Any]) -> bool:
+    return str(claim["basis"]).startswith("certified")
 
 
 def _steps(told: Any) -> Any:
@@ -86,7 +107,7 @@ def _apart(ends: list[str] | None, others: list[str] | None) -> bool:
     """Of two enclosures of one number."""
     if ends is None or others is None:
         return ends is not others
-    low, high, other_low, other_high = (Fraction(x) for x in (*ends, *others))
+    low, high, other_low, other_high = map(fraction, (*ends, *others))
     return low > other_high or other_low > high
 
 
@@ -158,7 +179,7 @@ def _stated(x: Any) -> Any:
 
 
 def _doubles(rows: list[list[str]]) -> np.ndarray:
-    exact = [[Fraction(x) for x in row] for row in rows]
+    exact = [[fraction(x) for x in row] for row in rows]
     found = np.array([[float(x) for x in row] for row in exact])
     if any(Fraction(float(x)) != x for row in exact for x in row):
         raise Wrong("a number of the instance is no double")

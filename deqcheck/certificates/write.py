@@ -12,6 +12,7 @@ from typing import Any
 from deqcheck import __version__, verifier
 from deqcheck.judging.question import Question
 from deqcheck.kinds import Model
+from deqcheck.models.opteq.entries import named
 from deqcheck.models.problem import AnyProblem, Params
 from deqcheck.records.claim import Judged
 from deqcheck.records.report import Report
@@ -47,14 +48,18 @@ def sealed(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
+    stated = _stated(p, report)
+    # Of a case whose files are written out nobody else could tell the digest.
+    digest = report.digest if stated == report.resolved else ""
     found = {
         "deqcheck": __version__,
-        "case": {"name": report.name, "digest": report.digest, "stated": _stated(p, report)},
+        "case": {"name": report.name, "digest": digest, "stated": stated},
         "instance": {
             "model": p.model.kind,
             "loss": p.loss,
             "numbers": _numbers(p, report),
             "sizes": _sizes(p),
+            "activation": _activation(p),
             "arrays": {name: rational_rows(a) for name, a in arrays_of(p).items()},
         },
         "rows": table.table(),
@@ -67,15 +72,21 @@ def _body(p: AnyProblem, report: Report, table: Recorder) -> dict[str, Any]:
 
 
 def _numbers(p: AnyProblem, report: Report) -> dict[str, str]:
-    """The fields of the model, and the step."""
-    stated = {**report.resolved.get("model", {}), "step": p.step}
+    """The fields of the model, what they say of it, and the step."""
+    stated = {**report.resolved.get("model", {}), **p.model.facts, "step": p.step}
     exact = {name: x for name, x in stated.items() if isinstance(x, float | int)}
     return {name: str(Fraction(x)) for name, x in exact.items() if math.isfinite(x)}
 
 
+def _activation(p: AnyProblem) -> dict[str, Any] | None:
+    """That of the model, if its fields name one."""
+    s = getattr(p.model, "s", None)
+    return None if s is None else named(s)
+
+
 def _sizes(p: AnyProblem) -> dict[str, tuple[str, int]]:
     """What each letter in the shapes of the model's arrays counts: an array, and its axis."""
-    model = kinds(Model)[p.model.kind]
+    model = getattr(p.model, "fields", kinds(Model)[p.model.kind])
     found: dict[str, tuple[str, int]] = {}
     for name, letters in {**model.data_arrays, **_mapping(model.parameters)}.items():
         for axis, letter in enumerate(letters):
@@ -92,8 +103,11 @@ def _mapping(x: Any) -> Mapping[str, tuple[str, ...]]:
 def _stated(p: AnyProblem, report: Report) -> dict[str, Any]:
     """The case without files: their arrays are written out."""
     stated = dict(report.resolved)
-    if any(stated.get(key, {}).get("kind") == "file" for key in ("data", "init")):
-        groups = {"data": p.data, "init": p.theta0}
+    if any("path" in stated.get(key, {}) for key in ("data", "init")):
+        beside = kinds(Model)[p.model.kind].optional
+        kept = {name: a for name, a in p.data.items() if name in beside}
+        data = {name: a for name, a in p.data.items() if name not in beside}
+        groups = {"data": data, "init": {**p.theta0, **kept}}
         stated["rescale"] = {}
         for key, arrays in groups.items():
             values = {name: a.tolist() for name, a in arrays.items()}

@@ -67,8 +67,9 @@ class BallDescent:
     """The run, as far as somebody asked for it."""
 
     def __init__(self, p: AnyProblem, nodes: tuple[Again, Mapping[str, Again]], bits: int):
-        self.step, (self.gap, self.gradient) = Fraction(p.step), nodes
-        gap, gradient = nodes
+        gap = nodes[0].spoken
+        gradient = {name: node.spoken for name, node in nodes[1].items()}
+        self.step, self.gap, self.gradient = Fraction(p.step), gap, gradient
         self.bits, self.ended = bits, ""
         self._level = Balls(bits, math.inf)
         self._names = {
@@ -136,7 +137,7 @@ class BallDescent:
     def _made(self, node: Again, known: Mapping[int, Any]) -> Any:
         word = node.word
         assert word is not None
-        parts = [known[id(part)] for part in word.of]
+        parts = [known[id(part.spoken)] for part in word.of]
         if word.op == "relu_equilibrium":
             mask = word.given["pattern"]
             before = self._patterns.get(id(node)) or [
@@ -171,7 +172,7 @@ def _leaves(*nodes: Again) -> list[Again]:
 
 
 def _ordered(*nodes: Again) -> list[Again]:
-    """Each node after those that it is made of. Raises NoExactForm where one has no word."""
+    """Each node after those that it is made of. Raises NoExactForm where one has no words."""
     found: dict[int, Again] = {}
 
     def visit(node: Again) -> None:
@@ -180,7 +181,7 @@ def _ordered(*nodes: Again) -> list[Again]:
         if node.word is None:
             raise NoExactForm
         for part in node.word.of:
-            visit(part)
+            visit(part.spoken)
         found[id(node)] = node
 
     for node in nodes:

@@ -52,6 +52,11 @@ def array(a: np.ndarray) -> Again:
     return Again(lambda level: _of_doubles(level, columns)).called("array", entries=columns)
 
 
+def chosen(a: np.ndarray) -> Again:
+    """A matrix that a check is free to choose, as drawn points are."""
+    return array(a).called("chosen", value=a)
+
+
 def _of_doubles(level: Level, a: np.ndarray) -> Any:
     if not np.isfinite(a).all():
         raise NoExactForm
@@ -208,6 +213,18 @@ def unvec(a: Again, rows: int, columns: int) -> Again:
     """A column of so many columns, one under the other."""
     node = Again(lambda level, x: unvec_on(level, x, rows, columns), a)
     return node.called("unvec", rows=rows, columns=columns)
+
+
+def columns(a: Again, first: int, last: int) -> Again:
+    """Those from the first to the last, without the last."""
+    return Again(lambda level, x: columns_of(level, x, first, last), a).called(
+        "columns", first=first, last=last
+    )
+
+
+def columns_of(level: Level, a: Any, first: int, last: int) -> Any:
+    entries = [a[i, j] for i in range(a.nrows()) for j in range(first, last)]
+    return matrix(level, a.nrows(), last - first, entries)
 
 
 def column_of(a: Again, j: int) -> Again:

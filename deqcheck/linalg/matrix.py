@@ -17,7 +17,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import AtLevel, Binary
 from deqcheck.records.basis import weakest
-from deqcheck.records.measured import EPS, Measured, Number, measured, vanishing
+from deqcheck.records.measured import EPS, Measured, Number, given, measured, vanishing
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again
 
@@ -256,6 +256,13 @@ class Matrix:
 def instance(a: np.ndarray) -> Matrix:
     """An array of the instance, which is these doubles and no others."""
     return Matrix(a, 0.0, exact.array(np.asarray(a, dtype=float)))
+
+
+def count(a: np.ndarray, axis: int) -> Measured:
+    """Of the rows (axis 0) or columns of an array of the instance."""
+    columns = exact.array(a.reshape(len(a), -1))
+    word = Again("count", columns).called("count", axis=axis)
+    return given(a.reshape(len(a), -1).shape[axis], word)
 
 
 def identity(n: int) -> Matrix:

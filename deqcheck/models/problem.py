@@ -154,6 +154,11 @@ class BuiltModel(ABC, Generic[S]):
     trains: ClassVar[bool] = True
 
     @property
+    def facts(self) -> Mapping[str, int]:
+        """What its fields say in numbers, by the names that statements use."""
+        return {}
+
+    @property
     def samples(self) -> int:
         """How many samples the loss is a sum over; 0 where its states have no `gradient_of`."""
         return 0

@@ -212,6 +212,11 @@ def given(x: float | Fraction, of: Again | None = None) -> Measured:
     return Measured(near, error, again=rational(exact) if of is None else valued(of, exact))
 
 
+def chosen(x: float | Fraction) -> Measured:
+    """A number that a check is free to choose: what it claims is about this one."""
+    return given(x, rational(x).called("chosen", value=Fraction(x)))
+
+
 def vanishing(x: float) -> Measured:
     """What rounding may make of a number that is 0: exact numbers have none of it."""
     return Measured(x, again=integer(0))

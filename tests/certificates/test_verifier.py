@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import itertools
 import math
 import random
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 from deqcheck import verifier as v
+from deqcheck.models.opteq import activations
 
 F = Fraction
 
@@ -227,8 +229,192 @@ def test_an_outcome_follows_from_its_claims(
     assert v.follows(outcome, hypotheses, conclusions) is answer
 
 
+def test_the_square_of_a_root_is_exact() -> None:
+    """And decides what intervals leave open."""
+    two, eight = v.root(v.Number(F(2))), v.root(v.Number(F(8)))
+    assert (two * two).lo == 2 and v.raised(two, v.Number(F(2))).exact
+    twice = v.Number(F(2)) * two
+    assert v.holds(twice, "==", eight) and not v.holds(twice, "<", eight)
+    assert v.holds(v.UNIT / two * eight, "==", v.TWO)
+    # Of a negative number the square says nothing.
+    with pytest.raises(v.Imprecise):
+        v.holds(v.Number(F(-1)) * two, "==", v.Number(F(-1)) * two)
+    assert v.holds(v.Number(F(-1)) * two, "<", two)
+    # No square of an interval.
+    assert v.root(v.Number(F(2), F(3))).square is None
+
+
+def test_products_of_intervals_have_the_ends_of_their_corners() -> None:
+    ends = [F(n) for n in (-2, -1, 0, 1, 2)]
+    for a, b, c, d in itertools.product(ends, repeat=4):
+        if a <= b and c <= d:
+            found = v.Number(a, b) * v.Number(c, d)
+            corners = [x * y for x in (a, b) for y in (c, d)]
+            assert (found.lo, found.hi) == (min(corners), max(corners))
+
+
+@pytest.mark.parametrize(
+    ("kind", "k"), [(kind, None) for kind in v.ACTIVATIONS] + [("tanh", "1/4")]
+)
+def test_activations_are_those_of_the_model(kind: str, k: str | None) -> None:
+    s = getattr(activations, "HardTanh" if kind == "hardtanh" else kind.title())()
+    s = activations.Mix(k=0.25) if k else s
+    value, slope, kinks, lowest = v.activation(kind, k)
+    assert kinks.lo == len(s.kinks) and lowest.lo == s.slopes[0] and s.slopes[1] == 1
+    for t in (-3.0, -1.0, -0.3, 0.0, 0.7, 1.0, 2.5):
+        for found, near in ((value, s.value), (slope, s.slope)):
+            x = found(v.Number(F(t)))
+            assert x.hi - x.lo < F(1, 10**15)
+            assert math.isclose(float(x.lo), float(near(np.array([t]))[0]), abs_tol=1e-13)
+    with pytest.raises(v.Unchecked):
+        v.activation("sine")
+
+
+def test_an_equilibrium_of_layers_lies_where_it_is_said_to_be() -> None:
+    """By the residual of a state and a Lipschitz constant below 1."""
+    W, C = np.array([[0.5, 0.25], [-0.25, 0.5]]), np.array([[0.5], [-2.0]])
+    how = {"alpha": "1/2", "kind": "tanh"}
+    z = np.zeros((2, 1))
+    for _ in range(200):
+        z = 0.5 * W.T @ np.tanh(W @ z + C) + 0.5 * z
+    # Far from the digits of a double: Newton's steps are in the tower.
+    exact = [[F(x)] for (x,) in z.tolist()]
+    with pytest.raises(v.Wrong, match="no equilibrium next to"):
+        v.opteq_equilibrium(matrix(W), matrix(C), near=[["1"], ["1"]], **how)
+    with pytest.raises(v.Unchecked, match="without a state"):
+        v.opteq_equilibrium(matrix(W), matrix(C), **how)
+    with pytest.raises(v.Unchecked, match="the only one"):
+        v.opteq_equilibrium(matrix(2 * np.eye(2)), matrix(C), near=[["0"], ["0"]], **how)
+    for _ in range(60):
+        exact = _swept(W, C, exact)
+    near = [[str(x)] for (x,) in exact]
+    found = v.opteq_equilibrium(matrix(W), matrix(C), near=near, **how)
+    for (x,), (y,) in zip(found, z.tolist(), strict=True):
+        assert x.lo < F(y) + F(1, 10**14) and x.hi > F(y) - F(1, 10**14) and x.lo < x.hi
+    linear = v.opteq_equilibrium(
+        matrix([[0.5]]), matrix([[1]]), alpha="1", kind="relu", near=[["2/3"]]
+    )
+    assert linear[0][0].exact and linear[0][0].lo == F(2, 3)
+
+
+def _swept(W: np.ndarray, C: np.ndarray, Z: list[list[F]]) -> list[list[F]]:
+    """One application of the layer, rounded to 100 bits."""
+    A = v.plus(v.product(matrix(W), [[v.Number(x)] for (x,) in Z]), matrix(C))
+    G = v.product(v.turned(matrix(W)), v.mapped(v.tanh, A))
+    half = F(1, 2)
+    return [
+        [F(round((half * g.lo + half * z) * 2**100), 2**100)]
+        for (g,), (z,) in zip(G, Z, strict=True)
+    ]
+
+
+def _table(*rows: dict[str, Any]) -> v.Table:
+    return v.Table(list(rows), {"X": matrix([[1, 2], [3, 4]])})
+
+
+X: dict[str, Any] = {"op": "array", "name": "X"}
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"op": "transpose", "of": [-1]}, "later"),
+        ({"op": "transpose", "of": [1]}, "later"),
+        ({"op": "transpose", "of": [7]}, "later"),
+        ({"op": "eigenvalue", "of": [0], "k": 0, "within": ["2", "1"]}, "symmetric"),
+        ({"op": "singular_value", "of": [0], "k": 0, "within": ["1", "40"]}, "from 1"),
+        ({"op": "singular_value", "of": [0], "k": 3, "within": ["1", "40"]}, "is 0"),
+        ({"op": "equilibria", "of": [0]}, "none"),
+        ({"op": "number", "value": True}, "p/q"),
+        ({"op": "number", "value": 0.5}, "p/q"),
+        ({"op": "column", "of": [0], "j": 2}, "range"),
+        ({"op": "anything", "of": [0]}, "vocabulary"),
+        ({"op": "identity", "n": 10**9}, "too large"),
+        ({"op": "constant", "rows": 10**6, "columns": 10**6, "value": "1"}, "too large"),
+        ({"op": "relu_equilibrium", "of": [0, 0], "pattern": ["2", "0"]}, "only one"),
+        ({"op": "relu_equilibrium", "of": [0, 0]}, "without a pattern"),
+        ({"op": "activation", "of": [0], "kind": "sine"}, "sine"),
+        ({"op": "activation", "of": [0], "kind": "tanh", "k": "2"}, "share"),
+        (
+            {
+                "op": "opteq_equilibrium",
+                "of": [0, 0],
+                "alpha": "2",
+                "kind": "relu",
+                "near": [["0"]],
+            },
+            "share",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be(row: dict[str, Any], told: str) -> None:
+    with pytest.raises((v.Wrong, v.Unchecked, LookupError, TypeError), match=told):
+        _table(X, row).at(1)
+
+
+def test_an_eigenvalue_is_counted_within_its_matrix() -> None:
+    A = matrix(np.diag([1, 2]))
+    for k in (2, -3, 7):
+        with pytest.raises(IndexError):
+            v.eigenvalue(A, k, ["0", "3"])
+    with pytest.raises(TypeError):
+        v.eigenvalue(A, 0.5, ["0", "3"])
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "max(1, key=2) > 0",
+        "1 if 1 else 2 > 0",
+        "x.y > 0",
+        "lambda: 1 > 0",
+        "1 // 2 > 0",
+        "'1' > 0",
+        "True > 0",
+        "1j > 0",
+        "1 != 2",
+        "0 < 1 < 2",
+        "min() > 0",
+    ],
+)
+def test_what_is_no_formula(formula: str) -> None:
+    with pytest.raises((v.Wrong, ValueError, AttributeError, TypeError)):
+        left, _, right = v.split(formula)
+        for side in (left, right):
+            v.evaluated(side, lambda name: v.UNIT)
+
+
+def test_a_small_number_of_a_formula_is_not_0() -> None:
+    assert v.evaluated("1e-400", lambda name: v.UNIT).lo > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "a": 2}', '{"a": NaN}', '{"a": Infinity}', '{"a": {"b": 0, "b": 0}}', "{"],
+)
+def test_json_that_can_be_read_in_two_ways(text: str) -> None:
+    with pytest.raises(ValueError):
+        v.read(io.StringIO(text))
+
+
+@pytest.mark.parametrize("on", ["1", "0"])
+def test_a_unit_at_0_has_one_word(on: str) -> None:
+    """Its side has no effect on the state; what the file says is still that it is not active."""
+    W, C = matrix([[0.5, 0], [0, 0.25]]), matrix([[0], [1]])
+    if on == "0":
+        Z, _ = v.equilibrium(W, C, ["01"])
+        assert Z[0][0].exact and Z[0][0].lo == 0
+    else:
+        with pytest.raises(v.Wrong, match="pattern"):
+            v.equilibrium(W, C, ["11"])
+
+
 def test_a_number_that_would_fill_the_memory_is_refused() -> None:
     with pytest.raises(v.Wrong, match="out of range"):
         v.number("1e999999999")
+    with pytest.raises(v.Unchecked, match="out of range"):
+        v.number("1e99999")
+    with pytest.raises(v.Unchecked, match="out of range"):
+        v.exp(v.Number(F(10**9)))
     small = v.number("1e-300")
     assert small.lo <= Fraction(1, 10**300) <= small.hi

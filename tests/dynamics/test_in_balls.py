@@ -28,6 +28,12 @@ def problem(model: str = "relu-deq", steps: int = 12) -> AnyProblem:
         data = {"Phi": r.normal(size=(2, 3)), "Y": r.normal(size=(1, 3))}
         init = {"A": r.normal(size=(2, 2)), "B": r.normal(size=(1, 2))}
         return dq.problem(model, data=data, init=init, gamma=0.5, train=train)
+    if model.startswith("opteq"):
+        data = {"X": r.normal(size=(2, 2)), "Y": 2 + r.normal(size=(1, 2))}
+        init = {"W1": 0.4 * r.normal(size=(2, 2)), "U1": r.normal(size=(2, 2))}
+        init |= {"b1": r.normal(size=2), "Wo": r.normal(size=(1, 2))}
+        fields = {"activation": model.partition(" ")[2], "alpha": 0.5, "iterations": 3}
+        return dq.problem("opteq", data=data, init=init, train=train, **fields)
     W = r.normal(size=(3, 3))
     data = {"X": r.normal(size=(2, 2)), "y": 2 + r.normal(size=2)}
     init = {"W": 0.4 * W / np.linalg.norm(W, 2), "U": r.normal(size=(3, 2)), "a": 1 + r.random(3)}
@@ -67,7 +73,7 @@ def test_one_unit_against_rational_numbers() -> None:
         w, u, a = w - step * v * z, u - step * v * x, a - step * r * z
 
 
-@pytest.mark.parametrize("model", ["relu-deq", "delm"])
+@pytest.mark.parametrize("model", ["relu-deq", "delm", "opteq tanh", "opteq hardtanh"])
 def test_more_bits_lie_inside_and_the_run_in_floats_is_near(model: str) -> None:
     p = problem(model)
     nodes = p.start.exact_descent()

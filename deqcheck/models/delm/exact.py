@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ class ExactDelm:
 
     def __init__(self, A: np.ndarray, B: np.ndarray, gamma: float):
         self.A, self.B = exact.array(A), exact.array(B)
-        self.m, self.gamma = len(A), Fraction(gamma)
+        self.m, self.outputs, self.gamma = len(A), len(B), Fraction(gamma)
 
     @cached_property
     def S(self) -> Again:
@@ -45,13 +45,14 @@ class ExactDelm:
         """G = Q U^-T, and column k of grad_A is gamma J_k Z^T g_k, with Q the outer gradient."""
         G = exact.product(Q, exact.transpose(self.inverse))
         P = exact.product(exact.transpose(self.Z), G)
-        bent = Again(_bent, self.S, P).called("softmax_jacobians")
+        bent = Again(_bent, self.S, P).told(lambda: self._told_bent(P))
         return {"A": exact.scaled(rational(self.gamma), bent), "B": G}
 
     @cached_property
     def block_scalars(self) -> Again:
         """For one output, a column: 1 + gamma^2 |J_k Z^T|^2."""
-        return Again(self._block_scalars, self.S, self.Z).called("delm_blocks", gamma=self.gamma)
+        node = Again(self._block_scalars, self.S, self.Z)
+        return node.told(lambda: reduce(exact.stacked, map(self._told_block, range(self.m))))
 
     def _block_scalars(self, level: Level, S: Any, Z: Any) -> Any:
         exact.charge(level, self.m**3, S, Z)
@@ -65,7 +66,7 @@ class ExactDelm:
     @cached_property
     def D(self) -> Again:
         """Eq. (8)."""
-        return Again(self._D, self.S, self.inverse, self.Z).called("delm_D", gamma=self.gamma)
+        return Again(self._D, self.S, self.inverse, self.Z).told(self._told_D)
 
     def quadratic_form(self, Q: Again) -> Again:
         """vec(Q)^T D vec(Q)."""
@@ -83,6 +84,34 @@ class ExactDelm:
             row = exact.matrix(level, 1, m, [inverse[k, j] for j in range(m)])
             total += exact.kronecker(level, row.transpose() * row, block)
         return total
+
+    # ---- in words -----------------------------------------------------------------------------
+
+    def _told_jacobian(self, k: int) -> Again:
+        """J_k = diag(s_k) - s_k s_k^T."""
+        s = exact.column_of(self.S, k)
+        scaled = exact.columns_scaled(exact.array(np.eye(self.m)), s)
+        return exact.minus(scaled, exact.product(s, exact.transpose(s)))
+
+    def _told_bent(self, P: Again) -> Again:
+        columns = (
+            exact.product(self._told_jacobian(k), exact.column_of(P, k)) for k in range(self.m)
+        )
+        return exact.transpose(reduce(exact.stacked, map(exact.transpose, columns)))
+
+    def _told_block(self, k: int) -> Again:
+        """I + gamma^2 (Z J_k) (Z J_k)^T."""
+        square = exact.gram(exact.product(self.Z, self._told_jacobian(k)))
+        one = exact.array(np.eye(self.outputs))
+        return exact.plus(one, exact.scaled(rational(self.gamma**2), square))
+
+    def _told_D(self) -> Again:
+        rows = (exact.column_of(exact.transpose(self.inverse), k) for k in range(self.m))
+        parts = (
+            Again(exact.kronecker, exact.gram(row), self._told_block(k))
+            for k, row in enumerate(rows)
+        )
+        return reduce(exact.plus, parts)
 
 
 @worded

@@ -83,6 +83,10 @@ class DelmModel(BuiltModel[DelmState]):
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
 
     @property
+    def facts(self) -> dict[str, int]:
+        return {"is_square": int(self.loss_kind == "square")}
+
+    @property
     def samples(self) -> int:
         return int(self.n)
 

@@ -47,6 +47,11 @@ class ExactImplicit:
             moved.append(exact.product(exact.transpose(state.Z), d["b"]))
         return exact.total(moved)
 
+    def active(self, state: ExactReluState, ones: Again, both: bool) -> Again:
+        """1 where a unit is active, or one of each layer, and 0 elsewhere (m x N)."""
+        inner = exact.where_positive(exact.transpose(self._XW), ones) if both else ones
+        return exact.where_positive(state.relu.H, inner)
+
     def EP(self, state: ExactReluState) -> Again:
         """(E o P)^T, (m x N)."""
         return exact.where_positive(exact.transpose(self._XW), state.V)

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deqcheck.linalg import exact
-from deqcheck.linalg.exact_entries import unvec
 from deqcheck.models.exact_relu_state import ExactReluState
-from deqcheck.records.tower import Again, Level, NoExactForm
+from deqcheck.records.tower import Again, Level
 
 if TYPE_CHECKING:
     from deqcheck.models.monotone_deq.state import MonotoneDeqState
 
 
-def vec(level: Level, a: Any) -> Any:
-    return exact.matrix(level, a.nrows() * a.ncols(), 1, a.transpose().entries())
-
-
-def commutation(level: Level, n: int) -> Any:
+def commutation(n: int) -> Again:
     """K vec(M) = vec(M^T) for M of n rows and columns."""
+    return Again(lambda level: _commutation(level, n)).called("commutation", n=n)
+
+
+def _commutation(level: Level, n: int) -> Any:
     K = exact.zeros(level, n * n, n * n)
     for i in range(n):
         for j in range(n):
@@ -31,152 +30,136 @@ def commutation(level: Level, n: int) -> Any:
     return K
 
 
-def P_A(A: Again) -> Again:
+def _one(n: int) -> Again:
+    return exact.array(np.eye(n))
+
+
+def _kronecker(a: Again, b: Again) -> Again:
+    return Again(exact.kronecker, a, b)
+
+
+def _minus(a: Again) -> Again:
+    return exact.scaled(exact.MINUS_ONE, a)
+
+
+def _solved(a: Again, b: Again) -> Again:
+    return Again(exact.solution, a, b)
+
+
+def P_A(A: Again, n: int) -> Again:
     """-(I + K)(I_n kron A^T)."""
-    return Again(_P_A, A)
+    left = exact.plus(_one(n * n), commutation(n))
+    return _minus(exact.product(left, _kronecker(_one(n), exact.transpose(A))))
 
 
-def _P_A(level: Level, A: Any) -> Any:
-    n = A.nrows()
-    left = exact.identity(level, n * n) + commutation(level, n)
-    inner = exact.kronecker(level, exact.identity(level, n), A.transpose())
-    exact.charge(level, n**4, A)
-    return -1 * (left * inner)
-
-
-def P_B(level: Level, n: int) -> Any:
+def P_B(n: int) -> Again:
     """I - K."""
-    return exact.identity(level, n * n) - commutation(level, n)
+    return exact.minus(_one(n * n), commutation(n))
 
 
-def weight_slope(A: Again, name: str, way: Again) -> Again:
+def weight_slope(A: np.ndarray, name: str, way: Again) -> Again:
     """d vec(W)/d vec(P) times a vector, for P = A, B and W itself."""
     if name == "A":
-        return exact.product(P_A(A), way)
-    if name == "B":
-        return Again(lambda level, A, x: P_B(level, A.nrows()) * x, A, way)
-    return way
+        return exact.product(P_A(exact.array(A), len(A)), way)
+    return exact.product(P_B(len(A)), way) if name == "B" else way
 
 
-def D(level: Level, H: Any) -> Any:
-    """The active units, as a diagonal matrix."""
-    found = exact.zeros(level, H.nrows() * H.ncols(), H.nrows() * H.ncols())
-    for k, h in enumerate(vec(level, H).entries()):
-        if not (h > 0 or h <= 0):
-            raise NoExactForm
-        found[k, k] = int(h > 0)
-    return found
+class _Form:
+    """What the formulas share, at one state; N samples of n units."""
+
+    def __init__(self, state: ExactReluState, n: int, N: int):
+        self.state, self.n, self.N = state, n, N
+
+    def D(self, H: Again) -> Again:
+        """The active units, as a diagonal matrix."""
+        size = self.n * self.N
+        on = exact.where_positive(Again(exact.vec, H), exact.array(np.ones(size)))
+        return exact.columns_scaled(_one(size), on)
+
+    @property
+    def active(self) -> Again:
+        return self.D(self.state.relu.H)
+
+    @property
+    def Q(self) -> Again:
+        """I - D (I_N kron W)."""
+        turned = _kronecker(_one(self.N), self.state.W)
+        return exact.minus(_one(self.n * self.N), exact.product(self.active, turned))
+
+    def read_out(self, printed: bool) -> Again:
+        """I_N kron u^T; printed: u^T kron I_N."""
+        one, row = _one(self.N), exact.transpose(self.state.a)
+        return _kronecker(row, one) if printed else _kronecker(one, row)
+
+    def along_rows(self, features: Again) -> Again:
+        """D (features^T kron I_n)."""
+        rows = _kronecker(exact.transpose(features), _one(self.n))
+        return exact.product(self.active, rows)
 
 
-def Q(level: Level, W: Any, H: Any) -> Any:
-    """I - D (I_N kron W)."""
-    size = H.nrows() * H.ncols()
-    turned = exact.kronecker(level, exact.identity(level, H.ncols()), W)
-    return exact.identity(level, size) - D(level, H) * turned
+def _form(state: MonotoneDeqState) -> _Form:
+    return _Form(state.again, state.n, state.N)
 
 
-def read_out(level: Level, u: Any, N: int, printed: bool) -> Any:
-    """I_N kron u^T; printed: u^T kron I_N."""
-    one, row = exact.identity(level, N), u.transpose()
-    return exact.kronecker(level, row, one) if printed else exact.kronecker(level, one, row)
-
-
-def sensitivity_operator(state: ExactReluState, printed: bool) -> Again:
+def sensitivity_operator(state: MonotoneDeqState, printed: bool) -> Again:
     """(u^T kron I_N) Q^-1 as printed, (I_N kron u^T) Q^-1 D as used."""
-
-    def made(level: Level, W: Any, H: Any, u: Any) -> Any:
-        rows = read_out(level, u, H.ncols(), printed).transpose()
-        found = exact.solution(level, Q(level, W, H).transpose(), rows).transpose()
-        return found if printed else found * D(level, H)
-
-    return Again(made, state.W, state.relu.H, state.a)
+    form = _form(state)
+    rows = exact.transpose(form.read_out(printed))
+    found = exact.transpose(_solved(exact.transpose(form.Q), rows))
+    return found if printed else exact.product(found, form.active)
 
 
 def map_slope(state: MonotoneDeqState, name: str, way: np.ndarray) -> Again:
     """Lemma 3.2.1 times a vector, as a matrix: g along a change of Z, W, A, B or U."""
-    return Again(_unvec, _map_slope(state, name, way), state.again.Z)
+    return exact.unvec(_map_slope(state, name, way), state.n, state.N)
 
 
 def state_slope(state: MonotoneDeqState, name: str, way: np.ndarray) -> Again:
     """Lemma 3.2.2 times a vector, as a matrix."""
-    return Again(_unvec, _state_slope(state, name, way), state.again.Z)
-
-
-def _unvec(level: Level, x: Any, Z: Any) -> Any:
-    return unvec(level, x, Z.nrows(), Z.ncols())
-
-
-def _vector(way: np.ndarray) -> Again:
-    return exact.array(way.ravel(order="F"))
+    return exact.unvec(_state_slope(state, name, way), state.n, state.N)
 
 
 def _map_slope(state: MonotoneDeqState, name: str, way: np.ndarray) -> Again:
-    s, vector = state.again, _vector(way)
+    form, vector = _form(state), exact.array(way.ravel(order="F"))
     if name == "Z":
-        return Again(lambda level, W, H, x: Q(level, W, H) * x, s.W, s.relu.H, vector)
-    features = exact.array(state.X) if name == "U" else s.Z
-    moved = vector if name == "U" else weight_slope(exact.array(state.A), name, vector)
-    return Again(_along_rows, s.relu.H, features, moved)
-
-
-def _along_rows(level: Level, H: Any, features: Any, x: Any) -> Any:
-    """-D (features^T kron I_n) x."""
-    rows = exact.kronecker(level, features.transpose(), exact.identity(level, H.nrows()))
-    return -1 * (D(level, H) * (rows * x))
+        return exact.product(form.Q, vector)
+    features = exact.array(state.X) if name == "U" else state.again.Z
+    moved = vector if name == "U" else weight_slope(state.A, name, vector)
+    return _minus(exact.product(form.along_rows(features), moved))
 
 
 def _state_slope(state: MonotoneDeqState, name: str, way: np.ndarray) -> Again:
-    s = state.again
-    return Again(
-        lambda level, W, H, g: -1 * exact.solution(level, Q(level, W, H), g),
-        s.W,
-        s.relu.H,
-        _map_slope(state, name, way),
-    )
+    return _minus(_solved(_form(state).Q, _map_slope(state, name, way)))
 
 
 def loss_slope(state: MonotoneDeqState, name: str, way: np.ndarray, printed: bool) -> Again:
     """Lemma 3.2.3 times a vector."""
-    s = state.again
-
-    def made(level: Level, u: Any, r: Any, slope: Any) -> Any:
-        return r.transpose() * (read_out(level, u, r.nrows(), printed) * slope)
-
-    return Again(made, s.a, s.r, _state_slope(state, name, way))
+    moved = exact.product(_form(state).read_out(printed), _state_slope(state, name, way))
+    return exact.product(exact.transpose(state.again.r), moved)
 
 
 def kernel_product(state: MonotoneDeqState, printed: bool) -> Again:
     """Proposition 4: -K r, the sum of J (J^T r)."""
-    s = state.again
-    A, X = exact.array(state.A), exact.array(state.X)
-
-    def made(level: Level, *matrices: Any) -> Any:
-        W, H, Z, u, r, A, X = matrices
-        n, N = H.nrows(), H.ncols()
-        system, active = Q(level, W, H), D(level, H)
-        outer, one = read_out(level, u, N, printed), exact.identity(level, n)
-        adjoint = exact.solution(level, system.transpose(), outer.transpose() * r)
-        by_U = active * exact.kronecker(level, X.transpose(), one)
-        by_W = active * exact.kronecker(level, Z.transpose(), one)
-        through = by_U * (by_U.transpose() * adjoint)
-        for inner in (_P_A(level, A), P_B(level, n)):
-            through += by_W * (inner * (inner.transpose() * (by_W.transpose() * adjoint)))
-        return -1 * (outer * exact.solution(level, system, through) + Z.transpose() * (Z * r))
-
-    return Again(made, s.W, s.relu.H, s.Z, s.a, s.r, A, X)
+    s, form = state.again, _form(state)
+    system, outer = form.Q, form.read_out(printed)
+    adjoint = _solved(exact.transpose(system), exact.product(exact.transpose(outer), s.r))
+    by_U, by_W = form.along_rows(exact.array(state.X)), form.along_rows(s.Z)
+    through = exact.product(by_U, exact.product(exact.transpose(by_U), adjoint))
+    for inner in (P_A(exact.array(state.A), state.n), P_B(state.n)):
+        pulled = exact.product(exact.transpose(by_W), adjoint)
+        pulled = exact.product(inner, exact.product(exact.transpose(inner), pulled))
+        through = exact.plus(through, exact.product(by_W, pulled))
+    inside = exact.product(outer, _solved(system, through))
+    return _minus(exact.plus(inside, exact.product(exact.transpose(s.Z), exact.product(s.Z, s.r))))
 
 
 def row_slope(state: MonotoneDeqState, moved: Again, inputs: bool, printed: bool) -> Again:
     """Lemma C.0.2, the equilibrium in rows (N x n), times vec dWr or vec dUr."""
-    s = state.again
-
-    def made(level: Level, W: Any, H: Any, features: Any, x: Any) -> Any:
-        n, N = H.nrows(), H.ncols()
-        active = D(level, H.transpose())
-        turned = exact.kronecker(level, W, exact.identity(level, N))
-        system = exact.identity(level, n * N) - active * turned
-        rows = exact.kronecker(level, exact.identity(level, n), features.transpose()) * x
-        found = exact.solution(level, system, active * rows)
-        return unvec(level, -1 * found if printed else found, N, n)
-
-    return Again(made, s.W, s.relu.H, exact.array(state.X) if inputs else s.Z, moved)
+    s, form, n, N = state.again, _form(state), state.n, state.N
+    active = form.D(exact.transpose(s.relu.H))
+    turned = _kronecker(s.W, _one(N))
+    system = exact.minus(_one(n * N), exact.product(active, turned))
+    features = exact.array(state.X) if inputs else s.Z
+    rows = exact.product(_kronecker(_one(n), exact.transpose(features)), moved)
+    found = _solved(system, exact.product(active, rows))
+    return exact.unvec(_minus(found) if printed else found, N, n)

@@ -12,10 +12,11 @@ import scipy
 
 from deqcheck import kinds
 from deqcheck.fields import number
+from deqcheck.linalg import exact
 from deqcheck.linalg.exact import raw
-from deqcheck.models.opteq.entries import clipped, one_inside, only_zero
+from deqcheck.models.opteq.entries import clipped, one_inside, only_zero, values
 from deqcheck.records.measured import EPS, Measured, given, sqrt
-from deqcheck.records.tower import Again, Level, NoExactForm
+from deqcheck.records.tower import Level, NoExactForm
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Activation(kinds.Activation):
     @property
     def origin(self) -> Measured:
         """s(0) with its rounding."""
-        again = Again(lambda level: level.number(self.value_on(level, raw(level, 0))))
+        again = exact.entry(values(self, exact.array(np.zeros(1))), 0)
         return Measured(self.at_zero, 4 * EPS * abs(self.at_zero), again=again)
 
     @property

@@ -7,8 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg.exact import matrix, raw
-from deqcheck.records.tower import Level, NoExactForm
+from deqcheck.linalg.exact import mapped, matrix, raw
+from deqcheck.records.tower import Again, Level, NoExactForm
+
+
+def named(s: Any) -> dict[str, str]:
+    """An activation in the words of certificates; with k it is a mix of the identity and tanh."""
+    k = getattr(s, "k", None)
+    return {"kind": s.kind} if k is None else {"kind": "tanh", "k": str(Fraction(k))}
+
+
+def values(s: Any, A: Again) -> Again:
+    """s of each entry of a matrix."""
+    node = Again(lambda level, a: mapped(level, a, lambda t: s.value_on(level, t)), A)
+    return node.called("activation", **named(s))
+
+
+def slopes(s: Any, A: Again) -> Again:
+    """s' of each entry."""
+    node = Again(lambda level, a: mapped(level, a, lambda t: s.slope_on(level, t)), A)
+    return node.called("activation_slope", **named(s))
 
 
 def clipped(level: Level, t: Any, low: float, high: float) -> Any:

@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from deqcheck.linalg import exact
 from deqcheck.models.opteq.entries import beside, column, entrywise
 from deqcheck.models.opteq.exact_states import ExactStates, Seen, Step
@@ -43,7 +45,7 @@ class ExactOpteq(ExactStates):
         if self._near is not None:
             yield from self._layers(level, steps[0].seen, self._implicit(level, Q))
             return
-        sam = self.model.sam_at(self._theta["Wo"])
+        sam = self.model.sam_at(self.theta["Wo"])
         for step in reversed(steps):
             beta = step.beta
             last = None
@@ -93,7 +95,7 @@ class ExactOpteq(ExactStates):
         out = [
             {
                 name: exact.zeros(level, len(p), p.shape[1] if p.ndim > 1 else 1)
-                for name, p in self._theta.items()
+                for name, p in self.theta.items()
             }
             for _ in range(Q.ncols())
         ]
@@ -119,8 +121,8 @@ class ExactOpteq(ExactStates):
         parts[f"U{tag}"] += Pd * x.transpose()
         parts[f"b{tag}"] += Pd
         if "W0" in parts:
-            pulled = self._array(f"U{tag}").at(level).transpose() * Pd
-            t, g = column(level, self._extracted.at(level), j), self.model.fields.extractor
+            pulled = self.array(f"U{tag}").at(level).transpose() * Pd
+            t, g = column(level, self.extracted.at(level), j), self.model.fields.extractor
             slopes = exact.mapped(level, t, lambda e: g.slope_on(level, e))
             x0 = column(level, exact.array(self.model.X).at(level), j)
             parts["W0"] += entrywise(level, slopes, pulled) * x0.transpose()
@@ -129,7 +131,11 @@ class ExactOpteq(ExactStates):
     def gradient(self) -> dict[str, Again]:
         """Of |r|^2/2, by each parameter."""
         every = Again(self._gradient, self.Wo, self.r, self.Z)
-        return {name: Again(lambda level, g, n=name: g[n], every) for name in self._theta}
+        return {name: self._by(name, every) for name in self.theta}
+
+    def _by(self, name: str, every: Again) -> Again:
+        node = Again(lambda level, gradient: gradient[name], every)
+        return node.told(lambda: self.told.gradient[name])
 
     def _gradient(self, level: Level, Wo: Any, r: Any, Z: Any) -> dict[str, Any]:
         samples = self._per_sample(level, Wo.transpose() * r)
@@ -143,7 +149,8 @@ class ExactOpteq(ExactStates):
     @cached_property
     def J(self) -> Again:
         """d vec(yhat)/d theta (N d_y x P)."""
-        return Again(lambda level, Wo: self._rows(level, Wo, True), self.Wo)
+        node = Again(lambda level, Wo: self._rows(level, Wo, True), self.Wo)
+        return node.told(lambda: self.told.rows(self.Wo, len(self.theta["Wo"]), True, None))
 
     @cached_property
     def dZ(self) -> Again:
@@ -152,22 +159,23 @@ class ExactOpteq(ExactStates):
 
     def _dZ(self, at: Place | None) -> Again:
         m = self.model.m
-        return Again(lambda level: self._rows(level, exact.identity(level, m), False, at))
+        node = Again(lambda level: self._rows(level, exact.identity(level, m), False, at))
+        return node.told(lambda: self.told.rows(exact.array(np.eye(m)), m, False, at))
 
     def columns(self, at: Place | None = None) -> dict[str, Again]:
         """d vec(Z), or that of Z^(k,l), by each parameter (N m x its entries)."""
         whole, found, first = self.dZ if at is None else self._dZ(at), {}, 0
-        for name, a in self._theta.items():
-            found[name] = _part(whole, first, first + a.size)
+        for name, a in self.theta.items():
+            found[name] = exact.columns(whole, first, first + a.size)
             first += a.size
         return found
 
     @cached_property
     def by_layers(self) -> Again:
         """The columns of dZ by the layers, without those of the extractor and the output."""
-        first = self._theta["W0"].size if "W0" in self._theta else 0
-        last = sum(a.size for a in self._theta.values()) - self._theta["Wo"].size
-        return _part(self.dZ, first, last)
+        first = self.theta["W0"].size if "W0" in self.theta else 0
+        last = sum(a.size for a in self.theta.values()) - self.theta["Wo"].size
+        return exact.columns(self.dZ, first, last)
 
     def _rows(self, level: Level, rows: Any, direct: bool, at: Place | None = None) -> Any:
         """d (rows z_j)/d theta, the rows of sample 1 first; `direct`: by the output weights too."""
@@ -208,7 +216,7 @@ class ExactOpteq(ExactStates):
 
     def _mixed(self, level: Level, step: Step, inner: Any, j: int) -> Any:
         """beta V + (1 - beta) A, V = (1 - g lambda) I - g H."""
-        sam = self.model.sam_at(self._theta["Wo"])
+        sam = self.model.sam_at(self.theta["Wo"])
         if sam is None:
             return inner
         m, g = self.model.m, exact.raw(level, Fraction(sam.gamma))
@@ -219,26 +227,18 @@ class ExactOpteq(ExactStates):
 
     def largest_factors(self) -> tuple[Again, Again]:
         """The largest norms of both."""
-        count = self.model.N * len(range(self._iterations))
+        count = self.model.N * len(range(self.iterations))
         layers = [self._factor(0, i) for i in range(count * self.depth)]
         iterations = [self._factor(1, i) for i in range(count)]
         return _largest(layers), _largest(iterations)
 
     def _factor(self, kind: int, i: int) -> Again:
-        return Again(lambda level, found: found[kind][i], self.factors)
+        node = Again(lambda level, found: found[kind][i], self.factors)
+        return node.told(lambda: self.told.factors[kind][i])
 
 
 def _largest(matrices: list[Again]) -> Again:
     return reduce(lambda a, b: Again("larger", a, b), map(exact.norm2, matrices))
-
-
-def _part(whole: Again, first: int, last: int) -> Again:
-    return Again(lambda level, D: columns_of(level, D, first, last), whole)
-
-
-def columns_of(level: Level, a: Any, first: int, last: int) -> Any:
-    entries = [a[i, j] for i in range(a.nrows()) for j in range(first, last)]
-    return exact.matrix(level, a.nrows(), last - first, entries)
 
 
 def z_and_q(z: Any, q: Any) -> Any:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from deqcheck.linalg import exact
-from deqcheck.models.opteq.entries import beside, column
+from deqcheck.models.opteq.entries import beside, column, named, values
 from deqcheck.models.opteq.exact_rest import rest
+from deqcheck.models.opteq.told import Told
 from deqcheck.models.problem import Params
 from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
 from deqcheck.records.tower.rationals import Rationals
@@ -57,15 +58,16 @@ class ExactStates:
 
     def __init__(self, model: OpteqModel, theta: Params, iterations: int, near: Near | None):
         """`near` for an equilibrium, else the state after so many iterations."""
-        self.model, self._theta, self._iterations, self._near = model, theta, iterations, near
+        self.model, self.theta, self.iterations, self._near = model, theta, iterations, near
         self.s, self.depth = model.s, model.depth
+        self.told = Told(self)
 
-    def _array(self, name: str) -> Again:
-        return exact.array(self._theta[name])
+    def array(self, name: str) -> Again:
+        return exact.array(self.theta[name])
 
     @cached_property
     def Wo(self) -> Again:
-        return self._array("Wo")
+        return self.array("Wo")
 
     @cached_property
     def X(self) -> Again:
@@ -73,18 +75,16 @@ class ExactStates:
         g = self.model.fields.extractor
         if g is None:
             return exact.array(self.model.X)
-        return Again(
-            lambda level, A: exact.mapped(level, A, lambda t: g.value_on(level, t)), self._extracted
-        )
+        return values(g, self.extracted)
 
     @cached_property
-    def _extracted(self) -> Again:
+    def extracted(self) -> Again:
         """W_0 X_0."""
-        return exact.product(self._array("W0"), exact.array(self.model.X))
+        return exact.product(self.array("W0"), exact.array(self.model.X))
 
     @cached_property
     def W(self) -> list[Again]:
-        return [self._array(f"W{i}") for i in range(1, self.depth + 1)]
+        return [self.array(f"W{i}") for i in range(1, self.depth + 1)]
 
     @cached_property
     def C(self) -> list[Again]:
@@ -93,8 +93,8 @@ class ExactStates:
         return [self._drive(i, ones) for i in range(1, self.depth + 1)]
 
     def _drive(self, i: int, ones: Again) -> Again:
-        pushed = exact.product(self._array(f"b{i}"), ones)
-        return exact.plus(exact.product(self._array(f"U{i}"), self.X), pushed)
+        pushed = exact.product(self.array(f"b{i}"), ones)
+        return exact.plus(exact.product(self.array(f"U{i}"), self.X), pushed)
 
     def _alpha(self, level: Level) -> Any:
         return exact.raw(level, Fraction(self.model.alpha))
@@ -138,7 +138,7 @@ class ExactStates:
 
     @cached_property
     def _prox(self) -> Any:
-        return self.model.prox_at(self._theta["Wo"])
+        return self.model.prox_at(self.theta["Wo"])
 
     def mapped(self, level: Level, z: Any, j: int) -> Any:
         """prox_R(T(z)) of sample j."""
@@ -160,8 +160,8 @@ class ExactStates:
             Z = self._rest(level)
             return [Step(Z, self.through(level, Z)[0], 0, 0)], Z
         Z, steps = exact.array(self.model.Z0).at(level), []
-        sam = self.model.sam_at(self._theta["Wo"])
-        for k in range(1, self._iterations + 1):
+        sam = self.model.sam_at(self.theta["Wo"])
+        for k in range(1, self.iterations + 1):
             beta, lambda_ = sam_weights(level, self.model.fields.sam, k)
             seen, image = self.through(level, Z)
             steps.append(Step(Z, seen, beta, lambda_))
@@ -196,13 +196,20 @@ class ExactStates:
     @cached_property
     def Z(self) -> Again:
         """The state that is read out."""
-        return Again(lambda level, run: run[1], self._forward)
+        found = Again(lambda level, run: run[1], self._forward)
+        if self._near is None:
+            return found.told(lambda: self.told.run[1])
+        if self._prox is not None:
+            return found
+        a = Fraction(self.model.alpha)
+        return found.called("opteq_equilibrium", *self.W, *self.C, alpha=a, **named(self.s))
 
     def seen(self, k: int, i: int) -> Seen:
         """What layer i saw in iteration k, both from 0, as nodes."""
 
         def part(name: str) -> Again:
-            return Again(lambda level, run: getattr(run[0][k].seen[i], name), self._forward)
+            node = Again(lambda level, run: getattr(run[0][k].seen[i], name), self._forward)
+            return node.told(lambda: getattr(self.told.run[0][k][i], name))
 
         return Seen(part("Zin"), part("A"), part("G"))
 
@@ -211,7 +218,8 @@ class ExactStates:
         run = Again(lambda level, Z: self.through(level, Z)[0], Z)
 
         def part(i: int, name: str) -> Again:
-            return Again(lambda level, seen: getattr(seen[i], name), run)
+            node = Again(lambda level, seen: getattr(seen[i], name), run)
+            return node.told(lambda: getattr(self.told.through(Z)[0][i], name))
 
         return [Seen(part(i, "Zin"), part(i, "A"), part(i, "G")) for i in range(self.depth)]
 
@@ -221,15 +229,16 @@ class ExactStates:
 
     def jacobian_of(self, j: int) -> Again:
         """dT/dz at the state of sample j."""
-        return Again(
+        node = Again(
             lambda level, Z: self.jacobian(level, self.through(level, column(level, Z, j), j)[0]),
             self.Z,
         )
+        return node.told(lambda: self.told.jacobian(self.told.through(self.Z)[0], j))
 
     @cached_property
     def at_rest(self) -> Again:
         """Z - map(Z)."""
-        return Again(self._gap, self.Z)
+        return Again(self._gap, self.Z).told(lambda: self.told.gap(self.Z))
 
     def _gap(self, level: Level, Z: Any) -> Any:
         columns = [self.mapped(level, column(level, Z, j), j) for j in range(Z.ncols())]

@@ -165,6 +165,22 @@ class OpteqModel(BuiltModel[OpteqState]):
         self.X, self.Y, self.Z0 = X, Y, Z0
 
     @property
+    def facts(self) -> dict[str, int]:
+        fields = self.fields
+        return {
+            "implicit": int(self.implicit),
+            "other": int(self.implicit or fields.sam is not None),
+            "sam": int(fields.sam is not None),
+            "of_output": int(fields.sam is not None and fields.sam.regularizer.uses_output),
+            "prox": int(fields.prox is not None),
+            "proximal": int(fields.prox is not None and fields.explicit_step is None),
+            "explicit": int(fields.explicit_step is not None),
+            "extracted": int(fields.extractor is not None),
+            "L": self.depth,
+            "K": self.iterations,
+        }
+
+    @property
     def samples(self) -> int:
         return self.N
 

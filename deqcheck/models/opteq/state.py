@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -33,6 +33,7 @@ from deqcheck.models.opteq.sweep import (
 )
 from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, State, norm
 from deqcheck.records.measured import Measured, given
+from deqcheck.records.tower import Again
 
 if TYPE_CHECKING:
     from deqcheck.models.opteq.model import OpteqModel
@@ -193,6 +194,11 @@ class OpteqState(State):
     @property
     def gradient_radius(self) -> float:
         return math.hypot(*self._gradient.radii.values())
+
+    def exact_descent(self) -> tuple[Again, Mapping[str, Again]] | None:
+        """Of iterations; an equilibrium has a witness, which moves."""
+        gap = self.loss.again
+        return None if gap is None or self.model.implicit else (gap, self.again.gradient)
 
     @cached_property
     def gradient_norms(self) -> dict[str, Measured]:

@@ -24,6 +24,10 @@ class NoExactForm(Exception):
     """The number cannot be made on this level."""
 
 
+class Untold(NoExactForm):
+    """There are no words for a node."""
+
+
 class Exhausted(Exception):
     """The budget of the question is used up."""
 
@@ -102,7 +106,7 @@ class Again:
     """A node; its value on a level is computed once. Without a `word` nobody else can tell what it
     is."""
 
-    __slots__ = ("_given", "_known", "_make", "_of", "_op", "_parts")
+    __slots__ = ("_given", "_known", "_make", "_of", "_op", "_parts", "_telling")
 
     def __init__(self, make: Callable[..., Any] | str, *parts: Again):
         """`make(level, *values of the parts)` gives the value, or the level's operation of this
@@ -111,17 +115,35 @@ class Again:
         self._make, self._parts, self._known = make, parts, NOTHING
         self._op: str | None = None
         self._of, self._given = parts, NOTHING
+        self._telling: Callable[[], Again] | Again | None = None
 
     @property
     def word(self) -> Word | None:
+        return self.spoken._own_word()
+
+    def _own_word(self) -> Word | None:
         make = self._make
         own = make if isinstance(make, str) else getattr(make, "word", "")
         op = own if self._op is None else self._op
         return Word(op, self._of, self._given) if op else None
 
+    @property
+    def spoken(self) -> Again:
+        """The node that has its words. Raises Untold."""
+        if self._telling is None:
+            return self
+        if not isinstance(self._telling, Again):
+            self._telling = self._telling().spoken
+        return self._telling
+
     def called(self, op: str, *of: Again, **given: Any) -> Again:
         """Its word; of the parts, unless others are named."""
         self._op, self._of, self._given = op, of or self._parts, given
+        return self
+
+    def told(self, make: Callable[[], Again]) -> Again:
+        """The same number or matrix in words, if somebody asks for them."""
+        self._telling = make
         return self
 
     def of(self, op: str, *parts: Again) -> Again:
@@ -171,8 +193,7 @@ def rational(x: Fraction | int | float) -> Again:
 
 def valued(node: Again, x: Fraction) -> Again:
     """The number of a node, of which somebody knows that it is this one."""
-    word = node.word or Word("", (), {})
-    return rational(x).called(word.op, *word.of, **word.given)
+    return rational(x).told(lambda: node)
 
 
 @lru_cache(maxsize=1024)

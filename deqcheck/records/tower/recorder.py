@@ -15,19 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.following import Followed
-from deqcheck.records.tower.node import Again, Word, flint
-from deqcheck.records.tower.rationals import Root
+from deqcheck.records.tower.node import Again, Exhausted, NoExactForm, Untold, Word, flint
+from deqcheck.records.tower.rationals import Rationals, Root
 
 # Of a witness: what a ball knows beyond is of no use to the claims that doubles nearly decide.
 WITNESS_BITS = 192
+# Bits of a rational that is written as it is: Python reads numbers of up to 4300 digits.
+LONGEST = 8192
 SPECTRAL = ("eigenvalue", "singular_value")
-EQUILIBRIUM = "relu_equilibrium"
+PATTERNED, NEAR = "relu_equilibrium", "opteq_equilibrium"
 _RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
-
-
-class Untold(Exception):
-    """A node that has no word."""
 
 
 class Recorder:
@@ -68,7 +67,7 @@ class Recorder:
             return self._array(word.given["entries"])
         of = [self._placed(part) for part in word.of]
         place = self._row({"op": word.op, **({"of": of} if of else {}), **_given(word)})
-        if word.op in SPECTRAL or word.op == EQUILIBRIUM:
+        if word.op in (*SPECTRAL, PATTERNED, NEAR):
             self._witnessed.setdefault(place, []).append(node)
         return place
 
@@ -98,6 +97,10 @@ class Recorder:
             value = str(Fraction(a.flat[0])) if a.size else "0"
             rows, columns = a.shape
             return self._row({"op": "constant", "rows": rows, "columns": columns, "value": value})
+        for name, array in own:
+            for j in range(array.shape[1]) if a.shape[1] == 1 else ():
+                if np.array_equal(a[:, 0], array[:, j]):
+                    return self._row({"op": "column", "of": [self._row(_named(name))], "j": j})
         return self._row({"op": "literal", "entries": rational_rows(a)})
 
     def follow(self, run: Followed | None) -> None:
@@ -129,18 +132,23 @@ def rational_rows(a: np.ndarray) -> list[list[str]]:
 
 def _given(word: Word) -> dict[str, Any]:
     """The active units are a witness, no part of the definition."""
-    return {
-        name: str(value) if isinstance(value, Fraction) else value
-        for name, value in word.given.items()
-        if name != "pattern"
-    }
+
+    def plain(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return rational_rows(x)
+        return str(x) if isinstance(x, Fraction) else x
+
+    return {name: plain(x) for name, x in word.given.items() if name != "pattern"}
 
 
 def _witness(nodes: list[Again]) -> dict[str, Any]:
     word = nodes[0].word
     assert word is not None
-    if word.op == EQUILIBRIUM:
-        return {"pattern": _pattern(nodes)}
+    if word.op == PATTERNED:
+        pattern = _pattern(nodes)
+        return {} if pattern is None else {"pattern": pattern}
+    if word.op == NEAR:
+        return _near(nodes)
     squared = word.op == "singular_value"
     found = [each for node in nodes if (each := _enclosure(node, squared)) is not None]
     if not found:
@@ -149,16 +157,38 @@ def _witness(nodes: list[Again]) -> dict[str, Any]:
     return {"within": [str(low), str(high)]}
 
 
-def _pattern(nodes: list[Again]) -> list[str]:
-    """The units that are active, a word for each sample."""
+def _pattern(nodes: list[Again]) -> list[str] | None:
+    """The units that are active, a word for each sample; None where doubles alone tell."""
+    Z = _state(nodes)[0]
+    if Z is None:
+        return None
+    columns = range(Z.ncols())
+    return ["".join("1" if Z[i, j] > 0 else "0" for i in range(Z.nrows())) for j in columns]
+
+
+def _near(nodes: list[Again]) -> dict[str, Any]:
+    """A state: rational where it is known so, else the middle of balls."""
+    Z, bits = _state(nodes)
+    if Z is None:
+        return {}
+    entry = _written if bits == 0 else lambda x: _outward(_dyadic(x.mid()), 0)
+    columns = range(Z.ncols())
+    return {"near": [[str(entry(Z[i, j])) for j in columns] for i in range(Z.nrows())]}
+
+
+def _state(nodes: list[Again]) -> tuple[Any, int]:
+    """As it is known best, and with how many bits. Where nobody needed its numbers, as where a rank
+    is told by the widths alone, it is computed now."""
     for node in nodes:
         for bits in _computed(node):
-            Z = node.known(bits)
-            columns = range(Z.ncols())
-            return ["".join("1" if Z[i, j] > 0 else "0" for i in range(Z.nrows())) for j in columns]
-    word = nodes[0].word
-    assert word is not None
-    return ["".join("01"[int(on)] for on in column) for column in word.given["pattern"].T]
+            return node.known(bits), bits
+    for level in (Rationals(), Balls(WITNESS_BITS)) if flint() is not None else ():
+        try:
+            with flint().ctx.workprec(WITNESS_BITS):
+                return nodes[0].at(level), level.bits
+        except (NoExactForm, Exhausted, RecursionError):
+            pass
+    return None, 0
 
 
 def _computed(node: Again) -> list[int]:
@@ -179,24 +209,36 @@ def _enclosure(node: Again, squared: bool) -> tuple[Fraction, Fraction] | None:
 def _ends(x: Any, squared: bool) -> tuple[Fraction, Fraction] | None:
     found = flint()
     if isinstance(x, Root):
-        q = _fraction(x.square)
-        return (q, q) if squared else None
+        return _exactly(_fraction(x.square)) if squared else None
     if isinstance(x, found.fmpq):
         q = _fraction(x)
-        return (q * q, q * q) if squared else (q, q)
+        return _exactly(q * q if squared else q)
     if not x.is_finite():
         return None
     middle, radius = _dyadic(x.mid()), _dyadic(x.rad())
     low, high = middle - radius, middle + radius
     if squared:
         low, high = max(low, Fraction(0)) ** 2, high**2
-    if low == high:
-        return low, high
     return _outward(low, -1), _outward(high, 1)
+
+
+def _long(x: Fraction) -> bool:
+    return x.numerator.bit_length() + x.denominator.bit_length() > LONGEST
+
+
+def _exactly(x: Fraction) -> tuple[Fraction, Fraction]:
+    return (_outward(x, -1), _outward(x, 1)) if _long(x) else (x, x)
+
+
+def _written(q: Any) -> Fraction:
+    x = _fraction(q)
+    return _outward(x, 0) if _long(x) else x
 
 
 def _outward(x: Fraction, side: int) -> Fraction:
     """A dyadic number of WITNESS_BITS bits, at most this or at least this."""
+    if x == 0:
+        return x
     shift = WITNESS_BITS - (x.numerator.bit_length() - x.denominator.bit_length())
     scaled = x * Fraction(2) ** shift
     whole = scaled.numerator // scaled.denominator

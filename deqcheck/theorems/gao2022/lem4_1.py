@@ -244,8 +244,8 @@ class SigmaMin(Pointwise):
             "gamma": given(state.gamma),
             "gamma0": state.gamma0,
             "norm_b": state.measure("norm2.b"),
-            "D_min": _all(U.mask.T, open_[0]),
-            "DE_min": _all(both, open_[1]),
+            "D_min": _all(U.mask.T, open_[0], _active(state, False)),
+            "DE_min": _all(both, open_[1], _active(state, True)),
             "sigma_Z": state.sigma_min_Z,
             "sigma_X": instance(state.X).nth_singular_value(state.N),
         }
@@ -263,11 +263,17 @@ class SigmaMin(Pointwise):
         }
 
 
-def _all(flags: np.ndarray, doubtful: np.ndarray) -> Measured:
+def _all(flags: np.ndarray, doubtful: np.ndarray, least: Again) -> Measured:
     """1 if all are true and 0 if not, where that is known."""
     if not (flags | doubtful).all():
-        return given(0)
-    return Measured(0.5, 0.5) if doubtful.any() else given(1)
+        return given(0, least)
+    return Measured(0.5, 0.5) if doubtful.any() else given(1, least)
+
+
+def _active(state: State, both: bool) -> Again:
+    """The least of the diagonals of D, or of D E."""
+    ones = exact.array(np.ones(state.Z.shape))
+    return Again(exact.smallest, state.computed.active(state.again, ones, both))
 
 
 def _shortest(a: np.ndarray, radius: float, again: Again) -> Measured:

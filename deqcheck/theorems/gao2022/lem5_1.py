@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again
@@ -38,7 +39,7 @@ class Lemma51(Pointwise):
     regular_equal = equality(regular)
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.nonnegative(smallest_A=given(float(p.start.A.min())))
+        yield self.nonnegative(smallest_A=instance(p.start.A).smallest())
         yield self.well_posed(gamma=given(p.model.gamma), norm_A=p.start.norm_A)
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:

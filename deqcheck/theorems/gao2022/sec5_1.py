@@ -71,7 +71,7 @@ class ScaledStart(DescentConditions):
             "X_fro": s.X_fro,
             "a1": s.sigma_min_Phi,
             "norm_y": instance(p.model.y).frobenius(),
-            "smallest_A": given(float(s.A.min())),
+            "smallest_A": instance(s.A).smallest(),
         }
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:

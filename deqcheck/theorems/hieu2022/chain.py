@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, given
+from deqcheck.records.measured import Measured, chosen
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
 from deqcheck.theorems.hieu2022.common import cite, consecutive
@@ -71,7 +71,7 @@ class AllBounds(DescentCondition):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if not self.printed:
-            yield self.repaired(kappa=given(self.kappa))
+            yield self.repaired(kappa=chosen(self.kappa))
 
     def conclusions(self, p: Problem, run: Trajectory) -> Iterable[Claim | Curve]:
         values: dict[str, Any] = self.values(p)

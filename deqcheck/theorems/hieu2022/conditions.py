@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import given
+from deqcheck.records.measured import chosen
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC
 from deqcheck.theorems.hieu2022.common import cite
 from deqcheck.theorems.hieu2022.radii import WithRadii
@@ -68,4 +68,4 @@ class ConditionTwo(Met, Condition2):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         yield from super().claims(p, state)
         if not self.printed:
-            yield self.proven(kappa=given(self.kappa))
+            yield self.proven(kappa=chosen(self.kappa))

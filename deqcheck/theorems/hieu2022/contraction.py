@@ -153,7 +153,18 @@ class Spectra:
             entries = [W[i, j] for i in kept for j in across]
             return exact.matrix(level, len(kept), len(across), entries)
 
-        return Again(made, self.state.again.W, self.state.again.relu.H)
+        found = Again(made, self.state.again.W, self.state.again.relu.H)
+        # Rows of zeros have no part in the norm.
+        return found.told(lambda: self._active_rows(on)) if rows else found
+
+    def _active_rows(self, on: np.ndarray) -> Again:
+        """D W of the first sample with this pattern, in words."""
+        j, n = int(np.argmax((on == self.state.equilibrium.mask.T).all(axis=1))), self.state.n
+        h = exact.column_of(self.state.again.relu.H, j)
+        D = exact.columns_scaled(
+            exact.array(np.eye(n)), exact.where_positive(h, exact.array(np.ones(n)))
+        )
+        return exact.product(D, self.state.again.W)
 
     @cached_property
     def rho(self) -> Measured:
@@ -187,7 +198,9 @@ class Spectra:
                 raise NoExactForm
             return exact.identity(level, turned.nrows()) - turned
 
-        return Again(made, exact.product(D, self.state.again.W), self.state.again.relu.H)
+        found = Again(made, exact.product(D, self.state.again.W), self.state.again.relu.H)
+        one = exact.array(np.eye(self.state.n))
+        return found.told(lambda: exact.minus(one, self._active_rows(on)))
 
     @cached_property
     def log_det(self) -> Measured:

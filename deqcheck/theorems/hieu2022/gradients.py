@@ -74,10 +74,10 @@ class GradientNorms(MonotoneStatement):
         yield self.speed(**{**values, "speed": speed(state)})
         if state.n <= LARGEST:
             P_A, P_B = oracle.P_A(state.A).toarray(), oracle.P_B(state.n).toarray()
-            again = exact_oracle.P_A(exact.array(state.A))
+            again = exact_oracle.P_A(exact.array(state.A), state.n)
             yield self.norm_of_symmetric(norm=errors.norm2(P_A, exact=again), norm_A=at["norm_A"])
             if state.n >= 2:
-                yield self.norm_of_skew(norm=errors.norm2(P_B, exact=exact.array(P_B)))
+                yield self.norm_of_skew(norm=errors.norm2(P_B, exact=exact_oracle.P_B(state.n)))
 
 
 def speed(state: State) -> Measured:

@@ -199,7 +199,7 @@ class RowsInPlaceOfColumns(Derivative):
         A, B, U = (ways[name][name] for name in ("A", "B", "U"))
         turned = {"A": vec(A), "B": vec(B.T), "weights": vec(dW.T), "inputs": vec(U.T)}
         nodes = {
-            name: exact_oracle.weight_slope(exact.array(state.A), name, exact.array(x))
+            name: exact_oracle.weight_slope(state.A, name, exact.array(x))
             for name, x in turned.items()
         }
         return {

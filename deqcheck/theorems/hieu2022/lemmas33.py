@@ -95,7 +95,7 @@ def _operator_norm(state: State, printed: bool) -> Measured:
     rows = oracle.sensitivity_operator(state, printed)
     W = float(np.linalg.norm(state.W)) + state.W_radius
     relative = (16 * EPS * state.n + state.W_radius) * (1 + W) * (1 + W / state.m)
-    again = exact_oracle.sensitivity_operator(state.again, printed)
+    again = exact_oracle.sensitivity_operator(state, printed)
     return errors.norm2(rows, relative * float(np.linalg.norm(rows)), again)
 
 

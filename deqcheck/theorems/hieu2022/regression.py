@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.records.claim import Claim
-from deqcheck.records.tower import Again, Level
+from deqcheck.records.tower import Again, rational
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
@@ -79,29 +78,22 @@ class LinearRegression(MonotoneStatement):
 
 def _iterated(state: State, step: float, k: int) -> Again:
     """Phi w - y after k steps from w = 0, computed again."""
-
-    def made(level: Level, Z: Any, y: Any) -> Any:
-        share = exact.raw(level, Fraction(step) / state.N)
-        w = exact.zeros(level, Z.nrows(), 1)
-        for _ in range(k):
-            exact.charge(level, 2 * Z.nrows() * Z.ncols(), Z, w)
-            w = w - share * (Z * (Z.transpose() * w - y))
-        return Z.transpose() * w - y
-
-    return Again(made, state.again.Z, state.again.y)
+    Z, y = state.again.Z, state.again.y
+    share, turned = rational(Fraction(step) / state.N), exact.transpose(Z)
+    w = exact.array(np.zeros(state.n))
+    for _ in range(k):
+        residual = exact.minus(exact.product(turned, w), y)
+        w = exact.minus(w, exact.scaled(share, exact.product(Z, residual)))
+    return exact.minus(exact.product(turned, w), y)
 
 
 def _closed_form(state: State, step: float, k: int, printed: bool) -> Again:
     """-(I - step K)^k y, computed again."""
-
-    def made(level: Level, Z: Any, y: Any) -> Any:
-        share = exact.raw(level, Fraction(step) / (1 if printed else state.N))
-        for _ in range(k):
-            exact.charge(level, 2 * Z.nrows() * Z.ncols(), Z, y)
-            y = y - share * (Z.transpose() * (Z * y))
-        return -1 * y
-
-    return Again(made, state.again.Z, state.again.y)
+    Z, y = state.again.Z, state.again.y
+    share, turned = rational(Fraction(step) / (1 if printed else state.N)), exact.transpose(Z)
+    for _ in range(k):
+        y = exact.minus(y, exact.scaled(share, exact.product(turned, exact.product(Z, y))))
+    return exact.scaled(exact.MINUS_ONE, y)
 
 
 class UnseenInputs(Derivative):
@@ -143,27 +135,16 @@ class UnseenInputs(Derivative):
         noise += size(more.u) * dZ.noise
         unsure = sum(more.kernel.radii.values()) * r + size(more.u) * dZ.unsure
         unsure += drawn * (seen * state.r_radius + state.gradient_radius)
-        node = last_rows(moved_predictions(more, dZ.exact, again["u"]), N)
+        node = last_rows(moved_predictions(more, dZ.exact, again["u"]), N, more.N)
         form = exact.scaled(exact.MINUS_ONE, exact.product(kernel_between(more, N), state.again.r))
         left, right = Matrix(tangent, noise, node), Matrix(explicit, noise, form)
         yield same(p, self.follows, left, right, 2 * float(unsure))
 
 
-def last_rows(a: Again, first: int) -> Again:
-    def made(level: Level, x: Any) -> Any:
-        rows = range(first, x.nrows())
-        entries = [x[i, j] for i in rows for j in range(x.ncols())]
-        return exact.matrix(level, len(rows), x.ncols(), entries)
-
-    return Again(made, a)
+def last_rows(a: Again, first: int, count: int) -> Again:
+    return exact.transpose(exact.columns(exact.transpose(a), first, count))
 
 
 def kernel_between(state: State, N: int) -> Again:
     """The rows of K from the N-th on and its first N columns, computed again."""
-    turned = exact.transpose(last_rows(state.kernel.exact, N))
-    return exact.transpose(Again(lambda level, x: first_rows(level, x, N), turned))
-
-
-def first_rows(level: Level, x: Any, count: int) -> Any:
-    entries = [x[i, j] for i in range(count) for j in range(x.ncols())]
-    return exact.matrix(level, count, x.ncols(), entries)
+    return exact.columns(last_rows(state.kernel.exact, N, state.N), 0, N)

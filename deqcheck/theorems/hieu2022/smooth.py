@@ -20,9 +20,9 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, given, sqrt
+from deqcheck.records.measured import EPS, Measured, chosen, given, sqrt
 from deqcheck.records.scalar import TINY
-from deqcheck.records.tower import Again, Level, NoExactForm
+from deqcheck.records.tower import Again, Level, NoExactForm, rational
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.gao2022.static import equality
@@ -56,6 +56,14 @@ class Quadratic:
     def mu(self) -> float:
         return float(self.kappa.min())
 
+    @property
+    def smoothness(self) -> Measured:
+        return given(self.Lsm, Again(exact.largest, exact.chosen(self.kappa)))
+
+    @property
+    def convexity(self) -> Measured:
+        return given(self.mu, Again(exact.smallest, exact.chosen(self.kappa)))
+
     def logs(self, share: float) -> np.ndarray:
         """log |1 - share kappa/Lsm|, to a few roundings."""
         x = share * (self.kappa / self.Lsm)
@@ -72,8 +80,28 @@ class Quadratic:
         roundings = len(terms) + 4 + np.where(terms > 0, np.abs(exponents), 0.0)
         lost = (terms == 0) & (self.c != 0) & (self.kappa != 0) & np.isfinite(exponents)
         radius = errors.rounding(1, float(terms @ roundings)) + TINY * np.count_nonzero(lost)
-        again = Again(partial(self._moment, power, int(t), share)) if t <= LONGEST else None
+        again = None
+        if t <= LONGEST:
+            again = Again(partial(self._moment, power, int(t), share))
+            again.told(lambda: self._told(power, int(t), share))
         return Measured(float(terms.sum()), radius, again=again)
+
+    def _told(self, power: int, t: int, share: float) -> Again:
+        """The same in words: the function is chosen."""
+        kappa, c, n = exact.chosen(self.kappa), exact.chosen(self.c), len(self.c)
+        terms, one = exact.hadamard(c, c), exact.array(np.ones(n))
+        for _ in range(power):
+            terms = exact.hadamard(terms, kappa)
+        if power < 0:
+            terms = Again(
+                exact.solution, exact.columns_scaled(exact.array(np.eye(n)), kappa), terms
+            )
+        ratio = rational(Fraction(share) / Fraction(self.Lsm))
+        left, times = exact.minus(one, exact.scaled(ratio, kappa)), 2 * t
+        while times:
+            terms = exact.hadamard(terms, left) if times % 2 else terms
+            left, times = exact.hadamard(left, left), times // 2
+        return Again(exact.summed, terms)
 
     def _moment(self, power: int, t: int, share: float, level: Level) -> Any:
         total, ratio = exact.raw(level, 0), Fraction(share) / Fraction(self.Lsm)
@@ -119,7 +147,7 @@ class Smooth(OnQuadratic):
     curved = Check("smoothness of the linearised loss", "Lsm > 0", "Definition 2.5.2")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.curved(Lsm=given(linearised(p.start).Lsm))
+        yield self.curved(Lsm=linearised(p.start).smoothness)
 
 
 class StronglyConvex(OnQuadratic):
@@ -170,7 +198,7 @@ class SmoothFunctions(Smooth):
 
     def about(self, p: Problem, state: State, f: Quadratic) -> Iterable[Claim]:
         d = rng(p.seed, f"{self.id}.pair").standard_normal(len(f.c))
-        along, Lsm = Quadratic(f.kappa, d), given(f.Lsm)
+        along, Lsm = Quadratic(f.kappa, d), f.smoothness
         apart, product = instance(d).frobenius(), along.moment(1)
         change = sqrt(along.moment(2))
         flat = bool((f.kappa == f.Lsm).all())
@@ -208,7 +236,7 @@ class DescentProperty(Smooth):
 
     def about(self, p: Problem, state: State, f: Quadratic) -> Iterable[Claim]:
         for share in SHARES:
-            step = given(share) / given(f.Lsm)
+            step = chosen(share) / f.smoothness
             equal = share == 1.0 and f.all_at(f.Lsm)
             for t in (0, 10):
                 note = f"step {share}/Lsm, k = {t}"
@@ -249,10 +277,10 @@ class CriticalPoint(Smooth):
             return
         lost = Quadratic(f.kappa, np.where(f.kappa > 0, 0.0, f.c))
         for share in CRITICAL:
-            eps = given(share) * first
+            eps = chosen(share) * first
             values = {"L": f.moment(0) / 2, "Lopt": lost.moment(0) / 2, "eps": eps}
             note = f"eps = {share} of the first gradient"
-            yield self.steps(note, steps=steps_until(f, eps), Lsm=given(f.Lsm), **values)
+            yield self.steps(note, steps=steps_until(f, eps), Lsm=f.smoothness, **values)
 
 
 def steps_until(f: Quadratic, eps: Measured) -> Measured:
@@ -294,8 +322,8 @@ class DistanceFromOptimum(StronglyConvex):
     def about(self, p: Problem, state: State, f: Quadratic) -> Iterable[Claim]:
         gap, equal = f.moment(0) / 2, f.all_at(f.mu)
         above, below = (self.above_equal, self.below_equal) if equal else (self.above, self.below)
-        yield above(gradient=sqrt(f.moment(1)), mu=given(f.mu), gap=gap)
-        yield below(gap=gap, mu=given(f.mu), distance=sqrt(f.moment(-1)))
+        yield above(gradient=sqrt(f.moment(1)), mu=f.convexity, gap=gap)
+        yield below(gap=gap, mu=f.convexity, distance=sqrt(f.moment(-1)))
 
 
 class StronglyConvexRate(StronglyConvex):
@@ -321,9 +349,9 @@ class StronglyConvexRate(StronglyConvex):
             yield self.at_once(gap=f.moment(0, 1) / 2)
         for t in () if f.mu == f.Lsm else TIMES:
             gap = f.moment(0, t) / 2
-            ends = {"Lsm": given(f.Lsm), "mu": given(f.mu)}
-            yield self.rate(f"t = {t}", gap=gap, **ends, t=t, gap_0=gap_0)
+            ends = {"Lsm": f.smoothness, "mu": f.convexity}
+            yield self.rate(f"t = {t}", gap=gap, **ends, t=chosen(t), gap_0=gap_0)
         last = float(np.ceil(f.Lsm / f.mu * -np.log(ACCURACY)))
         if np.isfinite(last):
             gap = f.moment(0, last) / 2
-            yield self.enough(f"t = {last:.0f}", gap=gap, eps=given(ACCURACY) * gap_0)
+            yield self.enough(f"t = {last:.0f}", gap=gap, eps=chosen(ACCURACY) * gap_0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import Measured, given
+from deqcheck.records.measured import Measured, chosen, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check, Constant
 from deqcheck.theorems.hieu2022.common import Training, cite, consecutive
@@ -66,7 +66,7 @@ class Condition2(RoomForParameters):
         return {"kappa": self.kappa}
 
     def values(self, p: Problem) -> dict[str, Any]:
-        return {**super().values(p), "kappa": given(self.kappa)}
+        return {**super().values(p), "kappa": chosen(self.kappa)}
 
     def rows(self) -> Sequence[Check]:
         last = (self.room_for_features_printed, self.room_for_rest_printed)
@@ -76,7 +76,7 @@ class Condition2(RoomForParameters):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         if not self.printed:
-            yield self.proven(kappa=given(self.kappa))
+            yield self.proven(kappa=chosen(self.kappa))
 
 
 class DescentCondition(Condition2):

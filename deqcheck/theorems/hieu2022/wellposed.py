@@ -11,7 +11,7 @@ from deqcheck.linalg.matrix import Matrix, identity
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq.state import weight
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, given, maximum, measured
+from deqcheck.records.measured import EPS, Measured, chosen, given, maximum, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
@@ -105,8 +105,8 @@ class Splitting(MonotoneStatement):
         limit = state.forward_backward_limit
         for share in SHARES:
             alpha, note = share * limit.value, f"alpha = {share} of 2 m/Lip^2"
-            norm = forward_norm(state, given(alpha))
-            known = {"alpha": given(alpha), "m": given(state.m), "Lip": state.lipschitz}
+            norm = forward_norm(state, chosen(alpha))
+            known = {"alpha": chosen(alpha), "m": given(state.m), "Lip": state.lipschitz}
             claim = self.forward(note, norm=norm, **known)
             # I - W = m I - S with S skew: |T v|^2 = (1 - 2 alpha m) |v|^2 + alpha^2 |(I - W) v|^2.
             yield claim if state.A.any() else claim.known_equal("A = 0", size=1.0)
@@ -119,7 +119,7 @@ class Splitting(MonotoneStatement):
         fast."""
         s = p.start
         alpha = 1 / s.lipschitz.value
-        known = {"alpha": given(alpha), "m": given(s.m), "Lip": s.lipschitz}
+        known = {"alpha": chosen(alpha), "m": given(s.m), "Lip": s.lipschitz}
         yield self.reflected(ratio=_reflected(p, s, alpha), **known)
 
 

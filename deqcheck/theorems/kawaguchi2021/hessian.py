@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from deqcheck.linalg import exact
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.rational import products, rows_of
 from deqcheck.linalg.spectra import eliminated, exact_rank
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
+from deqcheck.records.measured import given
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.kawaguchi2021.bounds import cite
@@ -52,8 +54,10 @@ class Hessian(Statement):
         yield self.formula(**_difference(p, state).vanishes())
         if model.m > EXACT_ORDER:
             return
-        rank_H = model.my * len(eliminated(products(rows_of(Phi))).pivots)
-        yield self.rank(rank_H=rank_H, rank_Phi=exact_rank(Phi), my=model.my)
+        again = exact.rank(exact.gram(exact.array(Phi)))
+        rank_H = model.my * given(len(eliminated(products(rows_of(Phi))).pivots), again)
+        rank_Phi = given(exact_rank(Phi), exact.rank(exact.array(Phi)))
+        yield self.rank(rank_H=rank_H, rank_Phi=rank_Phi, my=model.my)
         if model.m > model.n:
             yield self.deficient(rank_H=rank_H, m=model.m, my=model.my)
 

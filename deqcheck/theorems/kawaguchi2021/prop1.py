@@ -10,7 +10,7 @@ from deqcheck.linalg import exact
 from deqcheck.linalg.matrix import instance
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, given, vanishing
+from deqcheck.records.measured import EPS, Measured, chosen, given, vanishing
 from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
@@ -88,7 +88,7 @@ class Proposition1(Statement):
             f"l = {count}",
             distance=Measured(float(off[i]), again=exact.norm1(left)),
             gamma=given(g),
-            l=count,
+            l=chosen(count),
             distance_0=Measured(float(first[i]), again=exact.norm1(apart)),
             noise=vanishing(float(noise[i])),
         )
@@ -115,19 +115,19 @@ class Proposition1(Statement):
         excess = off - bound
         wrong = (np.abs(excess) if check is self.equality else excess) - noise
         room = excess / bound
-        chosen = [
+        shown = [
             (at, int(np.argmax(room[at] >= room[at].max() - TIE)))
             for at in dict.fromkeys((0, len(off) - 1))
         ]
         if (wrong > 0).any():
-            chosen = [divmod(int(np.argmax(wrong > 0)), len(size))]
-        for count, i in chosen:
+            shown = [divmod(int(np.argmax(wrong > 0)), len(size))]
+        for count, i in shown:
             again = _exact_distance(state, Phi[:, i], count)
             yield check(
                 f"l = {count}",
                 distance=Measured(float(off[count, i]), float(noise[i]), again=again),
                 gamma=given(g),
-                l=count,
+                l=chosen(count),
                 norm1_phi=instance(Phi[:, i]).norm1(),
             )
 

@@ -32,7 +32,7 @@ from deqcheck.theorems.xie2021.setting import Problem
 VERTICES = 8
 # In how many states a Hessian that is not constant is looked at.
 HESSIANS = 8
-GIVEN = Check("SAM is used", "given == 1", "setting")
+GIVEN = Check("SAM is used", "sam == 1", "setting")
 
 
 class Lemma9(Pointwise):
@@ -62,7 +62,7 @@ class Lemma9(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         sam = p.start.sam
-        yield self.given(given=sam is not None)
+        yield self.given(sam=sam is not None)
         if sam is None:
             return
         L_z = smoothness(sam)

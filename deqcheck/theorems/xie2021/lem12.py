@@ -11,10 +11,11 @@ from fractions import Fraction
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.matrix import count
 from deqcheck.models.opteq.exact_states import Seen
 from deqcheck.models.opteq.network import Pass
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, given, maximum
+from deqcheck.records.measured import Measured, chosen, given, maximum
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import (
@@ -53,7 +54,7 @@ class StateBound(Pointwise):
     def growth(self, p: Problem) -> Measured:
         """A layer stretches by at most 1 + TOLERANCE where Assumption 2 is granted, and so does
         every norm of a W_l in a bound on states of K L layers and on products of their factors."""
-        return given(1 + Fraction(repr(TOLERANCE))) ** (2 * p.model.iterations * p.model.depth + 2)
+        return chosen(1 + Fraction(repr(TOLERANCE))) ** (2 * p.model.iterations * p.model.depth + 2)
 
 
 class Lemma12(StateBound):
@@ -135,7 +136,7 @@ class Lemma14(StateBound):
                 *(errors.frobenius(seen.G, seen.A_error, node.G) for seen, node in self.passes(p))
             ),
             "growth": self.growth(p),
-            "n": max(len(layer.W) for layer in p.start.network.layers),
+            "n": maximum(*(count(layer.W, 0) for layer in p.start.network.layers)),
             "s_0": p.start.network.s.origin,
             "N": p.model.N,
             "B_z": bounds.B_z,
@@ -166,7 +167,7 @@ class Lemma18(StateBound):
         "itself holds."
     )
 
-    output = Check("R is |W_o z|^2/2", "given == 1", "Lemma 18")
+    output = Check("R is |W_o z|^2/2", "of_output == 1", "Lemma 18")
     small = Check("g B_L^2 at most 1", "gamma*B_L^2 <= 1", "Lemma 18")
     bound = Check("derivative of the state", "norm_dZ <= growth*2*gamma*B_L*B_z*sum_beta", "(26)")
     sharper = Check(
@@ -179,7 +180,7 @@ class Lemma18(StateBound):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from super().hypotheses(p)
         sam = p.start.sam
-        yield self.output(given=sam is not None and sam.uses_output)
+        yield self.output(of_output=sam is not None and sam.uses_output)
         if sam is not None:
             yield self.small(gamma=given(sam.gamma), B_L=Bounds(p).B_L)
 

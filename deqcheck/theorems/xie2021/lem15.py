@@ -11,7 +11,7 @@ from deqcheck.linalg import errors
 from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.state import Block, OpteqState
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, given, maximum, sqrt
+from deqcheck.records.measured import Measured, chosen, given, maximum, sqrt
 from deqcheck.records.tower import Again
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
@@ -87,9 +87,9 @@ class Lemma15(StateBound):
             for place in _places(p)
         }
         W, U, b = (self._inner(p, inner, x) for x in "WUb")
-        yield self.inner_weights(W.where, norm_W=W.norm, count=W.times, **by_W)
-        yield self.inner_inputs(U.where, norm_U=U.norm, count=U.times, **by_U)
-        yield self.inner_biases(b.where, norm_b=b.norm, count=b.times, **by_b)
+        yield self.inner_weights(W.where, norm_W=W.norm, count=chosen(W.times), **by_W)
+        yield self.inner_inputs(U.where, norm_U=U.norm, count=chosen(U.times), **by_U)
+        yield self.inner_biases(b.where, norm_b=b.norm, count=chosen(b.times), **by_b)
         seen = {"K": K, "B_L": Bounds(p).B_L, "residual": start.residual}
         slopes = {
             x: maximum(*(start.gradient_norms[f"{x}{i + 1}"] for i in range(depth))) for x in "WUb"

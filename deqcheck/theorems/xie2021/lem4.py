@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.matrix import count
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
@@ -46,8 +47,9 @@ class Lemma4(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]
-        yield self.wide(k=A.shape[1], m=A.shape[0], n=W.shape[1])
-        yield self.full_rows(rank_A=replace(_rank(A), again=exact.rank(exact.array(A))), m=len(A))
+        yield self.wide(k=count(A, 1), m=count(A, 0), n=count(W, 1))
+        rank_A = replace(_rank(A), again=exact.rank(exact.array(A)))
+        yield self.full_rows(rank_A=rank_A, m=count(A, 0))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         A, W = p.theta0["W1"], p.theta0["U1"]

@@ -56,7 +56,7 @@ class Section41(Pointwise):
 
     space = Space(fields={"solver": ("implicit",), "prox": PROXIMAL})
 
-    regular = Check("a regulariser is given (model.prox)", "given == 1", "setting")
+    regular = Check("a regulariser is given (model.prox)", "proximal == 1", "setting")
     printed_block = Check("last block with R added", "residual <= noise", "section 4.1")
     inclusion = Check("block residual", "residual <= noise", "corrected")
     extra = Check("residual of the block of R", "residual <= noise", "corrected")
@@ -72,7 +72,7 @@ class Section41(Pointwise):
     shrinks = Check("twice the weight, no larger R", "R_double <= R_single + noise", "corrected")
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.regular(given=isinstance(p.start.map.prox, Proximal))
+        yield self.regular(proximal=isinstance(p.start.map.prox, Proximal))
         yield nonexpansive(p)
         yield found(p)
 

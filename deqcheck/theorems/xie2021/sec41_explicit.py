@@ -51,7 +51,7 @@ class Explicit(Pointwise):
 
     space = Space(fields={"solver": ("implicit",), "prox": ("distance",), "explicit_step": ()})
 
-    step = Check("a last layer I - g grad R is given", "given == 1", "setting")
+    step = Check("a last layer I - g grad R is given", "explicit == 1", "setting")
     printed_block = Check("last block with g R added", "residual <= noise", "section 4.1")
     first = Check("first block with g grad R(T(z))", "residual <= noise", "corrected")
     inclusion = Check("block residual", "residual <= noise", "corrected")
@@ -62,7 +62,7 @@ class Explicit(Pointwise):
     )
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        yield self.step(given=isinstance(p.start.map.prox, ExplicitStep))
+        yield self.step(explicit=isinstance(p.start.map.prox, ExplicitStep))
         yield nonexpansive(p)
         yield found(p)
 

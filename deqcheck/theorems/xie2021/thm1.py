@@ -11,7 +11,7 @@ from deqcheck.linalg import errors
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, given
+from deqcheck.records.measured import Measured, chosen, given
 from deqcheck.theorems.base import Check, Constant
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
@@ -76,7 +76,7 @@ class Theorem1(Pointwise):
         return float(self.fixed.get("mu", 1.0))
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
-        mu = given(self._mu())
+        mu = chosen(self._mu())
         for layer in p.start.network.layers:
             yield self.scale(mu=mu, slope=given(layer.s.slopes[1]), norm_W=matrix_norm(layer.W))
 

@@ -89,7 +89,7 @@ class Theorem4(Pointwise):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         fields, sam = p.model.fields.sam, p.start.sam
-        yield self.given(given=sam is not None)
+        yield self.given(sam=sam is not None)
         yield nonexpansive(p)
         if sam is None or fields is None:
             return

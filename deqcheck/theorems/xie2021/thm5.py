@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.matrix import instance
+from deqcheck.linalg.matrix import count, instance
 from deqcheck.models.opteq.activations import Mix
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given, maximum, sqrt
@@ -283,7 +283,7 @@ class Theorem5(RepairedRate):
         near = {**size, "Q0": c.Q0, "residual": start.residual}
         yield self.weights_stay(**near, C_z=c.C_z, B_L=c.B_L)
         yield self.inputs_stay(**near, B_x=c.B_x, B_L=c.B_L, B_Ub=c.B_Ub)
-        yield self.biases_stay(**near, root_N=sqrt(p.model.N), B_L=c.B_L, B_Ub=c.B_Ub)
+        yield self.biases_stay(**near, root_N=sqrt(count(p.data["X"], 1)), B_L=c.B_L, B_Ub=c.B_Ub)
         yield self.data_stay(**near, L=p.model.depth, B_Ub=c.B_Ub, B_L=c.B_L, B_x=c.B_x, L_g=c.L_g)
         del near["alpha"]
         yield self.outputs_stay(**near, B_star=c.B_star, sigma_min_Wo=smallest)
