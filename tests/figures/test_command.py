@@ -126,7 +126,7 @@ def test_an_interruption_tells_how_to_go_on(deqcheck, tmp_path, monkeypatch):
     def interrupted(*words, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deqcheck.cli.commands.figures.make", interrupted)
+    monkeypatch.setattr("deqcheck.cli.figuring.make", interrupted)
     told = deqcheck("kawaguchi2021/fig2c", "--full", "--store", str(tmp_path / "kept"))
     assert told.exit_code == 130
     assert f"what is done is kept in {tmp_path / 'kept'}: the same command goes on" in told.stderr
