@@ -10,6 +10,7 @@ from deqcheck.case import embedded, evidence
 from deqcheck.ci.baseline import Baseline, entry, read
 from deqcheck.ci.discover import Discovery, discover
 from deqcheck.ci.gate import hold
+from deqcheck.ci.judge import CHANGED, NEW
 from deqcheck.ci.records import Gate
 from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.exit_code import exit_code, gravest
@@ -84,7 +85,9 @@ def _baseline() -> Baseline | None:
 def _tell(gate: Gate) -> None:
     """Where this build deviates from the baseline, or from what a case expects."""
     for row in gate.rows:
-        for sentence in (*row.troubles, *row.remarks):
+        new = [change.sentence for change in row.changes if not change.fails]
+        changed = [note for note in row.notes if note in (NEW, CHANGED)]
+        for sentence in (*changed, *row.troubles, *new):
             say(f"{row.result.id}: {sentence}")
     for name in gate.missing:
         say(f"{name}: in the baseline, but not among the cases")

@@ -44,7 +44,7 @@ TINY = {
     "hieu2022/fig4.3": {**LAYER, "n": 8, "classes": 2, "epochs": 2, "batch": 8, "shown": 4},
     "hieu2022/fig4.4": CUT,
     "hieu2022/fig4.5": CUT,
-    "hieu2022/kernel-table": {"units": 20, "inputs": 4, "samples": 3, "draws": 3},
+    "hieu2022/kernel-table": {"draws": 2},
     "xie2021/table1": XIE,
     "xie2021/table2": {"n": 4, "side": 2, "m": 3, "steps": 4, "draws": 2},
     "xie2021/table3": XIE,
