@@ -67,7 +67,7 @@ def article(p: Picture, source: str) -> Markup:
         tag("h2", p.number),
         tag(
             "figure",
-            tag("img", src=source, alt=f"{p.number}: {p.title}", loading="lazy"),
+            tag("img", src=source, alt=f"{p.number}: {p.title}"),
             tag("figcaption", p.headline),
         ),
         tag("p", f"What the paper says, {p.caveat}:") if p.caveat else None,

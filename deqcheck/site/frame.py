@@ -29,6 +29,13 @@ nav { max-width: 60rem; margin: 0 auto; padding: .7rem 1rem; display: flex; flex
 nav a { text-decoration: none; } nav a[aria-current] { font-weight: 700; color: var(--ink); }
 td .math { display: inline-block; } input[type=search] { font: inherit; padding: .4rem .6rem;
   width: min(100%, 28rem); } #found li { margin: .5rem 0; }
+article > h2 { margin-top: .2rem; } h1, p, li { overflow-wrap: anywhere; }
+@media (max-width: 40rem) {
+  main table { display: block; overflow-x: auto; } .checks thead { display: none; }
+  .checks :is(tbody, tr, td) { display: block; border: 0; padding: .1rem 0; }
+  .checks tr { border-top: 1px solid var(--rule); } .checks td { overflow-x: auto; }
+  .checks td:first-child { color: var(--soft); }
+  .checks [data-edition]::before { content: attr(data-edition) ": "; font-weight: 600; } }
 .warning { max-width: 58rem; margin: 1rem auto; padding: .5rem 1rem;
   border: 2px solid var(--open); border-radius: 6px; }
 """
@@ -38,6 +45,17 @@ td .math { display: inline-block; } input[type=search] { font: inherit; padding:
 def known() -> dict[str, type[AnyStatement]]:
     """Every statement; looking one up in the registry takes longer."""
     return dict(registry.statements())
+
+
+def works() -> dict[str, tuple[str, list[type[AnyStatement]]]]:
+    """By folder: the works that its statements are from, and the statements."""
+    found: dict[str, list[type[AnyStatement]]] = {}
+    for s in known().values():
+        found.setdefault(s.paper(), []).append(s)
+    return {
+        paper: ("; ".join(dict.fromkeys(s.cite.paper for s in mine)), mine)
+        for paper, mine in found.items()
+    }
 
 
 @dataclass(frozen=True)

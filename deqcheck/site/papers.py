@@ -8,7 +8,7 @@ from deqcheck.docs.items import written
 from deqcheck.report.gallery import anchor, count
 from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.site.built import Built
-from deqcheck.site.frame import GALLERY, Page, known, link, paper_path, statement_path
+from deqcheck.site.frame import GALLERY, Page, link, paper_path, statement_path, works
 from deqcheck.site.statements import linked, status, table
 from deqcheck.site.topics import from_markdown
 from deqcheck.theorems.base import AnyStatement
@@ -16,11 +16,8 @@ from deqcheck.theorems.references import bibtex, theory
 
 
 def pages(built: Built) -> Iterator[Page]:
-    by_paper: dict[str, list[type[AnyStatement]]] = {}
-    for s in known().values():
-        by_paper.setdefault(s.paper(), []).append(s)
-    for paper, mine in by_paper.items():
-        yield Page(paper_path(paper), mine[0].cite.paper, join(*_body(paper, mine, built)), paper)
+    for paper, (name, mine) in works().items():
+        yield Page(paper_path(paper), name, join(*_body(paper, mine, built)), paper)
 
 
 def _body(paper: str, mine: list[type[AnyStatement]], built: Built) -> Iterator[Markup]:

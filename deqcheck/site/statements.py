@@ -56,9 +56,9 @@ def _list(every: Sequence[type[AnyStatement]]) -> Page:
     return Page(STATEMENTS, "Statements", table(("id", "model", "as printed", "title"), rows))
 
 
-def table(names: Sequence[str], rows: Sequence[Markup]) -> Markup:
+def table(names: Sequence[str], rows: Sequence[Markup], kind: str | None = None) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col") for name in names))
-    return tag("table", tag("thead", head), tag("tbody", *rows))
+    return tag("table", tag("thead", head), tag("tbody", *rows), class_=kind)
 
 
 def status(s: type[AnyStatement]) -> Markup:
@@ -101,7 +101,7 @@ def _body(s: type[AnyStatement], path: str, built: Built) -> Iterator[Markup | N
 
 def _checks(s: type[AnyStatement], rows: Sequence[Row]) -> Markup:
     names = ("", *s.editions) if len(s.editions) > 1 else ("", "formula")
-    return table(names, [_row(s, row) for row in rows])
+    return table(names, [_row(s, row) for row in rows], "checks")
 
 
 def _row(s: type[AnyStatement], row: Row) -> Markup:
@@ -112,7 +112,10 @@ def _row(s: type[AnyStatement], row: Row) -> Markup:
         return tag("tr", name, tag("td", _formula(s, row.any), colspan=2))
     pair = [row.of(edition) for edition in s.editions]
     marks = _marks(s, row)
-    cells = [tag("td", _formula(s, c), mark) for c, mark in zip(pair, marks, strict=True)]
+    cells = [
+        tag("td", _formula(s, c), mark, data_edition=edition if c is not None else None)
+        for edition, c, mark in zip(s.editions, pair, marks, strict=True)
+    ]
     return tag("tr", name, *cells, class_="differs")
 
 
