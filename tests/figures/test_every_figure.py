@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 
 import jsonschema
@@ -85,6 +86,20 @@ def test_a_figure_is_judged_and_says_what_it_shows(id_: str, pictures: dict[str,
     schema = files("deqcheck.report") / "schema" / "deqcheck-figures-1.json"
     made = {"schema": "deqcheck-figures/1", "environment": {}, "figures": [picture.to_dict()]}
     jsonschema.validate(json.loads(dumps(made)), json.loads(schema.read_text()))
+
+
+# Numbers of the papers themselves: a single minimum, a norm below 1, the bound of a corollary.
+THEIRS = {"minima <= 1", "norm_W < 1", "gap/gap_0 <= exp(-2*kappa*lambda_T*t)"}
+
+
+@pytest.mark.parametrize("id_", TINY)
+def test_a_threshold_that_the_paper_does_not_name_is_called_ours(
+    id_: str, pictures: dict[str, Picture]
+) -> None:
+    for each in pictures[id_].sentences:
+        formulas = {claim.formula for claim in each.claims} - THEIRS
+        if any(re.search(r"[1-9]", formula) for formula in formulas):
+            assert "our threshold" in each.note or "our choice" in each.note, each
 
 
 def test_stand_ins_are_told_in_the_title_and_where_to_put_the_images(

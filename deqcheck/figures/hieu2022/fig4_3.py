@@ -60,7 +60,7 @@ class Figure43(Figure):
     }
 
     leap = Check("share of a path that its first step is, at the start", "share >= 1/2")
-    apart = Check("distance of an end to far ones over that to near ones", "end > start")
+    apart = Check("distance of an end to far ones over that to near ones", "first > start")
     bent = Check("length of the paths over the distance of their ends", "end > start")
 
     def shape(self, s: Setup) -> Shape:
@@ -111,17 +111,19 @@ class Figure43(Figure):
         yield sentence(
             "at the start a path takes a single leap and is steady then",
             [self.leap(share=mean(run["start.leap"]))],
-            "a leap is read as: half of the path or more; over images",
+            "a leap is read as: half of the path or more, our threshold; over images",
         )
         yield sentence(
-            "during training the states of different classes move to different regions",
-            [self.apart(end=mean(run["end.apart"]), start=mean(run["start.apart"]))],
-            "the farthest third of the other ends against the nearest; over images",
+            "after the first epoch the states of different classes have moved to different regions",
+            [self.apart(first=mean(run["first.apart"]), start=mean(run["start.apart"]))],
+            "apart is read as: the farthest third of the other ends against the nearest, more so "
+            "than at the start; over images",
         )
         yield sentence(
             "during training the paths become more complex",
             [self.bent(end=mean(run["end.bends"]), start=mean(run["start.bends"]))],
-            "over images, in all dimensions",
+            "complex is read as: longer against the way from start to end; over images, in all "
+            "dimensions",
         )
 
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:

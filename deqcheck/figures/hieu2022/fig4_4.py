@@ -102,5 +102,6 @@ class Figure44(Figure):
                 self.wider(f"{b} and {a}", growth=mean(new - old).widened(more + less))
                 for (a, (old, less)), (b, (new, more)) in pairwise(shares.items())
             ],
+            "small is read as: below half of the loss of guessing, our threshold; "
             f"{s['cuts']} planes around one minimiser of each model, three standard errors",
         )

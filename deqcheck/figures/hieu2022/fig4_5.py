@@ -92,7 +92,7 @@ class Figure45(Figure):
             "this minimum is flat",
             [self.flat(rise=mean(rises).widened(max(opened) / rest))],
             f"flat is read as: at {NEAR:g} of the reach the loss has risen by at most a tenth of "
-            f"the way to guessing; {s['cuts']} planes, three standard errors",
+            f"the way to guessing, our threshold; {s['cuts']} planes, three standard errors",
         )
 
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:

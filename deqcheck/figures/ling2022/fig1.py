@@ -176,7 +176,7 @@ class Figure1(Figure):
         yield sentence(
             "convergence is faster as m grows",
             quicker,
-            f"read off at step {third}, at one step size for all widths{self._of(s)}",
+            f"faster is read as: lower at step {third}, at one step for all widths{self._of(s)}",
         )
         yield sentence("the final train loss is smaller as m grows", smaller, self._of(s)[2:])
         yield sentence("the norm of W stays below 1 throughout training", norms)
@@ -198,7 +198,9 @@ class Figure1(Figure):
                 note = f"{name}, m = {m}"
                 claims.append(self.same(note, difference=apart, loss=ends[1]))
         return sentence(
-            "(ours) equilibria to 1e-2 are as good as exact ones for this figure", claims
+            "(ours) equilibria to 1e-2 are as good as exact ones for this figure",
+            claims,
+            "as good is read as the share of the loss that the claim names, our threshold",
         )
 
     def _losses(self, run: Made) -> list[Measured]:

@@ -119,12 +119,12 @@ class Table1(Figure):
         yield sentence(
             "when alpha approaches 1 the iterations quickly converge to the fixed point",
             [self.nearer(change=mean(by_alpha[last]["rest"] - by_alpha[first]["rest"]))],
-            draws,
+            f"quickly is read as: nearer at alpha = {last:g} than at {first:g}; {draws}",
         )
         yield sentence(
             "S has a limited impact when alpha approaches 1, and dominates when it approaches 0",
             [self.weaker(change=mean(by_alpha[last]["moved"] - by_alpha[first]["moved"]))],
-            draws,
+            f"both are read as: less at alpha = {last:g} than at {first:g}; {draws}",
         )
         for name, weights in REPORTED.items():
             yield sentence(

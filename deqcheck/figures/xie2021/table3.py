@@ -93,7 +93,7 @@ class Table3(Figure):
                 for a, m in each.items()
                 for name in (BY_SAM, BUILT_IN)
             ],
-            draws,
+            f"the paper says so of the accuracy, here it is R(z) itself; {draws}",
         )
         yield sentence(
             "to change the underlying problem, so to build R in, has the more direct impact",
@@ -101,5 +101,5 @@ class Table3(Figure):
                 self.direct(f"alpha = {a:g}", ratio=mean(np.log2(m[BUILT_IN] / m[BY_SAM])))
                 for a, m in each.items()
             ],
-            draws,
+            f"the paper says so of the accuracy, here it is R(z) itself; {draws}",
         )
