@@ -1,7 +1,7 @@
 """Singular values of large matrices, remembered by their content.
 
-Many statements ask for the norms of the same start, each at a state of its own: of 622 singular
-value decompositions for all statements about a wide implicit model 171 were of matrices that had one.
+Many statements ask for the norms of the same start, each at a state of its own: of 622
+decompositions for all statements about a wide implicit model, 171 were of matrices that had one.
 """
 
 from __future__ import annotations
