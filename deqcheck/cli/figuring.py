@@ -26,7 +26,15 @@ def made(
 ) -> Picture:
     try:
         with sentences():
-            return make(id_, full=full, variant=variant, shelf=shelf, store=store, progress=line)
+            return make(
+                id_,
+                full=full,
+                variant=variant,
+                shelf=shelf,
+                store=store,
+                progress=line,
+                tell=line.note if full else lambda sentence: None,
+            )
     except KeyboardInterrupt:
         if store is not None:
             kept(store)

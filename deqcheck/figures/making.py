@@ -15,6 +15,7 @@ from deqcheck.environment import source
 from deqcheck.fields import did_you_mean
 from deqcheck.figures.base import Figure, Made, Setup, Sizes, Work
 from deqcheck.figures.images import STAND_IN, Shelf
+from deqcheck.figures.pace import Pace
 from deqcheck.judging.errors import UsageError
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.figure import Picture
@@ -46,9 +47,10 @@ def make(
     store: Store | None = None,
     progress: Callable[[Progress], None] = silent,
     sizes: Sizes | None = None,
+    tell: Callable[[str], None] = lambda sentence: None,
 ) -> Picture:
     """The figure at its quick size, at the paper's (`full`), or at sizes of one's own. What is in
-    the store is not computed again. Raises UsageError."""
+    the store is not computed again; `tell` hears how long the rest will take. Raises UsageError."""
     figure = find(id_)
     named = "full" if full else "quick"
     taken = dict(figure.full if full else figure.quick)
@@ -58,9 +60,11 @@ def make(
     made: dict[str, Made] = {}
     with in_range():
         work = figure.parts(s)
+        pace = Pace(id_, len(work), tell)
         for i, (name, part) in enumerate(work.items()):
             label = f"{id_}: {name} ({i + 1}/{len(work)})"
-            made[name] = _kept(_key(figure, s, name), part, store, _labelled(progress, label))
+            heard = _labelled(progress, label, pace)
+            made[name] = _kept(_key(figure, s, name), part, store, heard, pace)
         return Picture(
             figure.id,
             figure.number,
@@ -99,9 +103,15 @@ def _setting(figure: Figure, s: Setup, named: str) -> tuple[str, ...]:
     return (*chosen, size, *told)
 
 
-def _labelled(progress: Callable[[Progress], None], label: str) -> Callable[[Progress], None]:
+def _labelled(
+    progress: Callable[[Progress], None], label: str, pace: Pace
+) -> Callable[[Progress], None]:
+    def hear(step: Progress) -> None:
+        pace.hears(step)
+        progress(step._replace(phase=label))
+
     progress(Progress(label, 0, 0.0, 0.0, float("nan")))
-    return lambda step: progress(step._replace(phase=label))
+    return hear
 
 
 def _key(figure: Figure, s: Setup, name: str) -> str:
@@ -117,13 +127,18 @@ def _key(figure: Figure, s: Setup, name: str) -> str:
     return json.dumps(parts, sort_keys=True, default=list)
 
 
-def _kept(key: str, part: Work, store: Store | None, progress: Callable[[Progress], None]) -> Made:
+def _kept(
+    key: str, part: Work, store: Store | None, progress: Callable[[Progress], None], pace: Pace
+) -> Made:
     kept = None if store is None else store.get(key)
     if kept is not None:
+        pace.kept()
         return _unpacked(kept)
+    pace.begins()
     made = {name: np.asarray(value, dtype=float) for name, value in part(progress).items()}
     if store is not None:
         store.put(key, _packed(made))
+    pace.ends()
     return made
 
 

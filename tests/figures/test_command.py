@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from deqcheck.cli.main import cli
-from deqcheck.figures import figures, make
+from deqcheck.dynamics.recorder import Progress
+from deqcheck.figures import figures, make, pace
 from deqcheck.figures.kawaguchi2021.fig2c import Figure2c
 from deqcheck.figures.kawaguchi2021.fig3 import Figure3
 from deqcheck.store import Store
@@ -120,6 +121,36 @@ def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
     whole = make("kawaguchi2021/fig2a", sizes=sizes)
     for a, b in zip(again.axes[0].lines, whole.axes[0].lines, strict=True):
         assert np.array_equal(a.y, b.y)
+
+
+def test_a_full_run_tells_what_it_will_take(deqcheck, tmp_path, monkeypatch):
+    monkeypatch.setattr(Figure2c, "full", TINY)
+    monkeypatch.setattr(pace, "SEEN", 0.0)
+    words = ("kawaguchi2021/fig2c", "--full", "--store", str(tmp_path))
+    assert deqcheck(*words, "--quiet").stderr == ""
+    told = deqcheck(*words[:-1], str(tmp_path / "new")).stderr
+    assert told.startswith("kawaguchi2021/fig2c: one piece of work to do, about ")
+    # Everything is there.
+    assert deqcheck(*words).stderr == ""
+
+
+def test_the_pace_is_told_once_for_all_that_is_left():
+    now, told = [0.0], []
+    clock = pace.Pace("a/b", 4, told.append, lambda: now[0])
+    clock.kept()
+    clock.begins()
+    now[0] = 19.0
+    clock.hears(Progress("", 0, 0.0, 0.5, 0.0))
+    assert told == []
+    now[0] = 36.0
+    clock.hears(Progress("", 0, 0.0, 0.01, 0.0))
+    # 3600 s for each of three.
+    sentence = "a/b: 3 pieces of work to do, about 3 hours at the pace of the first 1.0% of a piece"
+    assert told == [sentence]
+    clock.ends()
+    assert told == [sentence]
+    spelt = [pace.duration(s) for s in (0.4, 80, 100, 7200, 1e6)]
+    assert spelt == ["0.4 seconds", "80 seconds", "1.7 minutes", "2 hours", "12 days"]
 
 
 def test_an_interruption_tells_how_to_go_on(deqcheck, tmp_path, monkeypatch):

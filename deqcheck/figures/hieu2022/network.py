@@ -136,8 +136,8 @@ def train(
                 / (np.sqrt(second[name] / (1 - BETA2**k)) + TINY)
                 for name, a in theta.items()
             }
+            progress(Progress("", k, float(epoch), k * batch / len(images) / epochs, value))
         kept.append(theta)
-        progress(Progress("", k, float(epoch), (epoch + 1) / epochs, losses[-1]))
     return Trained(theta, np.array(losses), kept)
 
 

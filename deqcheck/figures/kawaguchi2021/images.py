@@ -118,17 +118,17 @@ class OnImages(Figure):
         """For each model a table of rates x (train, test) x epochs."""
         data, looks, made = Data(s, name, trial), self.looks(s).tolist(), {}
         for i, model in enumerate(self.models()):
-            progress(Progress("", i, 0.0, i / len(self.models()), float("nan")))
             theta, gradient, loss = self.started(s, model, data, trial)
             fixed = s["n"], s["batch"]
-            made[model] = np.stack(
-                [
-                    descended(
-                        theta, gradient, loss, *fixed, rate, MOMENTUM, s["epochs"], looks, trial
-                    ).losses
-                    for rate in s["rates"]
-                ]
-            )
+            tables = []
+            for j, rate in enumerate(s["rates"]):
+                done = (i + j / len(s["rates"])) / len(self.models())
+                progress(Progress("", i, 0.0, done, float("nan")))
+                run = descended(
+                    theta, gradient, loss, *fixed, rate, MOMENTUM, s["epochs"], looks, trial
+                )
+                tables.append(run.losses)
+            made[model] = np.stack(tables)
         return made
 
     def started(self, s: Setup, model: str, data: Data, trial: int) -> Started:
