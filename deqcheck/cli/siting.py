@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,9 +95,12 @@ def _tell(gate: Gate) -> None:
         say(f"{name}: in the baseline, but not among the cases")
 
 
-def write(folder: Path, built: Built) -> None:
+def write(folder: Path, build: Callable[[], Built]) -> None:
+    """Whether it can be written shows before the work."""
     try:
-        count = site.write(folder, built)
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        count = site.write(folder, build())
     except OSError as error:
         raise Complaint(f"deqcheck: cannot write {folder}: {error.strerror}") from None
     say(f"{count} pages; begin with {folder / 'index.html'}")

@@ -222,6 +222,13 @@ def test_a_folder_that_is_not_empty_is_kept(tmp_path, monkeypatch) -> None:
     assert "leave out the words" in call("verdict", "--site", str(tmp_path / "new")).stderr
 
 
+def test_a_folder_that_cannot_be_written_shows_before_the_work(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(siting.Build, "__call__", lambda self: pytest.fail("it was built"))
+    (tmp_path / "file").write_text("")
+    refused = call("--site", str(tmp_path / "file" / "below"))
+    assert refused.exit_code == 2 and "cannot write" in refused.stderr
+
+
 def test_words_are_found_in_the_topics(monkeypatch) -> None:
     monkeypatch.setattr(embedded, "cases", dict)
     monkeypatch.setattr(docs, "topics", lambda: {"ci": "", "errors": ""})

@@ -134,4 +134,4 @@ def _write_site(folder: Path, force: bool, quick: bool, jobs: int, store: Path |
     if not site.is_free(folder) and not force:
         raise Complaint(f"deqcheck: {folder} is not empty; --force writes into it all the same")
     with sentences():
-        write(folder, site.from_baseline() if quick else Build(jobs, store)())
+        write(folder, site.from_baseline if quick else Build(jobs, store))
