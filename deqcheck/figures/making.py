@@ -6,14 +6,14 @@ import base64
 import io
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import source
 from deqcheck.fields import did_you_mean
-from deqcheck.figures.base import Figure, Made, Setup, Sizes, Work
+from deqcheck.figures.base import Figure, Made, Setup, Sizes, Step, Steps, Work
 from deqcheck.figures.images import STAND_IN, Shelf
 from deqcheck.figures.pace import Pace
 from deqcheck.judging.errors import UsageError
@@ -59,12 +59,12 @@ def make(
     s = Setup(taken, _variant(figure, variant), shelf or Shelf())
     made: dict[str, Made] = {}
     with in_range():
-        work = figure.parts(s)
+        work = _pieces(figure.parts(s))
         pace = Pace(id_, len(work), tell)
-        for i, (name, part) in enumerate(work.items()):
-            label = f"{id_}: {name} ({i + 1}/{len(work)})"
-            heard = _labelled(progress, label, pace)
-            made[name] = _kept(_key(figure, s, name), part, store, heard, pace)
+        for i, (part, name, step) in enumerate(work):
+            heard = _labelled(progress, f"{id_}: {name} ({i + 1}/{len(work)})", pace)
+            piece = partial(step, made.get(part, {}))
+            made[part] = _kept(_key(figure, s, name), piece, store, heard, pace)
         return Picture(
             figure.id,
             figure.number,
@@ -79,6 +79,22 @@ def make(
             ),
             figure.columns,
         )
+
+
+def _pieces(parts: Mapping[str, Work | Steps]) -> list[tuple[str, str, Step]]:
+    """The part, the name of the piece, and what is to be done."""
+    found: list[tuple[str, str, Step]] = []
+    for name, work in parts.items():
+        if isinstance(work, Steps):
+            total = len(work.each)
+            found += [(name, f"{name}, {i} of {total}", w) for i, w in enumerate(work.each, 1)]
+        else:
+            found.append((name, name, partial(_alone, work)))
+    return found
+
+
+def _alone(work: Work, before: Made, progress: Callable[[Progress], None]) -> Made:
+    return work(progress)
 
 
 def _variant(figure: Figure, asked: str | None) -> str:

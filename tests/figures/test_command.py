@@ -123,6 +123,39 @@ def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
         assert np.array_equal(a.y, b.y)
 
 
+def test_a_long_piece_goes_on_from_its_last_step(tmp_path, monkeypatch):
+    from deqcheck.figures.hieu2022 import training
+
+    sizes = {
+        "n": 8,
+        "side": 4,
+        "channels": 4,
+        "groups": 2,
+        "classes": 2,
+        "epochs": 3,
+        "batch": 4,
+        "shown": 4,
+        "rate": 1e-2,
+    }
+    store, asked, original = Store(tmp_path), [], training.gradient
+
+    def stopped(*words):
+        asked.append(1)
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        return original(*words)
+
+    monkeypatch.setattr(training, "gradient", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        make("hieu2022/fig4.3", sizes=sizes, store=store)
+    again = make("hieu2022/fig4.3", sizes=sizes, store=store)
+    # Two batches in each epoch: the third epoch begins anew.
+    assert len(asked) == 5 + 2
+    whole = make("hieu2022/fig4.3", sizes=sizes)
+    for a, b in zip(again.axes[2].lines, whole.axes[2].lines, strict=True):
+        assert np.array_equal(a.y, b.y, equal_nan=True)
+
+
 def test_a_full_run_tells_what_it_will_take(deqcheck, tmp_path, monkeypatch):
     monkeypatch.setattr(Figure2c, "full", TINY)
     monkeypatch.setattr(pace, "SEEN", 0.0)

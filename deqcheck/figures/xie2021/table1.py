@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from deqcheck.figures.base import Figure, Made, Setup, Work
-from deqcheck.figures.runs import OnProgress, mean
+from deqcheck.figures.runs import OnProgress, counted, mean
 from deqcheck.figures.xie2021.networks import SAM, K, features, network
 from deqcheck.records.figure import Axes, Line, Sentence, Table, sentence
 from deqcheck.theorems.base import Check
@@ -63,7 +63,7 @@ class Table1(Figure):
     def alpha(self, s: Setup, alpha: float, progress: OnProgress) -> Made:
         """For each draw: |z^20 - T(z^20)|/|z^20|, and how far S moves z^20, relative."""
         rest, moved = [], []
-        for seed in range(s["draws"]):
+        for seed in counted(s["draws"], progress):
             plain = network(s, seed, alpha, iterations=K)
             z = features(plain)
             size = float(np.linalg.norm(z))
@@ -78,7 +78,9 @@ class Table1(Figure):
         R = {"kind": "l1", "weight": weight}
         if name == SQUARE:
             R = {"kind": "distance", "weight": 2 * weight}
-        every = [features(network(s, seed, ALPHA, prox=R)) for seed in range(s["draws"])]
+        every = [
+            features(network(s, seed, ALPHA, prox=R)) for seed in counted(s["draws"], progress)
+        ]
         sizes = [np.abs(z).mean() if name == L1 else (z**2).mean() for z in every]
         return {"mean": np.array(sizes)}
 
