@@ -42,35 +42,58 @@ def norm_below(W: np.ndarray, bound: float) -> bool:
     return bool(failed == 0)
 
 
+class Iterates:
+    """relu(W Z + U X) from Z^(0) = 0; each is that of the one before up to a local error e in the
+    Frobenius norm, which is infinite where float32 ends."""
+
+    def __init__(self, W: np.ndarray, U: np.ndarray, X: np.ndarray, keep: int = 1):
+        self._size_W = math.sqrt(float(np.vdot(W, W)))
+        with np.errstate(all="ignore"):
+            self.W, U, X = (a.astype(np.float32) for a in (W, U, X))
+            self.C = U @ X
+            # At most length + 4 roundings in each entry of the two products and their sum.
+            self._inner = (len(X) + 4) * length(U) * length(X) + 4 * length(self.C)
+        self.kept, self._keep = [np.maximum(self.C, 0)], keep
+        self._longest = length(self.kept[0])
+        self._terms = max(len(W), len(X))
+
+    def go(self, steps: int) -> None:
+        with np.errstate(all="ignore"):
+            for _ in range(steps):
+                new = np.maximum(self.W @ self.kept[-1] + self.C, 0)
+                self.kept = [*self.kept, new][-self._keep :]
+                self._longest = max(self._longest, length(new))
+
+    @property
+    def e(self) -> float:
+        """n roundings are n u/(1 - n u), for n up to 1e5 less than 1.01 n u."""
+        outer = (len(self.W) + 4) * self._size_W * self._longest
+        found = 1.01 * UNIT * (self._inner + outer) + LOST * self.C.size * 2 * self._terms
+        return found if self._terms <= 1e5 and math.isfinite(found) else math.inf
+
+
+def iterate(W: np.ndarray, U: np.ndarray, X: np.ndarray, layers: int) -> tuple[np.ndarray, float]:
+    """Z^(l) and a bound on its error, which |W|_F passes on."""
+    found = Iterates(W, U, X)
+    found.go(layers - 1)
+    size = math.sqrt(float(np.vdot(W, W)))
+    return found.kept[-1], found.e * sum(size**i for i in range(layers))
+
+
 def tail(W: np.ndarray, U: np.ndarray, X: np.ndarray, layers: int, q: float) -> Tail:
-    """For |W|_2 <= q < 1 and Z^(0) = 0; infinite where float32 ends.
-
-    Each iterate is relu(W Z + C) up to a local error e in the Frobenius norm, so that Z^(l) is
-    within e/(1 - q) of its computed value, and Z within (q |Z^(k) - Z^(k-1)| + e)/(1 - q) of the
-    k-th.
-    """
-    if max(len(W), len(X)) > 1e5:
-        return Tail(math.inf, math.inf)
+    """For |W|_2 <= q < 1: Z^(l) is within e/(1 - q) of its computed value, and Z within
+    (q |Z^(k) - Z^(k-1)| + e)/(1 - q) of the k-th."""
+    found = Iterates(W, U, X, BEYOND + 1)
+    found.go(layers + BEYOND - 1)
+    at, before, last = found.kept[0], found.kept[-2], found.kept[-1]
+    e = found.e / (1 - q)
     with np.errstate(all="ignore"):
-        small, U, X = (a.astype(np.float32) for a in (W, U, X))
-        C = U @ X
-        kept = [np.maximum(C, 0)]
-        longest = _length(kept[0])
-        for _ in range(layers + BEYOND - 1):
-            kept = [*kept[-BEYOND:], np.maximum(small @ kept[-1] + C, 0)]
-            longest = max(longest, _length(kept[-1]))
-        # At most length + 4 roundings in each entry of the two products and their sum.
-        inner = (len(X) + 4) * _length(U) * _length(X) + 4 * _length(C)
-        outer = (len(W) + 4) * math.sqrt(float(np.vdot(W, W))) * longest
-        # n roundings are n u/(1 - n u), for n below 1e5 less than 1.01 n u.
-        e = 1.01 * UNIT * (inner + outer) + LOST * C.size * (len(W) + len(X))
-        at, before, last = kept[0], kept[-2], kept[-1]
-        rest = (q * _length(last - before) + e) / (1 - q)
-        found = _length(last - at) + rest + e / (1 - q), _length(at) + e / (1 - q)
-    return Tail(*(x if math.isfinite(x) else math.inf for x in found))
+        rest = q * length(last - before) / (1 - q) + e
+        bounds = length(last - at) + rest + e, length(at) + e
+    return Tail(*(x if math.isfinite(x) else math.inf for x in bounds))
 
 
-def _length(a: np.ndarray) -> float:
+def length(a: np.ndarray) -> float:
     """Not below the Frobenius norm: the sum of squares is pairwise, so that it loses a few units,
     and a difference lost one of each entry; squares may be below the range."""
     square = float(np.sum(np.square(a.ravel())))

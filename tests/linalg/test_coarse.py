@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg.coarse import norm_below, tail
+from deqcheck.linalg.coarse import iterate, norm_below, tail
 
 
 def iterates(W: np.ndarray, C: np.ndarray, count: int) -> list[np.ndarray]:
@@ -31,9 +31,21 @@ def test_a_bound_on_the_tail(seed: int) -> None:
     assert at <= found.at <= at * 1.02 + 1e-30
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_an_iterate_is_within_its_bound(seed: int) -> None:
+    r = np.random.default_rng(seed)
+    m, d, n, layers = (int(k) for k in r.integers(1, (40, 20, 30, 6)))
+    W, X = r.normal(size=(m, m)), r.normal(size=(d, n))
+    U = 10 ** r.uniform(-6, 6) * r.normal(size=(m, d))
+    Z, e = iterate(W, U, X, layers)
+    off = np.linalg.norm(Z - iterates(W, U @ X, layers)[-1])
+    assert off <= e <= 1e-3 * np.linalg.norm(U @ X) * (1 + np.linalg.norm(W)) ** layers * m * d
+
+
 def test_what_float32_cannot_hold_is_not_bounded() -> None:
     one = np.ones((1, 1))
     assert tail(0.5 * one, 1e200 * one, one, 1, 0.6) == (np.inf, np.inf)
+    assert iterate(0.5 * one, 1e200 * one, one, 2)[1] == np.inf
     tiny = tail(0.5 * one, 1e-60 * one, one, 1, 0.6)
     assert tiny.away >= 1e-60 and tiny.at >= 1e-60
 

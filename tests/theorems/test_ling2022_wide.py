@@ -1,4 +1,4 @@
-"""Theorem 4 over draws: the coarse way agrees with the certified one, and is taken."""
+"""Theorems 4 and 5 over draws: the coarse way agrees with the other one, and is taken."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 import deqcheck as dq
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.thm4 import Theorem4
+from deqcheck.theorems.ling2022.thm5 import Theorem5
 
 TRIED = range(8)
 
@@ -45,3 +46,17 @@ def test_the_usual_constants_need_no_equilibrium(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(p.model, "at", refused)
     assert all(s.trial(p, seed) for seed in range(3))
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 8])
+@pytest.mark.parametrize("sigma_w2", [0.12, 0.02, 0.0])
+def test_single_precision_says_yes_only_where_doubles_do(
+    layers: int, sigma_w2: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s, p = Theorem5("corrected", {"l": layers}), problem(100, sigma_w2)
+    quick = [s._in_single(p, draw(p, seed, s.id)) for seed in TRIED]
+    monkeypatch.setattr(Theorem5, "_in_single", lambda *words: False)
+    slow = [s.trial(p, seed) for seed in TRIED]
+    assert all(b is True for a, b in zip(quick, slow, strict=True) if a)
+    if (layers, sigma_w2) == (2, 0.12):
+        assert all(quick)
