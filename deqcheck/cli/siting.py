@@ -19,11 +19,11 @@ from deqcheck.cli.exit_code import exit_code, gravest
 from deqcheck.cli.figuring import KEPT, kept, made
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.running import Plan
-from deqcheck.cli.work import open_store
 from deqcheck.figures import figures
 from deqcheck.report.figures import drawn
 from deqcheck.report.parts import picture as drawing
 from deqcheck.site import Built, Drawn
+from deqcheck.store import Store
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Build:
         return self.folder or KEPT
 
     def _figures(self) -> list[Drawn]:
-        store, found = open_store(self.store), []
+        # It was opened, and told about, when the cases were run.
+        store, found = Store(self.store), []
         with ProgressLine() as line:
             for id_ in figures():
                 picture = made(id_, line, store)

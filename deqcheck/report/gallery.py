@@ -18,7 +18,10 @@ ABOUT = (
     "proves none."
 )
 # A picture is drawn on white.
-IMAGES = "figure img { width: 34rem; max-width: 100%; height: auto; background: white; }\n"
+IMAGES = """
+figure img { width: 34rem; max-width: 100%; height: auto; background: white; }
+article > h2 { margin-top: .2rem; }
+"""
 
 
 def file_name(picture: Picture) -> str:

@@ -29,7 +29,7 @@ nav { max-width: 60rem; margin: 0 auto; padding: .7rem 1rem; display: flex; flex
 nav a { text-decoration: none; } nav a[aria-current] { font-weight: 700; color: var(--ink); }
 td .math { display: inline-block; } input[type=search] { font: inherit; padding: .4rem .6rem;
   width: min(100%, 28rem); } #found li { margin: .5rem 0; }
-article > h2 { margin-top: .2rem; } h1, p, li { overflow-wrap: anywhere; }
+h1, p, li { overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
   main table { display: block; overflow-x: auto; } .checks thead { display: none; }
   .checks :is(tbody, tr, td) { display: block; border: 0; padding: .1rem 0; }
