@@ -64,6 +64,10 @@ class Figure(ABC):
     def parts(self, s: Setup) -> Mapping[str, Work | Steps]:
         """Pieces of work by name; each is kept on its own, so that an interrupted run goes on."""
 
+    def cost(self, s: Setup, part: str) -> float:
+        """Of a part, relative to the others: how long the rest will take is told from it."""
+        return 1.0
+
     @abstractmethod
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]: ...
 

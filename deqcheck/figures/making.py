@@ -60,7 +60,7 @@ def make(
     made: dict[str, Made] = {}
     with in_range():
         work = _pieces(figure.parts(s))
-        pace = Pace(id_, len(work), tell)
+        pace = Pace(id_, [figure.cost(s, part) for part, _, _ in work], tell)
         for i, (part, name, step) in enumerate(work):
             heard = _labelled(progress, f"{id_}: {name} ({i + 1}/{len(work)})", pace)
             piece = partial(step, made.get(part, {}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from deqcheck.dynamics.recorder import Progress
 
@@ -18,11 +18,13 @@ class Pace:
     def __init__(
         self,
         name: str,
-        pieces: int,
+        costs: Sequence[float],
         tell: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ):
-        self.name, self.left, self.tell, self.clock = name, pieces, tell, clock
+        self.name, self.tell, self.clock = name, tell, clock
+        # Of the pieces that are left, the present one first.
+        self.costs = list(costs)
         self.told = False
         self.started = clock()
 
@@ -39,20 +41,18 @@ class Pace:
         seconds = self.clock() - self.started
         if not self.told and seconds >= SEEN:
             self._tell(seconds, "one piece")
-        self.left -= 1
+        self.costs.pop(0)
 
     def kept(self) -> None:
         """It was there already."""
-        self.left -= 1
+        self.costs.pop(0)
 
     def _tell(self, seconds: float, seen: str) -> None:
-        """Pieces are taken for equally long: some are not, which `about` allows for."""
         self.told = True
-        many = f"{self.left} pieces of work" if self.left != 1 else "one piece of work"
-        self.tell(
-            f"{self.name}: {many} to do, about {duration(seconds * self.left)} "
-            f"at the pace of {seen}"
-        )
+        left = len(self.costs)
+        many = f"{left} pieces of work" if left != 1 else "one piece of work"
+        whole = seconds * sum(self.costs) / self.costs[0]
+        self.tell(f"{self.name}: {many} to do, about {duration(whole)} at the pace of {seen}")
 
 
 def duration(seconds: float) -> str:

@@ -169,7 +169,7 @@ def test_a_full_run_tells_what_it_will_take(deqcheck, tmp_path, monkeypatch):
 
 def test_the_pace_is_told_once_for_all_that_is_left():
     now, told = [0.0], []
-    clock = pace.Pace("a/b", 4, told.append, lambda: now[0])
+    clock = pace.Pace("a/b", [9.0, 1.0, 0.5, 1.5], told.append, lambda: now[0])
     clock.kept()
     clock.begins()
     now[0] = 19.0
@@ -177,7 +177,7 @@ def test_the_pace_is_told_once_for_all_that_is_left():
     assert told == []
     now[0] = 36.0
     clock.hears(Progress("", 0, 0.0, 0.01, 0.0))
-    # 3600 s for each of three.
+    # 3600 s for the first of three, and twice as long for the others together.
     sentence = "a/b: 3 pieces of work to do, about 3 hours at the pace of the first 1.0% of a piece"
     assert told == [sentence]
     clock.ends()

@@ -12,7 +12,7 @@ import pytest
 
 from deqcheck import docs
 from deqcheck.case import embedded
-from deqcheck.figures import figures, make
+from deqcheck.figures import Setup, figures, make
 from deqcheck.records.figure import Axes, Grid, Line, Picture, Word, sentence
 from deqcheck.report.figures import drawn
 from deqcheck.report.json import dumps
@@ -86,6 +86,14 @@ def test_a_figure_is_judged_and_says_what_it_shows(id_: str, pictures: dict[str,
     schema = files("deqcheck.report") / "schema" / "deqcheck-figures-1.json"
     made = {"schema": "deqcheck-figures/1", "environment": {}, "figures": [picture.to_dict()]}
     jsonschema.validate(json.loads(dumps(made)), json.loads(schema.read_text()))
+
+
+@pytest.mark.parametrize("id_", TINY)
+def test_every_part_has_a_cost(id_: str) -> None:
+    figure = figures()[id_]()
+    for variant in figure.variants or ("",):
+        s = Setup(figure.full, variant)
+        assert all(figure.cost(s, part) > 0 for part in figure.parts(s))
 
 
 # Numbers of the papers themselves: a single minimum, a norm below 1, the bound of a corollary.

@@ -108,6 +108,10 @@ class Figure1(Figure):
                 work[f"{STEP_OVER_WIDTH}, m = {m}"] = partial(self.run, s, SYNTHETIC, m, step)
         return work
 
+    def cost(self, s: Setup, part: str) -> float:
+        """Products of W with the features."""
+        return float(part.partition("m = ")[2].partition(",")[0]) ** 2
+
     def run(self, s: Setup, name: str, m: int, step: float, progress: OnProgress) -> Made:
         model: Any = {"kind": "relu-deq", "width": m, "sigma_w2": 0.08}
         p = problem(model, self.data(s, name), INIT)
