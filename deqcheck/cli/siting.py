@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,10 +99,18 @@ def _tell(gate: Gate) -> None:
 
 def write(folder: Path, build: Callable[[], Built]) -> None:
     """Whether it can be written shows before the work."""
-    try:
+    with _written(folder):
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
-        count = site.write(folder, build())
+    built = build()
+    with _written(folder):
+        count = site.write(folder, built)
+    say(f"{count} pages; begin with {folder / 'index.html'}")
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise Complaint(f"deqcheck: cannot write {folder}: {error.strerror}") from None
-    say(f"{count} pages; begin with {folder / 'index.html'}")

@@ -153,7 +153,10 @@ def _kept(
     pace.begins()
     made = {name: np.asarray(value, dtype=float) for name, value in part(progress).items()}
     if store is not None:
-        store.put(key, _packed(made))
+        try:
+            store.put(key, _packed(made))
+        except OSError as error:
+            raise UsageError(f"cannot keep results in {store.folder}: {error.strerror}") from None
     pace.ends()
     return made
 

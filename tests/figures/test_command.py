@@ -123,6 +123,18 @@ def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
         assert np.array_equal(a.y, b.y)
 
 
+def test_a_full_disk_is_one_sentence(deqcheck, tmp_path, monkeypatch):
+    def full(*words):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    told = deqcheck("kawaguchi2021/fig2c", "--store", str(tmp_path))
+    assert told.exit_code == 2
+    assert told.stderr == (
+        f"deqcheck: cannot keep results in {tmp_path}: No space left on device\n"
+    )
+
+
 def test_a_long_piece_goes_on_from_its_last_step(tmp_path, monkeypatch):
     from deqcheck.figures.hieu2022 import training
 
