@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from deqcheck.case import embedded
 from deqcheck.theorems.base import AnyStatement
@@ -38,33 +39,54 @@ class Evidence:
 NONE = Evidence()
 
 
+Found = Mapping[str, Mapping[str, Evidence]]
+
+
 def of(id_: str) -> Mapping[str, Evidence]:
     """By edition; nothing for statements of others."""
-    return _known().get(id_, {})
+    return known().get(id_, {})
 
 
-def rows_of(statement: type[AnyStatement]) -> list[Row]:
+def rows_of(statement: type[AnyStatement], found: Found | None = None) -> list[Row]:
     """The checks of a statement, those of ours as the shipped cases judge them."""
-    return rows(statement, {edition: found.judged for edition, found in of(statement.id).items()})
+    mine = (known() if found is None else found).get(statement.id, {})
+    return rows(statement, {edition: each.judged for edition, each in mine.items()})
 
 
 @cache
-def _known() -> dict[str, dict[str, Evidence]]:
+def known() -> Found:
+    """By statement and edition, as the baseline has it."""
+    return gathered(baseline())
+
+
+def baseline() -> Mapping[str, Any]:
+    """The entries of the baseline that comes along, by case; none where it does not."""
     path = embedded.folder() / BASELINE
     if not path.is_file():
         return {}
+    cases: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    return cases
+
+
+def gathered(cases: Mapping[str, Any]) -> Found:
+    """What entries like those of a baseline tell of each statement."""
     found: dict[str, dict[str, Evidence]] = {}
-    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
     for name, case in sorted(cases.items(), key=lambda pair: len(pair[1]["statements"])):
         # `deqcheck run` runs all cases of a sweep.
         file = name.partition("[")[0]
         if embedded.slow(file):
             continue
         for key, statement in case["statements"].items():
-            id_, edition = re.fullmatch(r"(.*) \((\w+)\)", key).groups()  # type: ignore[union-attr]
+            id_, edition = of_label(key)
             evidence = found.setdefault(id_, {}).setdefault(edition, Evidence())
             evidence.outcomes.setdefault(file, statement["outcome"])
             for part, names in evidence.parts.items():
                 # Several of one name are numbered.
                 names.update(re.sub(r" \[\d+\]$", "", each) for each in statement.get(part, ()))
     return found
+
+
+def of_label(key: str) -> tuple[str, str]:
+    """`id (edition)`."""
+    id_, _, edition = key.removesuffix(")").rpartition(" (")
+    return id_, edition

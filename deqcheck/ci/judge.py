@@ -18,6 +18,7 @@ from deqcheck.records.verdict import Status
 Rule = Callable[[Iterable[Ending]], int]
 FAILED, NOTHING_DECIDED, INTERRUPTED = 1, 3, 130
 CODES = {End.BAD_CASE: 2, End.TIMED_OUT: 4, End.KILLED: 4, End.CRASHED: 70}
+NEW, CHANGED = "not in the baseline", "the case itself was changed since the baseline"
 WORDS = {0: "ok", FAILED: "failed", NOTHING_DECIDED: "nothing decided", 4: "numerical failure"}
 
 
@@ -30,11 +31,11 @@ def judge(result: Result, rule: Rule, known: base.Baseline | None) -> Row:
     deviations: tuple[Change, ...] = ()
     notes = list(reply.facts["notes"])
     if known is not None and before is None:
-        notes.append("not in the baseline")
+        notes.append(NEW)
     elif known is not None and before is not None:
         deviations = changes(before, entry, known.allowance)
         if before["digest"] != entry["digest"]:
-            notes.append("the case itself was changed since the baseline")
+            notes.append(CHANGED)
     code = rule([ending(reply.facts, result.expect)])
     if code in (0, NOTHING_DECIDED) and any(change.fails for change in deviations):
         code = FAILED

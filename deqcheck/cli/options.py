@@ -15,6 +15,7 @@ from deqcheck.cli import completing
 from deqcheck.judging import Question
 from deqcheck.records.words import BOTH, EDITIONS, editions
 from deqcheck.report import formats
+from deqcheck.threads import cores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,6 +115,25 @@ def format_option(*names: str) -> Callable[[F], F]:
         default="table",
         show_default=True,
         help="How the result is written.",
+    )
+
+
+def jobs_option(help: str) -> Callable[[F], F]:
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=cores,
+        show_default="the cores",
+        help=help,
+    )
+
+
+def timeout_option(unit: str) -> Callable[[F], F]:
+    return click.option(
+        "--timeout",
+        type=click.FloatRange(min=0, min_open=True, max=1e6),
+        metavar="SECONDS",
+        help=f"Time limit per {unit}; the others go on.",
     )
 
 

@@ -26,6 +26,7 @@ class ProgressLine:
         clock: Callable[[], float] = time.monotonic,
     ):
         self.stream = stream or sys.stderr
+        self.quiet = quiet
         self.shown = not quiet and self.stream.isatty()
         self.clock = clock
         self.phase = ""
@@ -57,6 +58,16 @@ class ProgressLine:
         """Any text, at once."""
         if self.shown:
             self._write(text)
+
+    def note(self, text: str) -> None:
+        """A sentence that stays, above the line; in a file, too."""
+        if self.quiet:
+            return
+        if self.length:
+            self.stream.write(f"\r{' ' * self.length}\r")
+            self.length = 0
+        self.stream.write(f"{text}\n")
+        self.stream.flush()
 
     def _write(self, text: str) -> None:
         text = text[: shutil.get_terminal_size().columns - 1]

@@ -14,9 +14,9 @@ import click
 from deqcheck.ci.gate import Runner
 from deqcheck.ci.records import GateError
 from deqcheck.cli.errors import Complaint, say
+from deqcheck.cli.options import jobs_option, timeout_option
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store
-from deqcheck.threads import cores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,25 +43,6 @@ class Plan:
                 )
         except GateError as error:
             raise Complaint(str(error)) from None
-
-
-def jobs_option(help: str) -> Callable[[F], F]:
-    return click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=cores,
-        show_default="the cores",
-        help=help,
-    )
-
-
-def timeout_option(unit: str) -> Callable[[F], F]:
-    return click.option(
-        "--timeout",
-        type=click.FloatRange(min=0, min_open=True, max=1e6),
-        metavar="SECONDS",
-        help=f"Time limit per {unit}; the others go on.",
-    )
 
 
 def plan_options(function: F) -> F:

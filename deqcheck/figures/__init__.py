@@ -5,7 +5,7 @@ A figure names its runs, its axes and curves, and what the paper says of it, whi
 found by its class, like a statement.
 """
 
-from deqcheck.figures.base import Figure, Setup, Work
+from deqcheck.figures.base import Figure, Setup, Steps, Work
 from deqcheck.figures.making import figures, find, make
 
-__all__ = ["Figure", "Setup", "Work", "figures", "find", "make"]
+__all__ = ["Figure", "Setup", "Steps", "Work", "figures", "find", "make"]

@@ -16,7 +16,16 @@ from deqcheck.records.figure import Axes, Sentence, Table
 # What a piece of work leaves: arrays by name, which are kept as they are.
 Made = dict[str, np.ndarray]
 Work = Callable[[Callable[[Progress], None]], Made]
+# One of several that follow each other: it is given what the one before left, the first nothing.
+Step = Callable[[Made, Callable[[Progress], None]], Made]
 Sizes = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A piece of work that takes so long that what is done of it is kept; the last leaves all."""
+
+    each: tuple[Step, ...]
 
 
 @dataclass(frozen=True)
@@ -52,8 +61,12 @@ class Figure(ABC):
         return self.images
 
     @abstractmethod
-    def parts(self, s: Setup) -> Mapping[str, Work]:
+    def parts(self, s: Setup) -> Mapping[str, Work | Steps]:
         """Pieces of work by name; each is kept on its own, so that an interrupted run goes on."""
+
+    def cost(self, s: Setup, part: str) -> float:
+        """Of a part, relative to the others: how long the rest will take is told from it."""
+        return 1.0
 
     @abstractmethod
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]: ...

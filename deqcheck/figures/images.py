@@ -116,7 +116,8 @@ class Shelf:
             file = (CIFAR if form == "cifar10" else CIFAR100)[split]
             return CifarData(per_class=1, path=_file(here / file), labels=form).read()
         except Refusal as error:
-            raise UsageError(f"{here}: {error}") from None
+            told = "; ".join(sentence for _, sentence in error.problems)
+            raise UsageError(f"{here}: {told}") from None
 
 
 def _names(form: str) -> list[str]:

@@ -6,15 +6,16 @@ import base64
 import io
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.environment import source
 from deqcheck.fields import did_you_mean
-from deqcheck.figures.base import Figure, Made, Setup, Sizes, Work
+from deqcheck.figures.base import Figure, Made, Setup, Sizes, Step, Steps, Work
 from deqcheck.figures.images import STAND_IN, Shelf
+from deqcheck.figures.pace import Pace
 from deqcheck.judging.errors import UsageError
 from deqcheck.records.arithmetic import in_range
 from deqcheck.records.figure import Picture
@@ -46,9 +47,10 @@ def make(
     store: Store | None = None,
     progress: Callable[[Progress], None] = silent,
     sizes: Sizes | None = None,
+    tell: Callable[[str], None] = lambda sentence: None,
 ) -> Picture:
     """The figure at its quick size, at the paper's (`full`), or at sizes of one's own. What is in
-    the store is not computed again. Raises UsageError."""
+    the store is not computed again; `tell` hears how long the rest will take. Raises UsageError."""
     figure = find(id_)
     named = "full" if full else "quick"
     taken = dict(figure.full if full else figure.quick)
@@ -57,10 +59,12 @@ def make(
     s = Setup(taken, _variant(figure, variant), shelf or Shelf())
     made: dict[str, Made] = {}
     with in_range():
-        work = figure.parts(s)
-        for i, (name, part) in enumerate(work.items()):
-            label = f"{id_}: {name} ({i + 1}/{len(work)})"
-            made[name] = _kept(_key(figure, s, name), part, store, _labelled(progress, label))
+        work = _pieces(figure.parts(s))
+        pace = Pace(id_, [figure.cost(s, part) for part, _, _ in work], tell)
+        for i, (part, name, step) in enumerate(work):
+            heard = _labelled(progress, f"{id_}: {name} ({i + 1}/{len(work)})", pace)
+            piece = partial(step, made.get(part, {}))
+            made[part] = _kept(_key(figure, s, name), piece, store, heard, pace)
         return Picture(
             figure.id,
             figure.number,
@@ -75,6 +79,22 @@ def make(
             ),
             figure.columns,
         )
+
+
+def _pieces(parts: Mapping[str, Work | Steps]) -> list[tuple[str, str, Step]]:
+    """The part, the name of the piece, and what is to be done."""
+    found: list[tuple[str, str, Step]] = []
+    for name, work in parts.items():
+        if isinstance(work, Steps):
+            total = len(work.each)
+            found += [(name, f"{name}, {i} of {total}", w) for i, w in enumerate(work.each, 1)]
+        else:
+            found.append((name, name, partial(_alone, work)))
+    return found
+
+
+def _alone(work: Work, before: Made, progress: Callable[[Progress], None]) -> Made:
+    return work(progress)
 
 
 def _variant(figure: Figure, asked: str | None) -> str:
@@ -99,9 +119,15 @@ def _setting(figure: Figure, s: Setup, named: str) -> tuple[str, ...]:
     return (*chosen, size, *told)
 
 
-def _labelled(progress: Callable[[Progress], None], label: str) -> Callable[[Progress], None]:
+def _labelled(
+    progress: Callable[[Progress], None], label: str, pace: Pace
+) -> Callable[[Progress], None]:
+    def hear(step: Progress) -> None:
+        pace.hears(step)
+        progress(step._replace(phase=label))
+
     progress(Progress(label, 0, 0.0, 0.0, float("nan")))
-    return lambda step: progress(step._replace(phase=label))
+    return hear
 
 
 def _key(figure: Figure, s: Setup, name: str) -> str:
@@ -117,13 +143,21 @@ def _key(figure: Figure, s: Setup, name: str) -> str:
     return json.dumps(parts, sort_keys=True, default=list)
 
 
-def _kept(key: str, part: Work, store: Store | None, progress: Callable[[Progress], None]) -> Made:
+def _kept(
+    key: str, part: Work, store: Store | None, progress: Callable[[Progress], None], pace: Pace
+) -> Made:
     kept = None if store is None else store.get(key)
     if kept is not None:
+        pace.kept()
         return _unpacked(kept)
+    pace.begins()
     made = {name: np.asarray(value, dtype=float) for name, value in part(progress).items()}
     if store is not None:
-        store.put(key, _packed(made))
+        try:
+            store.put(key, _packed(made))
+        except OSError as error:
+            raise UsageError(f"cannot keep results in {store.folder}: {error.strerror}") from None
+    pace.ends()
     return made
 
 

@@ -3,7 +3,7 @@ beside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +37,13 @@ def trained(
     if run.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return run
+
+
+def counted(draws: int, progress: OnProgress) -> Iterator[int]:
+    """0, 1, ..., and how many are done."""
+    for i in range(draws):
+        progress(Progress("", i, 0.0, i / draws, float("nan")))
+        yield i
 
 
 def losses(run: Trajectory, *names: str) -> Made:

@@ -49,12 +49,12 @@ class Drawing:
     progress: Callable[[Progress], None] = silent
     engine: Engine | None = None
 
-    def tried(self, s: AnyFrequency, p: AnyProblem) -> Judged:
+    def tried(self, s: AnyFrequency, p: AnyProblem) -> list[Judged]:
         def done(finished: int, total: int) -> None:
             self.progress(Progress(f"seeds of {s.id}", finished, 0.0, finished / total, np.nan))
 
-        found = s.tallied(p, tally(s, p, self.store, done, self.engine)).judge()
-        return replace(found, basis=resting_on(TRIALS))
+        found = s.tallies(p, tally(s, p, self.store, done, self.engine))
+        return [replace(each.judge(), basis=resting_on(TRIALS)) for each in found]
 
 
 def judge(
@@ -158,7 +158,7 @@ def _judged(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
     counted = s if isinstance(s, Frequency) and s.counted else None
     limits = tuple(s.unchecked(p))
     if counted and not limits and all_hold(hypotheses):
-        conclusions.append(drawing.tried(counted, p))
+        conclusions += drawing.tried(counted, p)
     complete = True
     if STATIC in s.dynamics:
         run = None

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from deqcheck.linalg import exact as again
-from deqcheck.linalg import smallest
+from deqcheck.linalg import remembered, smallest
 from deqcheck.linalg.near_one import against_one
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
@@ -101,7 +101,7 @@ def singular_values(a: np.ndarray, radius: float = 0.0) -> Measured:
     if not a.size or not np.isfinite(a).all():
         count = min(a.shape)
         return Measured(np.full(count, np.nan), np.inf)
-    s = np.linalg.svd(a, compute_uv=False)
+    s = remembered.singular_values(a)
     return Measured(s, np.full(s.shape, radius + lapack(a.shape, s[0])), "Weyl")
 
 

@@ -20,6 +20,7 @@ from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
+from deqcheck.linalg.remembered import singular_values
 from deqcheck.linalg.stacked import NEWTON, Places, follow
 from deqcheck.records.measured import EPS, Measured
 
@@ -113,7 +114,10 @@ class Equilibrium:
 
     @cached_property
     def H_error(self) -> float:
-        return self._H_error(float(np.linalg.norm(self.W, 2)))
+        """A contraction knows a bound on |W|; others are decomposed."""
+        if isinstance(self.certificate, Contraction) and self.certificate.q < 1:
+            return self._H_error(self.certificate.q)
+        return self._H_error(float(singular_values(self.W)[0]))
 
     def _H_error(self, norm: float) -> float:
         return norm * self._bound + self.residual_noise + self.C_radius

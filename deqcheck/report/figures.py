@@ -174,10 +174,22 @@ def _lines(place: Any, axes: Axes) -> None:
     place.set_xscale("log" if axes.log_x else "linear")
     place.set_yscale("log" if axes.log_y else "linear")
     place.set_ylim(*_y_range(axes))
+    if axes.log_y:
+        _ticks_of_less_than_a_decade(place, *_y_range(axes))
     place.grid(True, linewidth=0.25)
     place.tick_params(width=0.5, length=2, pad=1.5, which="both")
     if axes.x_names:
         place.set_xticks(range(len(axes.x_names)), axes.x_names)
+
+
+def _ticks_of_less_than_a_decade(place: Any, low: float, top: float) -> None:
+    """Powers of ten are none, or one; their few multiples are not evenly spread."""
+    from matplotlib.ticker import MaxNLocator, NullFormatter, ScalarFormatter
+
+    if top < 10 * low:
+        place.yaxis.set_major_locator(MaxNLocator(5))
+        place.yaxis.set_major_formatter(ScalarFormatter())
+        place.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _y_range(axes: Axes) -> tuple[float, float]:
@@ -195,7 +207,9 @@ def _y_range(axes: Axes) -> tuple[float, float]:
     low, top = float(known.min()), min(float(known.max()), FAR[axes.log_y] * usual)
     if axes.log_y:
         low = max(low, top * 1e-14)
-        return low / 1.3, max(top, low * 1.01) * 1.3
+        top = max(top, low * 1.01)
+        room = (top / low) ** 0.05
+        return low / room, top * room
     room = 0.05 * (top - low) or 0.05 * abs(top) or 0.5
     return low - room, top + room
 

@@ -18,9 +18,10 @@ ABOUT = (
     "proves none."
 )
 # A picture is drawn on white.
-PAGE = (
-    f"{SHEET}\nfigure img {{ width: 34rem; max-width: 100%; height: auto; background: white; }}\n"
-)
+IMAGES = """
+figure img { width: 34rem; max-width: 100%; height: auto; background: white; }
+article > h2 { margin-top: .2rem; }
+"""
 
 
 def file_name(picture: Picture) -> str:
@@ -29,51 +30,55 @@ def file_name(picture: Picture) -> str:
 
 def page(pictures: Sequence[Picture]) -> str:
     """The pictures stand beside it, each under its `file_name`."""
-    links = [
-        tag("li", tag("a", p.number, href=f"#{_anchor(p)}"), f": {p.title} ({_count(p)})")
-        for p in pictures
-    ]
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", TITLE),
-        tag("style", Markup(PAGE)),
+        tag("style", Markup(f"{SHEET}\n{IMAGES}")),
     )
     body = tag(
         "body",
         tag("header", tag("h1", TITLE), tag("p", ABOUT)),
-        tag("main", tag("nav", tag("ol", links)), [_article(p) for p in pictures]),
+        tag("main", contents(pictures), [article(p, file_name(p)) for p in pictures]),
         tag("footer", f"deqcheck {__version__}"),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _anchor(picture: Picture) -> str:
+def contents(pictures: Sequence[Picture]) -> Markup:
+    links = [
+        tag("li", tag("a", p.number, href=f"#{anchor(p)}"), f": {p.title} ({count(p)})")
+        for p in pictures
+    ]
+    return tag("ol", links)
+
+
+def anchor(picture: Picture) -> str:
     return picture.id.replace("/", "-")
 
 
-def _count(picture: Picture) -> str:
+def count(picture: Picture) -> str:
     words = [each.word for each in picture.sentences]
     return ", ".join(f"{words.count(word)} {word}" for word in Word if word in words)
 
 
-def _article(p: Picture) -> Markup:
-    name = file_name(p)
+def article(p: Picture, source: str) -> Markup:
+    """With the address of its file."""
     return tag(
         "article",
         tag("h2", p.number),
         tag(
             "figure",
-            Markup(f'<img src="{name}" alt="{_anchor(p)}">'),
+            tag("img", src=source, alt=f"{p.number}: {p.title}"),
             tag("figcaption", p.headline),
         ),
         tag("p", f"What the paper says, {p.caveat}:") if p.caveat else None,
         [_sentence(each) for each in p.sentences],
         [_table(each) for each in p.tables],
         [tag("p", note, class_="soft") for note in p.notes],
-        tag("pre", f"deqcheck figures {p.id} --output {name}"),
-        id=_anchor(p),
+        tag("pre", f"deqcheck figures {p.id} --output {file_name(p)}", tabindex="0"),
+        id=anchor(p),
     )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deqcheck.case import evidence
-from deqcheck.case.evidence import AGAINST
+from deqcheck.case.evidence import AGAINST, NONE
 from deqcheck.report.parts.markup import Markup, join, tag
+from deqcheck.site.built import Built
 from deqcheck.site.frame import ERRATA, Page, case_path, erratum_path, known, link, statement_path
 from deqcheck.site.statements import linked, status, table
 from deqcheck.theorems.base import PRINTED, AnyStatement
@@ -21,7 +21,7 @@ SEVERITY = {
 }
 
 
-def pages() -> Iterator[Page]:
+def pages(built: Built) -> Iterator[Page]:
     having = [s for s in known().values() if s.erratum]
     having.sort(key=lambda s: list(SEVERITY).index(s.soundness))
     rows = [
@@ -36,14 +36,16 @@ def pages() -> Iterator[Page]:
     yield Page(ERRATA, "Errata", table(("severity", "statement", "title"), rows))
     for s in having:
         path = erratum_path(s.id)
-        yield Page(path, f"Erratum: {s.id}, {s.cite.number}", join(*_body(s, path)), s.erratum)
+        yield Page(
+            path, f"Erratum: {s.id}, {s.cite.number}", join(*_body(s, path, built)), s.erratum
+        )
 
 
-def _body(s: type[AnyStatement], path: str) -> Iterator[Markup]:
+def _body(s: type[AnyStatement], path: str, built: Built) -> Iterator[Markup]:
     yield tag("p", f"{s.cite}. {s.title}: ", link(path, statement_path(s.id), "the statement"))
     yield tag("p", tag("strong", f"{SEVERITY[s.soundness]}."))
     yield tag("p", s.erratum, class_="erratum")
-    found = evidence.of(s.id).get(PRINTED, evidence.NONE)
+    found = built.evidence.get(s.id, {}).get(PRINTED, NONE)
     against = found.cases(*AGAINST)
     if against:
         case = against[0]

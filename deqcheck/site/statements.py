@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deqcheck.case import evidence
+from deqcheck.case.evidence import rows_of
 from deqcheck.report.parts.differences import differences
 from deqcheck.report.parts.markup import Markup, join, tag
 from deqcheck.report.parts.notation import in_mathml, in_unicode
 from deqcheck.report.parts.sentences import numbered
+from deqcheck.site.built import Built
 from deqcheck.site.frame import (
     STATEMENTS,
     Page,
@@ -33,12 +34,12 @@ HEADINGS = {
 WORDS = {"sound": "good", "typo": "open", "false": "bad", "vacuous": "bad", "unproven": "open"}
 
 
-def pages() -> Iterator[Page]:
+def pages(built: Built) -> Iterator[Page]:
     every = list(known().values())
     yield _list(every)
     for s in every:
         path = statement_path(s.id)
-        yield Page(path, f"{s.id}: {s.title}", join(*_body(s, path)), s.title)
+        yield Page(path, f"{s.id}: {s.title}", join(*_body(s, path, built)), s.title)
 
 
 def _list(every: Sequence[type[AnyStatement]]) -> Page:
@@ -55,9 +56,9 @@ def _list(every: Sequence[type[AnyStatement]]) -> Page:
     return Page(STATEMENTS, "Statements", table(("id", "model", "as printed", "title"), rows))
 
 
-def table(names: Sequence[str], rows: Sequence[Markup]) -> Markup:
+def table(names: Sequence[str], rows: Sequence[Markup], kind: str | None = None) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col") for name in names))
-    return tag("table", tag("thead", head), tag("tbody", *rows))
+    return tag("table", tag("thead", head), tag("tbody", *rows), class_=kind)
 
 
 def status(s: type[AnyStatement]) -> Markup:
@@ -73,14 +74,14 @@ def linked(path: str, ids: Sequence[str]) -> Markup:
     return join(*parts[1:])
 
 
-def _body(s: type[AnyStatement], path: str) -> Iterator[Markup | None]:
+def _body(s: type[AnyStatement], path: str, built: Built) -> Iterator[Markup | None]:
     yield tag("p", f"{s.cite}; ", link(path, paper_path(s.paper()), "the paper"), class_="soft")
     yield tag("p", "As printed: ", status(s), f"; {', '.join(s.models)}; {', '.join(s.dynamics)}")
     if s.erratum:
         page = link(path, erratum_path(s.id), "Erratum: ")
         yield tag("p", page, s.erratum, class_="erratum")
     yield from (tag("p", part) for part in s.text().split("\n\n"))
-    found = evidence.rows_of(s)
+    found = rows_of(s, built.evidence)
     for role, heading in HEADINGS.items():
         of_role = [row for row in found if row.role is role]
         if of_role:
@@ -90,7 +91,7 @@ def _body(s: type[AnyStatement], path: str) -> Iterator[Markup | None]:
         yield tag("h2", "Free constants")
         pairs = (join(tag("dt", name), tag("dd", told)) for name, told in s.constants.items())
         yield tag("dl", *pairs)
-    yield from _cases(s, path)
+    yield from _cases(s, path, built)
     yield from _proofs(s, path)
     entry = bibtex(s)
     if entry:
@@ -100,7 +101,7 @@ def _body(s: type[AnyStatement], path: str) -> Iterator[Markup | None]:
 
 def _checks(s: type[AnyStatement], rows: Sequence[Row]) -> Markup:
     names = ("", *s.editions) if len(s.editions) > 1 else ("", "formula")
-    return table(names, [_row(s, row) for row in rows])
+    return table(names, [_row(s, row) for row in rows], "checks")
 
 
 def _row(s: type[AnyStatement], row: Row) -> Markup:
@@ -111,7 +112,10 @@ def _row(s: type[AnyStatement], row: Row) -> Markup:
         return tag("tr", name, tag("td", _formula(s, row.any), colspan=2))
     pair = [row.of(edition) for edition in s.editions]
     marks = _marks(s, row)
-    cells = [tag("td", _formula(s, c), mark) for c, mark in zip(pair, marks, strict=True)]
+    cells = [
+        tag("td", _formula(s, c), mark, data_edition=edition if c is not None else None)
+        for edition, c, mark in zip(s.editions, pair, marks, strict=True)
+    ]
     return tag("tr", name, *cells, class_="differs")
 
 
@@ -134,8 +138,8 @@ def _marks(s: type[AnyStatement], row: Row) -> list[Markup | None]:
     ]
 
 
-def _cases(s: type[AnyStatement], path: str) -> Iterator[Markup]:
-    found = evidence.of(s.id)
+def _cases(s: type[AnyStatement], path: str, built: Built) -> Iterator[Markup]:
+    found = built.evidence.get(s.id, {})
     rows = [
         tag(
             "tr",

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from deqcheck import docs
 from deqcheck.case import embedded
 from deqcheck.report.parts.markup import Markup, join, tag
-from deqcheck.site.frame import ERRATA, INDEX, Page, known, link, paper_path
+from deqcheck.site.frame import ERRATA, INDEX, Page, known, link, paper_path, works
 from deqcheck.site.statements import table
+from deqcheck.theorems.references import title
 
 # These have pages of their own.
 ELSEWHERE = ("errata", "theory/", "items/")
@@ -23,10 +24,9 @@ def from_markdown(text: str) -> Markup:
 
 
 def pages() -> Iterator[Page]:
-    for topic, title in docs.topics().items():
-        if not topic.startswith(ELSEWHERE):
-            text = docs.text(topic, embedded.cases)
-            yield Page(f"docs/{topic}.html", title, from_markdown(_below_title(text)), topic)
+    for topic, about in _own().items():
+        text = from_markdown(_below_title(docs.text(topic, embedded.cases)))
+        yield Page(f"docs/{topic}.html", about.replace("`", ""), text, topic)
 
 
 def _below_title(text: str) -> str:
@@ -35,13 +35,8 @@ def _below_title(text: str) -> str:
 
 def front(found: Sequence[Page]) -> Page:
     every = known()
-    papers = dict.fromkeys(s.paper() for s in every.values())
-    topics = {t: about for t, about in docs.topics().items() if not t.startswith(ELSEWHERE)}
     count = sum(page.path.startswith("errata/") for page in found) - 1
-    rows = [
-        tag("tr", tag("td", link(INDEX, f"docs/{t}.html", t)), tag("td", about))
-        for t, about in topics.items()
-    ]
+    papers = _papers()
     body = join(
         tag(
             "p",
@@ -52,8 +47,30 @@ def front(found: Sequence[Page]) -> Page:
             ".",
         ),
         tag("h2", "Papers"),
-        tag("ul", *(tag("li", link(INDEX, paper_path(p), p)) for p in papers)),
+        table(("work", "title", "statements", "not sound as printed"), papers),
         tag("h2", "Documentation"),
-        table(("topic", "about"), rows),
+        table(("topic", "about"), [_topic(*pair) for pair in _own().items()]),
     )
     return Page(INDEX, "deqcheck", body)
+
+
+def _papers() -> list[Markup]:
+    return [
+        tag(
+            "tr",
+            tag("td", link(INDEX, paper_path(paper), name)),
+            tag("td", title(mine[0]) if "; " not in name else ""),
+            tag("td", len(mine)),
+            tag("td", sum(s.soundness != "sound" for s in mine)),
+        )
+        for paper, (name, mine) in works().items()
+    ]
+
+
+def _own() -> dict[str, str]:
+    return {t: about for t, about in docs.topics().items() if not t.startswith(ELSEWHERE)}
+
+
+def _topic(topic: str, about: str) -> Markup:
+    told = about.replace("`", "")
+    return tag("tr", tag("td", link(INDEX, f"docs/{topic}.html", topic)), tag("td", told))

@@ -87,6 +87,10 @@ class Frequency(Statement[M, S]):
         """What the statement claims at least."""
         raise NotImplementedError
 
+    def tallies(self, p: Problem[M, S], results: Sequence[Any]) -> Iterable[Claim]:
+        """Everything that is claimed over the seeds."""
+        yield self.tallied(p, results)
+
     def tallied(self, p: Problem[M, S], results: Sequence[bool | None]) -> Claim:
         """The claim against the seeds. It is consistent with them also where not even a run of
         failures could have excluded it; the note says so."""

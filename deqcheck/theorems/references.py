@@ -24,6 +24,13 @@ def bibtex(statement: type[AnyStatement]) -> str | None:
     return by_key.get(statement.paper()) or (whole[0] if len(whole) == 1 else None)
 
 
+def title(statement: type[AnyStatement]) -> str:
+    """Of that work, without the braces of BibTeX; empty where it has no entry."""
+    found = re.search(r"^\s*title\s*=\s*\{(.*)\},?$", bibtex(statement) or "", re.MULTILINE)
+    bare = re.sub(r"\\'e", "\u00e9", found[1] if found else "")
+    return re.sub(r"[{}]", "", bare)
+
+
 def theory(statement: type[AnyStatement]) -> str:
     """The introduction to the statements of its paper; empty where there is none."""
     return _text(folder(statement) / THEORY)

@@ -38,7 +38,7 @@ class Role(str, Enum):
 
 _METHODS = {
     Role.ASSUMED: ("setting", "hypotheses", "step_hypotheses", "path_hypotheses"),
-    Role.CLAIMED: ("claims", "conclusions", "tallied"),
+    Role.CLAIMED: ("claims", "conclusions", "tallies"),
     Role.REMARK: ("remarks",),
 }
 

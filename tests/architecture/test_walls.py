@@ -51,7 +51,7 @@ api: certificates atomic explore engines judging plugins case theorems dynamics 
 figures: api judging theorems dynamics models data targets store environment +
 report: records registry kinds __init__
 docs: case theorems +
-site: docs case judging theorems report atomic +
+site: docs case theorems report atomic +
 ci: explore engines store case report +
 cli: certificates explore engines ci atomic store case judging dynamics gradcheck search report
  theorems models docs site threads garbage plugins figures environment +

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from deqcheck.cli.main import cli
-from deqcheck.figures import figures, make
+from deqcheck.dynamics.recorder import Progress
+from deqcheck.figures import figures, make, pace
 from deqcheck.figures.kawaguchi2021.fig2c import Figure2c
 from deqcheck.figures.kawaguchi2021.fig3 import Figure3
 from deqcheck.store import Store
@@ -122,11 +123,86 @@ def test_an_interrupted_figure_goes_on(tmp_path, monkeypatch):
         assert np.array_equal(a.y, b.y)
 
 
+def test_a_full_disk_is_one_sentence(deqcheck, tmp_path, monkeypatch):
+    def full(*words):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    told = deqcheck("kawaguchi2021/fig2c", "--store", str(tmp_path))
+    assert told.exit_code == 2
+    assert told.stderr == (
+        f"deqcheck: cannot keep results in {tmp_path}: No space left on device\n"
+    )
+
+
+def test_a_long_piece_goes_on_from_its_last_step(tmp_path, monkeypatch):
+    from deqcheck.figures.hieu2022 import training
+
+    sizes = {
+        "n": 8,
+        "side": 4,
+        "channels": 4,
+        "groups": 2,
+        "classes": 2,
+        "epochs": 3,
+        "batch": 4,
+        "shown": 4,
+        "rate": 1e-2,
+    }
+    store, asked, original = Store(tmp_path), [], training.gradient
+
+    def stopped(*words):
+        asked.append(1)
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        return original(*words)
+
+    monkeypatch.setattr(training, "gradient", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        make("hieu2022/fig4.3", sizes=sizes, store=store)
+    again = make("hieu2022/fig4.3", sizes=sizes, store=store)
+    # Two batches in each epoch: the third epoch begins anew.
+    assert len(asked) == 5 + 2
+    whole = make("hieu2022/fig4.3", sizes=sizes)
+    for a, b in zip(again.axes[2].lines, whole.axes[2].lines, strict=True):
+        assert np.array_equal(a.y, b.y, equal_nan=True)
+
+
+def test_a_full_run_tells_what_it_will_take(deqcheck, tmp_path, monkeypatch):
+    monkeypatch.setattr(Figure2c, "full", TINY)
+    monkeypatch.setattr(pace, "SEEN", 0.0)
+    words = ("kawaguchi2021/fig2c", "--full", "--store", str(tmp_path))
+    assert deqcheck(*words, "--quiet").stderr == ""
+    told = deqcheck(*words[:-1], str(tmp_path / "new")).stderr
+    assert told.startswith("kawaguchi2021/fig2c: one piece of work to do, about ")
+    # Everything is there.
+    assert deqcheck(*words).stderr == ""
+
+
+def test_the_pace_is_told_once_for_all_that_is_left():
+    now, told = [0.0], []
+    clock = pace.Pace("a/b", [9.0, 1.0, 0.5, 1.5], told.append, lambda: now[0])
+    clock.kept()
+    clock.begins()
+    now[0] = 19.0
+    clock.hears(Progress("", 0, 0.0, 0.5, 0.0))
+    assert told == []
+    now[0] = 36.0
+    clock.hears(Progress("", 0, 0.0, 0.01, 0.0))
+    # 3600 s for the first of three, and twice as long for the others together.
+    sentence = "a/b: 3 pieces of work to do, about 3 hours at the pace of the first 1.0% of a piece"
+    assert told == [sentence]
+    clock.ends()
+    assert told == [sentence]
+    spelt = [pace.duration(s) for s in (0.4, 80, 100, 7200, 1e6)]
+    assert spelt == ["0.4 seconds", "80 seconds", "1.7 minutes", "2 hours", "12 days"]
+
+
 def test_an_interruption_tells_how_to_go_on(deqcheck, tmp_path, monkeypatch):
     def interrupted(*words, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deqcheck.cli.commands.figures.make", interrupted)
+    monkeypatch.setattr("deqcheck.cli.figuring.make", interrupted)
     told = deqcheck("kawaguchi2021/fig2c", "--full", "--store", str(tmp_path / "kept"))
     assert told.exit_code == 130
     assert f"what is done is kept in {tmp_path / 'kept'}: the same command goes on" in told.stderr

@@ -147,6 +147,9 @@ def test_the_users_own_images_are_taken(tmp_path: Path) -> None:
     assert all(image.tobytes() in every for image in found.pixels[:, 0])
     with pytest.raises(UsageError, match="fewer than 4"):
         shelf.take("mnist", "train", 8, 0, (0, 1))
+    (tmp_path / "mnist" / "train-images-idx3-ubyte").write_text("broken")
+    with pytest.raises(UsageError, match=r"mnist: train-images-idx3-ubyte: not an IDX file$"):
+        shelf.take("mnist", "train", 4, 0, (0, 1))
 
 
 def test_a_stand_in_has_the_shape_of_the_set_and_is_labelled() -> None:

@@ -16,6 +16,7 @@ from deqcheck import docs
 from deqcheck.case import embedded
 from deqcheck.cli import completing
 from deqcheck.cli.errors import Complaint, say
+from deqcheck.cli.options import jobs_option
 from deqcheck.cli.output import options_of_stdout, to_stdout
 from deqcheck.cli.work import sentences
 from deqcheck.fields import did_you_mean
@@ -32,16 +33,41 @@ SEARCH = "search"
     "--site",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write it to DIR as a static site: a page for each statement, erratum, case and paper.",
+    help="Write it to DIR as a static site: a page for each statement, erratum, case and paper. "
+    "Runs all cases and makes all figures, which takes some minutes.",
 )
 @click.option("--force", is_flag=True, help="Write the site into a folder that is not empty.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="A site without figures, with the outcomes that come along; every page says so.",
+)
+@jobs_option("Number of cases that the site runs at a time.")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where the site keeps what is done, and goes on from. Default: .deqcheck.",
+)
 @click.option("--no-pager", is_flag=True, help="Print a topic at once, however long.")
-def command(words: tuple[str, ...], site: Path | None, force: bool, no_pager: bool) -> None:
+def command(
+    words: tuple[str, ...],
+    site: Path | None,
+    force: bool,
+    quick: bool,
+    jobs: int,
+    store: Path | None,
+    no_pager: bool,
+) -> None:
     """Show the documentation of TOPIC; without TOPIC, list the topics. `docs search WORD...` finds
     the lines that have all the words. In a terminal a topic is rendered and paged; a pipe gets it
     as Markdown."""
     if site is not None:
-        _write_site(site, words, force)
+        if words:
+            raise Complaint("deqcheck: a site has all topics; leave out the words")
+        _write_site(site, force, quick, jobs, store)
+    elif force or quick or store:
+        raise Complaint("deqcheck: --force, --quick and --store go with --site DIR")
     elif not words:
         known = docs.topics()
         to_stdout(render_text([columns(known.items(), indent=0)], options_of_stdout()))
@@ -101,16 +127,11 @@ def _hits(topic: str, text: str, words: Sequence[str]) -> Iterator[tuple[str, st
                 yield topic, " ".join(line.split())
 
 
-def _write_site(folder: Path, words: Sequence[str], force: bool) -> None:
+def _write_site(folder: Path, force: bool, quick: bool, jobs: int, store: Path | None) -> None:
     from deqcheck import site
+    from deqcheck.cli.siting import Build, write
 
-    if words:
-        raise Complaint("deqcheck: a site has all topics; leave out the words")
     if not site.is_free(folder) and not force:
         raise Complaint(f"deqcheck: {folder} is not empty; --force writes into it all the same")
     with sentences():
-        try:
-            count = site.write(folder)
-        except OSError as error:
-            raise Complaint(f"deqcheck: cannot write {folder}: {error.strerror}") from None
-    say(f"{count} pages; begin with {folder / 'index.html'}")
+        write(folder, site.from_baseline if quick else Build(jobs, store))

@@ -11,12 +11,13 @@ from rich.text import Text
 
 from deqcheck.cli import completing
 from deqcheck.cli.errors import Complaint
+from deqcheck.cli.figuring import KEPT, made
 from deqcheck.cli.options import format_option
 from deqcheck.cli.output import Destination, options_of_stdout, save, to_stdout
 from deqcheck.cli.progress import ProgressLine
 from deqcheck.cli.work import open_store, sentences
 from deqcheck.environment import environment
-from deqcheck.figures import figures, find, make
+from deqcheck.figures import figures, find
 from deqcheck.figures.images import Shelf
 from deqcheck.records.figure import Picture, Word
 from deqcheck.report.figures import drawn, told
@@ -24,12 +25,9 @@ from deqcheck.report.gallery import file_name, page
 from deqcheck.report.json import dumps
 from deqcheck.report.parts import picture as drawing
 from deqcheck.report.parts.console import columns, heading, indented, render_text
-from deqcheck.store import Store
 
 # Described by report/schema/deqcheck-figures-1.json.
 SCHEMA = "deqcheck-figures/1"
-# Where the pieces of a long run are kept unless another folder is named.
-KEPT = Path(".deqcheck")
 STYLES = {Word.SUPPORTS: "green", Word.CONTRADICTS: "red", Word.NOT_DECIDED: "yellow"}
 
 
@@ -91,7 +89,7 @@ def command(
     found = []
     with ProgressLine(quiet) as line:
         for id_ in chosen:
-            found.append(_made(id_, full, variant, Shelf(images), store, line))
+            found.append(made(id_, line, store, full, variant, Shelf(images)))
             if gallery is not None:
                 save(gallery / file_name(found[-1]), drawn(found[-1], "png"))
                 # After each, so that an interruption leaves a page.
@@ -150,26 +148,6 @@ def _check(
             raise Complaint(f"cannot write {gallery}: {error.strerror}") from None
     for path in (output, None if gallery is None else gallery / "index.html"):
         Destination(path)
-
-
-def _made(
-    id_: str,
-    full: bool,
-    variant: str | None,
-    shelf: Shelf,
-    store: Store | None,
-    line: ProgressLine,
-) -> Picture:
-    try:
-        with sentences():
-            return make(id_, full=full, variant=variant, shelf=shelf, store=store, progress=line)
-    except KeyboardInterrupt:
-        if store is not None:
-            click.echo(
-                f"\ndeqcheck: what is done is kept in {store.folder}: the same command goes on",
-                err=True,
-            )
-        raise
 
 
 def _json(found: Sequence[Picture]) -> str:

@@ -9,10 +9,16 @@ import click
 from deqcheck.case.source import Changes
 from deqcheck.cli import completing
 from deqcheck.cli.errors import INTERRUPTED, Complaint
-from deqcheck.cli.options import AskedFor, case_options, choice_options, quiet_option
+from deqcheck.cli.options import (
+    AskedFor,
+    case_options,
+    choice_options,
+    jobs_option,
+    quiet_option,
+    timeout_option,
+)
 from deqcheck.cli.output import to_stdout
 from deqcheck.cli.progress import ProgressLine
-from deqcheck.cli.running import jobs_option, timeout_option
 from deqcheck.cli.sweeping import (
     Told,
     Varied,

@@ -46,7 +46,7 @@ class Widths(Study):
                 NEAR(told, farthest=_farthest(run, s["gamma"]), gamma=s["gamma"])
                 for told, run in made.items()
             ],
-            "near is read as: within a tenth",
+            "near is read as: within a tenth, our threshold",
         )
 
 
@@ -83,14 +83,17 @@ class Steps(Study):
         yield sentence(
             "with eta larger than 1/N the train loss does not fall consistently",
             [RISES(told, rise=_rise(made[told], "loss")) for told in large],
+            "consistently is read as: no epoch ends with a larger loss",
         )
         yield sentence(
             "with eta up to 1/N it does",
             [FALLS(told, rise=_rise(made[told], "loss")) for told in small],
+            "Section 7 takes 1/N for that; consistently as above",
         )
         yield sentence(
             "the test loss is unstable for a large eta",
             [TEST_RISES(told, rise=_rise(made[told], "test")) for told in large],
+            "unstable is read as: it rises between two looks at it",
         )
         yield sentence(
             "gamma |A(k)| rises fast to a rather large value for a large eta",
@@ -98,6 +101,8 @@ class Steps(Study):
                 GROWS(told, growth=reached(made[told], "gamma0") - s["gamma"], gamma=s["gamma"])
                 for told in large
             ],
+            "rather large is read as: more than a tenth above gamma, our threshold; how fast it "
+            "rises is not judged",
         )
 
 

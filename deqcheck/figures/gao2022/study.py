@@ -69,6 +69,10 @@ class Study(Figure):
             for value in self.values(s)
         }
 
+    def cost(self, s: Setup, part: str) -> float:
+        """Products of A with the features."""
+        return float(part.rpartition("= ")[2]) ** 2 if self.varied == "width" else 1.0
+
     def problem(self, s: Setup, name: str, split: str, value: Any) -> AnyProblem:
         chosen = {**s.sizes, self.varied: value}
         model = {"kind": "implicit-relu", "gamma": chosen["gamma"], "width": chosen["width"]}

@@ -101,9 +101,11 @@ class Table1(Study):
                 ),
             ],
             "; ".join(
-                f"gamma = {g:g}: the run ends at epoch {run['k'][-1]:g}, where gamma |A| reaches 1"
-                for g, run in runs.items()
-                if run["k"][-1] < s["epochs"]
+                [
+                    "more is read as: no fewer for each gamma, and more for all together, since "
+                    "sweeps are whole numbers",
+                    *_ended(runs, s["epochs"]),
+                ]
             ),
         )
         yield sentence(
@@ -117,8 +119,16 @@ class Table1(Study):
                 for g, r in runs.items()
                 if g in REPORTED and s["n"] == REPORTED_SAMPLES
             ],
-            "judged at N = 1000 only: the sweeps grow with log |Phi|, so with N",
+            "judged at N = 1000 only: the sweeps grow with log |Phi|, so with N; a third is our "
+            "threshold",
         )
+
+
+def _ended(runs: Mapping[float, Made], epochs: int) -> Iterable[str]:
+    for g, run in runs.items():
+        end = run["k"][-1]
+        if end < epochs:
+            yield f"gamma = {g:g}: the run ends at epoch {end:g}, where gamma |A| reaches 1"
 
 
 def _sweeps(run: Made, index: int) -> Measured:

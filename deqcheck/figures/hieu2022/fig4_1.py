@@ -42,7 +42,8 @@ class Figure41(Solving):
         yield sentence(
             "with small weights the iterates are quite steady after the first step",
             [self.steady(residual=mean(small[:, 1]))],
-            f"steady is read as: a residual of at most a third; {s['draws']} draws of the weights",
+            f"steady is read as: a residual of at most a third, our threshold; {s['draws']} draws "
+            "of the weights",
         )
         yield sentence(
             "with weights N(0, 1) they are more chaotic",

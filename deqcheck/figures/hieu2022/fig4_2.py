@@ -34,6 +34,6 @@ class Figure42(Solving):
             "the paths are more chaotic for N(0, 1), and steady after the first step for small "
             "weights",
             [self.straighter("in all dimensions", small=small, normal=normal)],
-            f"{s['draws']} draws of the weights; chaotic is read as: longer than the way "
-            "from start to end",
+            f"more chaotic and steady are read together as: longer against the way from start to "
+            f"end; {s['draws']} draws of the weights, three standard errors",
         )

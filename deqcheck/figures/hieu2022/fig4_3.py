@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
-from deqcheck.figures.base import Figure, Made, Setup, Work
-from deqcheck.figures.hieu2022.network import Shape, injected, solved, started, train
+from deqcheck.figures.base import Figure, Made, Setup, Steps, Work
+from deqcheck.figures.hieu2022.network import Shape, injected, solved, started
 from deqcheck.figures.hieu2022.solving import bends, plane
-from deqcheck.figures.images import rows
+from deqcheck.figures.hieu2022.training import AFTER_ONE, THETA, given, steps, unpacked
 from deqcheck.figures.runs import OnProgress, mean
 from deqcheck.models.problem import Params
 from deqcheck.records.figure import Axes, Line, Sentence, sentence
@@ -60,37 +61,26 @@ class Figure43(Figure):
     }
 
     leap = Check("share of a path that its first step is, at the start", "share >= 1/2")
-    apart = Check("distance of an end to far ones over that to near ones", "end > start")
+    apart = Check("distance of an end to far ones over that to near ones", "first > start")
     bent = Check("length of the paths over the distance of their ends", "end > start")
 
     def shape(self, s: Setup) -> Shape:
         tolerance, most = (1e-2, 50) if s.variant == "text" else (1e-3, 100)
         return Shape(1, s["channels"], s["groups"], s["classes"], None, tolerance, most)
 
-    def parts(self, s: Setup) -> Mapping[str, Work]:
-        def work(progress: OnProgress) -> Made:
-            shape = self.shape(s)
-            given = s.shelf.take("mnist", "train", s["n"], 0, tuple(range(s["classes"])))
-            images = rows(given, s["side"]).reshape(s["n"], 1, s["side"], s["side"])
-            done = train(
-                shape,
-                started(shape, 0),
-                images,
-                given.labels,
-                s["epochs"],
-                s["batch"],
-                progress,
-                s["rate"],
-            )
+    def parts(self, s: Setup) -> Mapping[str, Work | Steps]:
+        shape, data = self.shape(s), partial(given, s, "mnist")
+
+        def paths(before: Made, progress: OnProgress) -> Made:
+            images, labels = data()
             at = np.linspace(0, s["n"] - 1, s["shown"]).astype(int)
-            made: Made = {"loss": done.losses, "labels": given.labels[at]}
-            for name, theta in zip(
-                ("start", "first", "end"), (done.epochs[0], done.epochs[1], done.theta), strict=True
-            ):
+            made: Made = {"loss": before["loss"], "labels": labels[at]}
+            after = {"first": unpacked(before, AFTER_ONE), "end": unpacked(before, THETA)}
+            for name, theta in {"start": started(shape, 0), **after}.items():
                 made |= _paths(shape, theta, images[at], name)
             return made
 
-        return {RUN: work}
+        return {RUN: Steps((*steps(s, shape, data), paths))}
 
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]:
         run = made[RUN]
@@ -111,17 +101,19 @@ class Figure43(Figure):
         yield sentence(
             "at the start a path takes a single leap and is steady then",
             [self.leap(share=mean(run["start.leap"]))],
-            "a leap is read as: half of the path or more; over images",
+            "a leap is read as: half of the path or more, our threshold; over images",
         )
         yield sentence(
-            "during training the states of different classes move to different regions",
-            [self.apart(end=mean(run["end.apart"]), start=mean(run["start.apart"]))],
-            "the farthest third of the other ends against the nearest; over images",
+            "after the first epoch the states of different classes have moved to different regions",
+            [self.apart(first=mean(run["first.apart"]), start=mean(run["start.apart"]))],
+            "apart is read as: the farthest third of the other ends against the nearest, more so "
+            "than at the start; over images",
         )
         yield sentence(
             "during training the paths become more complex",
             [self.bent(end=mean(run["end.bends"]), start=mean(run["start.bends"]))],
-            "over images, in all dimensions",
+            "complex is read as: longer against the way from start to end; over images, in all "
+            "dimensions",
         )
 
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:

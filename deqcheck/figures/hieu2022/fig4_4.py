@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from deqcheck.figures.base import Figure, Made, Setup, Work
+from deqcheck.figures.base import Figure, Made, Setup, Steps, Work
 from deqcheck.figures.hieu2022.landscape import guessing, landscape, share_below
 from deqcheck.figures.hieu2022.network import Shape
 from deqcheck.figures.runs import mean
@@ -69,10 +68,8 @@ class Figure44(Figure):
         each = {f"repeat-{k}": Shape(*sizes, k) for k in REPEATS}
         return {**each, DEQ: Shape(*sizes, None, 1e-2, 30)}
 
-    def parts(self, s: Setup) -> Mapping[str, Work]:
-        return {
-            name: partial(landscape, s, shape, "cifar10") for name, shape in self.shapes(s).items()
-        }
+    def parts(self, s: Setup) -> Mapping[str, Work | Steps]:
+        return {name: landscape(s, shape, "cifar10") for name, shape in self.shapes(s).items()}
 
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]:
         for name, each in made.items():
@@ -102,5 +99,6 @@ class Figure44(Figure):
                 self.wider(f"{b} and {a}", growth=mean(new - old).widened(more + less))
                 for (a, (old, less)), (b, (new, more)) in pairwise(shares.items())
             ],
+            "small is read as: below half of the loss of guessing, our threshold; "
             f"{s['cuts']} planes around one minimiser of each model, three standard errors",
         )

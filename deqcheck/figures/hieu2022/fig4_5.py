@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 import numpy as np
 
-from deqcheck.figures.base import Figure, Made, Setup, Work
+from deqcheck.figures.base import Figure, Made, Setup, Steps, Work
 from deqcheck.figures.hieu2022.landscape import guessing, landscape, minima, share_below
 from deqcheck.figures.hieu2022.network import Shape
 from deqcheck.figures.runs import mean
@@ -62,9 +61,9 @@ class Figure45(Figure):
     one = Check("local minima of the grid", "minima <= 1")
     flat = Check("rise of the loss near the centre, over that to guessing", "rise <= 1/10")
 
-    def parts(self, s: Setup) -> Mapping[str, Work]:
+    def parts(self, s: Setup) -> Mapping[str, Work | Steps]:
         shape = Shape(3, s["channels"], s["groups"], s["classes"], None, 1e-2, 30)
-        return {RUN: partial(landscape, s, shape, "imagenet")}
+        return {RUN: landscape(s, shape, "imagenet")}
 
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]:
         run = made[RUN]
@@ -92,7 +91,7 @@ class Figure45(Figure):
             "this minimum is flat",
             [self.flat(rise=mean(rises).widened(max(opened) / rest))],
             f"flat is read as: at {NEAR:g} of the reach the loss has risen by at most a tenth of "
-            f"the way to guessing; {s['cuts']} planes, three standard errors",
+            f"the way to guessing, our threshold; {s['cuts']} planes, three standard errors",
         )
 
     def notes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[str]:

@@ -9,26 +9,13 @@ import numpy as np
 
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.figures.base import Figure, Made, Setup, Work
-from deqcheck.figures.runs import OnProgress, mean, problem
+from deqcheck.figures.runs import OnProgress, mean
 from deqcheck.records.figure import Axes, Line, Sentence, Table, sentence
-from deqcheck.records.measured import Measured
-from deqcheck.seeds import rng
-from deqcheck.theorems.base import Check
-from deqcheck.theorems.frequency import MISSED, upper_end
+from deqcheck.theorems.base import CORRECTED
+from deqcheck.theorems.hieu2022 import kernel_table as statement
+from deqcheck.theorems.hieu2022.kernel_table import REPORTED, REPORTED_DRAWS, RISK
 
-M = 0.1
-# What the notebook prints of 1000 draws: mean and smallest.
-REPORTED = {
-    "K": (2.893, 1.042),
-    "K_A + K_B": (1.665, 0.588),
-    "K_A": (0.551, 0.210),
-    "K_B": (1.112, 0.378),
-    "K_U": (0.925, 0.335),
-    "Z^T Z": (0.254, 0.075),
-}
-REPORTED_DRAWS = 1000
 BATCH = 10
-SIZES = {"units": 500, "inputs": 20, "samples": 5}
 
 
 class KernelTable(Figure):
@@ -44,11 +31,8 @@ class KernelTable(Figure):
     title = "Smallest eigenvalues of the kernel over draws"
     variants = {"code": "A = B, as the author's code draws them", "text": "A and B independent"}
     columns = 1
-    quick = {**SIZES, "draws": 40}
-    full = {**quick, "draws": 1000}
-
-    same = Check("the two means, apart by three standard errors at most", "apart <= allowed")
-    rare = Check("share of draws above the smallest reported", "upper_end >= claimed")
+    quick = {"draws": 40}
+    full = {"draws": REPORTED_DRAWS}
 
     def parts(self, s: Setup) -> Mapping[str, Work]:
         starts = range(0, s["draws"], BATCH)
@@ -62,31 +46,19 @@ class KernelTable(Figure):
         found = []
         for seed in seeds:
             progress(Progress("", seed, 0.0, (seed - first) / BATCH, float("nan")))
-            found.append(self.draw(s, seed))
-        return {"values": np.array(found)}
+            drawn = statement.drawn(0, f"{self.id}.{seed}", s.variant == "code")
+            found.append([(m.value, m.error) for m in statement.eigenvalues(*drawn)])
+        table = np.array(found)
+        return {"values": table[:, :, 0], "errors": table[:, :, 1]}
 
-    def draw(self, s: Setup, seed: int) -> list[float]:
-        n, d = s["units"], s["inputs"]
-
-        def normal(name: str, *shape: int) -> np.ndarray:
-            drawn: np.ndarray = rng(seed, f"init.{name}").standard_normal(shape) / np.sqrt(n)
-            return drawn
-
-        A = normal("A", n, n)
-        B = A if s.variant == "code" else normal("B", n, n)
-        X = rng(seed, "data.inputs").random((d, s["samples"]))
-        data = {"X": X / np.linalg.norm(X, axis=1, keepdims=True), "y": np.zeros(s["samples"])}
-        init = {"A": A, "B": B, "U": normal("U", n, d), "u": normal("u", n)}
-        K = problem({"kind": "monotone-deq", "m": M}, data, init).start.kernel
-        a, b, u, z = (K.parts[name] for name in ("A", "B", "U", "u"))
-        return [float(np.linalg.eigvalsh(part)[0]) for part in (K.K, a + b, a, b, u, z)]
+    def all(self, name: str, made: Mapping[str, Made]) -> np.ndarray:
+        return np.concatenate([each[name] for each in made.values()])
 
     def values(self, made: Mapping[str, Made]) -> dict[str, np.ndarray]:
-        every = np.concatenate([each["values"] for each in made.values()])
-        return dict(zip(REPORTED, every.T, strict=True))
+        return dict(zip(REPORTED, self.all("values", made).T, strict=True))
 
     def axes(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Axes]:
-        values = self.values(made)
+        values, told = self.values(made), REPORTED.values()
         place = np.arange(len(values), dtype=float)
         lines = [
             Line(
@@ -95,10 +67,8 @@ class KernelTable(Figure):
                 np.concatenate(list(values.values())),
                 dots=True,
             ),
-            Line("mean reported", place, np.array([r[0] for r in REPORTED.values()]), dots=True),
-            Line(
-                "smallest reported", place, np.array([r[1] for r in REPORTED.values()]), dots=True
-            ),
+            Line("mean reported", place, np.array([r.mean for r in told]), dots=True),
+            Line("smallest reported", place, np.array([r.least for r in told]), dots=True),
         ]
         yield Axes(
             "",
@@ -113,39 +83,28 @@ class KernelTable(Figure):
         values = self.values(made)
         rows = (
             ("mean", *(f"{v.mean():.3f} ± {mean(v).error:.3f}" for v in values.values())),
-            ("mean reported", *(f"{r[0]:.3f}" for r in REPORTED.values())),
+            ("mean reported", *(f"{r.mean:.3f}" for r in REPORTED.values())),
             ("smallest", *(f"{v.min():.3f}" for v in values.values())),
-            ("smallest reported", *(f"{r[1]:.3f}" for r in REPORTED.values())),
+            ("smallest reported", *(f"{r.least:.3f}" for r in REPORTED.values())),
         )
         yield Table(f"{s['draws']} draws here, {REPORTED_DRAWS} there", ("", *values), rows)
 
     def sentences(self, s: Setup, made: Mapping[str, Made]) -> Iterable[Sentence]:
-        values, n = self.values(made), s["draws"]
-        if s.variant != "code" or any(s[name] != size for name, size in SIZES.items()):
+        if s.variant != "code":
             yield sentence("the numbers of the table", [], "they are of other draws than these")
             return
-        means, least = [], []
-        for name, found in values.items():
-            here = mean(found)
-            # The reported mean has the error of its own draws.
-            there = 3 * float(found.std(ddof=1)) / np.sqrt(REPORTED_DRAWS)
-            apart = abs(float(here.value) - REPORTED[name][0])
-            means.append(
-                self.same(name, apart=Measured(apart), allowed=Measured(here.error + there))
-            )
-            above = int((found >= REPORTED[name][1]).sum())
-            # 1000 draws without exception allow for a probability down to this.
-            claimed = (MISSED / 2) ** (1 / REPORTED_DRAWS)
-            least.append(
-                self.rare(
-                    f"{name}: {above} of {n}",
-                    upper_end=Measured(upper_end(above, n)),
-                    claimed=Measured(claimed),
-                )
-            )
-        yield sentence("the means of the table", means, "rounding of the table is not counted")
+        compared = statement.KernelTable(CORRECTED).compared
+        claims = list(compared(self.all("values", made), self.all("errors", made)))
+        means, least = claims[: len(REPORTED)], claims[len(REPORTED) :]
+        yield sentence(
+            "the means of the table",
+            means,
+            f"{statement.KernelTable.id}: by Student's law at a level of {RISK:.1g} for each, our "
+            "choice, and half a unit of the last digit",
+        )
         yield sentence(
             "no draw is below the smallest of the table",
             least,
-            "by exact intervals, that of 1000 draws without exception for the table",
+            f"the chance of so many below the smallest of {REPORTED_DRAWS} draws of one law; below "
+            f"{RISK:.1g}, which is our choice, it contradicts",
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from deqcheck.dynamics.recorder import Progress
-from deqcheck.figures.base import Made, Setup
-from deqcheck.figures.hieu2022.network import Shape, loss, started, train
-from deqcheck.figures.images import rows
+from deqcheck.figures.base import Made, Setup, Steps
+from deqcheck.figures.hieu2022.network import Shape, loss
+from deqcheck.figures.hieu2022.training import THETA, Given, given, steps, unpacked
 from deqcheck.figures.runs import OnProgress
 from deqcheck.models.monotone_deq.slice import filter_normalised
 from deqcheck.models.problem import Params
@@ -25,7 +26,13 @@ def filters(theta: Params) -> Params:
 
 
 def cut(
-    shape: Shape, theta: Params, images: np.ndarray, labels: np.ndarray, seed: int, points: int
+    shape: Shape,
+    theta: Params,
+    images: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    points: int,
+    tell: Callable[[float], None],
 ) -> np.ndarray:
     """loss(theta + a d1 + b d2) for a, b in [-1, 1], d1 and d2 random, each filter of the length of
     the same filter of theta: a row for each a."""
@@ -37,42 +44,65 @@ def cut(
         for j, b in enumerate(axis):
             here = {n: theta[n] + a * first[n] + b * second[n] for n in theta}
             found[i, j] = loss(shape, here, images, labels)
+            tell((i * points + j + 1) / points**2)
     return found
 
 
 def resolved(
-    shape: Shape, theta: Params, images: np.ndarray, labels: np.ndarray, seed: int, points: int
+    shape: Shape,
+    theta: Params,
+    images: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    points: int,
+    progress: OnProgress,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cut by a finer solver than that of the training, and what it leaves open: the difference
     to a tolerance that is ten times as large. Repeats have no tolerance."""
     fixed = theta, images, labels, seed, points
+
+    def tell(share: float) -> None:
+        progress(Progress("", seed, 0.0, share, float("nan")))
+
     if shape.repeats is not None:
-        exact = cut(shape, *fixed)
+        exact = cut(shape, *fixed, tell)
         return exact, np.zeros_like(exact)
     coarse, fine = (
-        cut(shape._replace(tolerance=tolerance, most=MOST), *fixed)
-        for tolerance in (10 * FINE, FINE)
+        cut(
+            shape._replace(tolerance=tolerance, most=MOST),
+            *fixed,
+            lambda share, half=half: tell((half + share) / 2),  # type: ignore[misc]
+        )
+        for half, tolerance in enumerate((10 * FINE, FINE))
     )
     return fine, np.abs(fine - coarse)
 
 
-def landscape(s: Setup, shape: Shape, name: str, progress: OnProgress) -> Made:
+def landscape(s: Setup, shape: Shape, name: str) -> Steps:
     """Training, and a cut for each pair of directions."""
-    given = s.shelf.take(name, "train", s["n"], 0, tuple(range(s["classes"])))
-    side: Any = s["side"]
-    images = rows(given, side).reshape(s["n"], -1, side, side)
-    start = started(shape, 0)
-    fixed = (s["epochs"], s["batch"], progress, s["rate"])
-    done = train(shape, start, images, given.labels, *fixed)
-    cuts, chosen = [], slice(0, s["n"], max(s["n"] // s["seen"], 1))
-    for seed in range(s["cuts"]):
-        progress(Progress("", seed, 0.0, seed / s["cuts"], done.losses[-1]))
-        fixed_here = images[chosen], given.labels[chosen], seed, s["points"]
-        cuts.append(resolved(shape, done.theta, *fixed_here))
+    data = partial(given, s, name)
+    cuts = [partial(_cut, s, shape, data, seed) for seed in range(s["cuts"])]
+    return Steps((*steps(s, shape, data), *cuts))
+
+
+def _cut(
+    s: Setup,
+    shape: Shape,
+    data: Callable[[], Given],
+    seed: int,
+    before: Made,
+    progress: OnProgress,
+) -> Made:
+    """After those that are there already."""
+    images, labels = data()
+    chosen = slice(0, s["n"], max(s["n"] // s["seen"], 1))
+    fixed = images[chosen], labels[chosen], seed, s["points"]
+    found, error = resolved(shape, unpacked(before, THETA), *fixed, progress)
+    none = np.zeros((0, *found.shape))
     return {
-        "loss": done.losses,
-        "cuts": np.stack([each for each, _ in cuts]),
-        "errors": np.stack([error for _, error in cuts]),
+        **before,
+        "cuts": np.concatenate([before.get("cuts", none), found[None]]),
+        "errors": np.concatenate([before.get("errors", none), error[None]]),
         "axis": np.linspace(-1, 1, s["points"]),
     }
 

@@ -6,15 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deqcheck.dynamics.recorder import Progress
 from deqcheck.figures.anderson import Solved, anderson
 from deqcheck.figures.hieu2022.block import Block, Evaluated, conv, conv_weight, norm, norm_input
-from deqcheck.figures.runs import OnProgress
 from deqcheck.models.problem import Params
 from deqcheck.seeds import rng
 
-# Of the training that Section 4.1.2 tells: Adam with a cosine for the rate.
-RATE, BETA1, BETA2, TINY = 1e-3, 0.9, 0.999, 1e-8
 POOLS = 2
 
 
@@ -94,51 +90,6 @@ def gradient(
         found["W1"], found["W2"] = found["W1"] + back.W1, found["W2"] + back.W2
     found["E"] = conv_weight(images, norm_input(embedded, into_x), theta["E"].shape)
     return value, found
-
-
-class Trained(NamedTuple):
-    theta: Params
-    losses: np.ndarray
-    # The parameters before each epoch, and at the end.
-    epochs: list[Params]
-
-
-def train(
-    shape: Shape,
-    theta: Params,
-    images: np.ndarray,
-    labels: np.ndarray,
-    epochs: int,
-    batch: int,
-    progress: OnProgress,
-    rate: float = RATE,
-) -> Trained:
-    """Adam, the rate falling from its first value to 0 along a half cosine."""
-    stream = rng(0, "figure.batches")
-    first = {name: np.zeros_like(a) for name, a in theta.items()}
-    second = {name: np.zeros_like(a) for name, a in theta.items()}
-    kept, losses, k = [theta], [], 0
-    for epoch in range(epochs):
-        order = stream.permutation(len(images))
-        now = rate * (1 + np.cos(np.pi * epoch / epochs)) / 2
-        for at in range(0, len(images), batch):
-            chosen = order[at : at + batch]
-            value, g = gradient(shape, theta, images[chosen], labels[chosen])
-            losses.append(value)
-            k += 1
-            for name in theta:
-                first[name] = BETA1 * first[name] + (1 - BETA1) * g[name]
-                second[name] = BETA2 * second[name] + (1 - BETA2) * g[name] ** 2
-            theta = {
-                name: a
-                - now
-                * (first[name] / (1 - BETA1**k))
-                / (np.sqrt(second[name] / (1 - BETA2**k)) + TINY)
-                for name, a in theta.items()
-            }
-        kept.append(theta)
-        progress(Progress("", k, float(epoch), (epoch + 1) / epochs, losses[-1]))
-    return Trained(theta, np.array(losses), kept)
 
 
 def _pooled(z: np.ndarray) -> np.ndarray:

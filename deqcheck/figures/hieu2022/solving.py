@@ -8,12 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from deqcheck.dynamics.recorder import Progress
 from deqcheck.figures.base import Figure, Made, Setup, Sizes, Work
 from deqcheck.figures.hieu2022.network import Shape, injected, solved, started
 from deqcheck.figures.images import rows
 from deqcheck.figures.runs import OnProgress
 
 NORMAL, SMALL = "N(0, 1)", "N(0, 0.01)"
+# Paths that are drawn: more of them hide each other.
+SHOWN = 10
 
 
 class Solving(Figure):
@@ -59,16 +62,22 @@ class Solving(Figure):
         """The relative residual (4.2) of each step for each draw of the weights, the mean over the
         images; and the iterates of the first draw in their two main directions."""
         shape, (images, _) = self.shape(s), self.pixels(s, "test")
-        residuals, bent, paths = [], [], np.zeros(0)
+        residuals, bent, shown = [], [], []
         for seed in range(s["draws"]):
             theta = started(shape, seed, self.deviations(s)[name])
             x = injected(shape, theta, images)
-            each = [solved(shape, theta, x[[i]], keep=True) for i in range(len(x))]
-            residuals.append(np.mean([one.residuals for one in each], axis=0))
-            visited = np.stack([np.stack([z.ravel() for z in one.visited]) for one in each])
-            bent.append(bends(visited).mean())
-            if seed == 0:
-                paths, share = plane(visited)
+            each = []
+            for i in range(len(x)):
+                done = (seed + i / len(x)) / s["draws"]
+                progress(Progress("", seed, 0.0, done, float("nan")))
+                one = solved(shape, theta, x[[i]], keep=True)
+                path = np.stack([z.ravel() for z in one.visited])
+                each.append((one.residuals, float(bends(path[None])[0])))
+                if seed == 0 and i < SHOWN:
+                    shown.append(path)
+            residuals.append(np.mean([r for r, _ in each], axis=0))
+            bent.append(np.mean([b for _, b in each]))
+        paths, share = plane(np.stack(shown))
         return {
             "residuals": np.stack(residuals),
             "bends": np.array(bent),

@@ -12,4 +12,5 @@ class Figure1(OnImages):
     number = "Kawaguchi 2021, Figure 1"
     title = "Test and train losses on images"
     images = ("kmnist", "cifar10", "cifar100")
+    alike_at_first = True
     full = {**OnImages.full, "sets": 3}

@@ -23,6 +23,7 @@ class Figure3(Bounded):
     full = {**quick, "steps": 100_000}
     loss = {"kind": "logistic", "tau": 0.01}
     seed = 0
+    said = "faster"
 
     def data(self, s: Setup) -> Mapping[str, Any]:
         return {"kind": "gaussian", "n": s["n"], "dim": s["dim"], "target": "labels"}

@@ -11,4 +11,5 @@ class Figure4(OnImages):
     title = "Test and train losses on four more sets"
     images = ("mnist", "svhn", "semeion", "fashion-mnist")
     quick = {**OnImages.quick, "sets": 4, "epochs": 100}
+    alike_at_first = True
     full = {**OnImages.full, "sets": 4}

@@ -18,7 +18,10 @@ from deqcheck.theorems.base import Check
 # Unstated in the paper and chosen here: gamma (named only in appendix D), the steps, the network's
 # depth and its fixed identity input and output maps.
 GAMMA, DEPTH = 0.8, 5
-ARRIVED = "read off at the last step, which has arrived if at most a thousandth of the gap is left"
+ARRIVED = (
+    "read off at the last step, which has arrived if at most a thousandth of the gap is left, our "
+    "threshold"
+)
 UNSTATED = "the network's depth and step are not stated in the paper"
 RESNET_STEP = 1e-4
 RESNET = "linear ResNet (identity)"

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from deqcheck.figures.base import Figure, Made, Setup, Work
-from deqcheck.figures.runs import OnProgress, mean
+from deqcheck.figures.runs import OnProgress, counted, mean
 from deqcheck.figures.xie2021.networks import SAM, K, features, network
 from deqcheck.records.figure import Axes, Line, Sentence, Table, sentence
 from deqcheck.theorems.base import Check
@@ -63,7 +63,7 @@ class Table1(Figure):
     def alpha(self, s: Setup, alpha: float, progress: OnProgress) -> Made:
         """For each draw: |z^20 - T(z^20)|/|z^20|, and how far S moves z^20, relative."""
         rest, moved = [], []
-        for seed in range(s["draws"]):
+        for seed in counted(s["draws"], progress):
             plain = network(s, seed, alpha, iterations=K)
             z = features(plain)
             size = float(np.linalg.norm(z))
@@ -78,7 +78,9 @@ class Table1(Figure):
         R = {"kind": "l1", "weight": weight}
         if name == SQUARE:
             R = {"kind": "distance", "weight": 2 * weight}
-        every = [features(network(s, seed, ALPHA, prox=R)) for seed in range(s["draws"])]
+        every = [
+            features(network(s, seed, ALPHA, prox=R)) for seed in counted(s["draws"], progress)
+        ]
         sizes = [np.abs(z).mean() if name == L1 else (z**2).mean() for z in every]
         return {"mean": np.array(sizes)}
 
@@ -119,12 +121,12 @@ class Table1(Figure):
         yield sentence(
             "when alpha approaches 1 the iterations quickly converge to the fixed point",
             [self.nearer(change=mean(by_alpha[last]["rest"] - by_alpha[first]["rest"]))],
-            draws,
+            f"quickly is read as: nearer at alpha = {last:g} than at {first:g}; {draws}",
         )
         yield sentence(
             "S has a limited impact when alpha approaches 1, and dominates when it approaches 0",
             [self.weaker(change=mean(by_alpha[last]["moved"] - by_alpha[first]["moved"]))],
-            draws,
+            f"both are read as: less at alpha = {last:g} than at {first:g}; {draws}",
         )
         for name, weights in REPORTED.items():
             yield sentence(

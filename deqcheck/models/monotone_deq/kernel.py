@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -89,6 +90,12 @@ class Kernel:
     @cached_property
     def eigenvalues(self) -> Measured:
         return errors.symmetric_eigenvalues((self.K + self.K.T) / 2, sum(self.radii.values()))
+
+    def smallest(self, names: Sequence[str]) -> Measured:
+        """The smallest eigenvalue of the sum of these parts."""
+        part: np.ndarray = np.sum([self.parts[name] for name in names], axis=0)
+        radius = sum(self.radii[name] for name in names)
+        return errors.eigenvalue((part + part.T) / 2, 0, radius)
 
     def trace(self, name: str) -> Measured:
         """The radius bounds the trace's error too: d tr(J J^T) = 2 <J, dJ> + |dJ|^2."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from deqcheck.report.parts.visible import visible
 
-VOID = {"br", "meta", "wbr", "input"}
+VOID = {"br", "img", "meta", "wbr", "input"}
 
 
 class Markup(str):

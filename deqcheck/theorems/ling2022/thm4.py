@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.coarse import norm_below, tail
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.models.problem import NoEquilibrium
+from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, exp, measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
@@ -16,13 +18,15 @@ from deqcheck.theorems.frequency import SEEDS, happened
 from deqcheck.theorems.ling2022.assumptions import assumption_1, assumption_2
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive
 from deqcheck.theorems.ling2022.draws import draw
-from deqcheck.theorems.ling2022.kernel import samples
+from deqcheck.theorems.ling2022.kernel import given_kernel, samples
 from deqcheck.theorems.ling2022.setting import Draws, Problem, State
 
 LAYERS = 12
 # Layers are judged while the bound is this much larger than the rounding of the Gram matrices.
 RESOLVED = 1e3
 MOST_LAYERS = 1000
+# Of a product of a few doubles.
+MARGIN = 1e-12
 
 
 class Theorem4(Draws):
@@ -94,7 +98,10 @@ class Theorem4(Draws):
 
     def trial(self, p: Problem, seed: int) -> bool | None:
         """Without a certified equilibrium nothing is known of G."""
-        state = p.model.at(draw(p, seed, self.id))
+        theta = draw(p, seed, self.id)
+        if self._surely(p, theta):
+            return True
+        state = p.model.at(theta)
         try:
             *_, distance = _distances(state, self.layers)
         except NoEquilibrium:
@@ -106,6 +113,19 @@ class Theorem4(Draws):
         return happened(
             distance**2, "<=", bound**2 * (8 * measured(p.model.sigma_w2)) ** self.layers
         )
+
+    def _surely(self, p: Problem, theta: Params) -> bool:
+        """Whether the event happens by |G - G^(l)|_F <= |Z - Z^(l)|_F (|Z|_F + |Z^(l)|_F), without
+        an equilibrium: for wide models and the usual constants most draws."""
+        edge = math.sqrt(8 * given_kernel(p.model).s2)
+        q = edge + (1 - edge) / 8
+        m, n = len(theta["W"]), p.model.n
+        bound = self.constants_used(p)["C"] * n * m * edge**self.layers
+        if not norm_below(theta["W"], q):
+            return False
+        away, at = tail(theta["W"], theta["U"], p.model.X, self.layers, q)
+        room = 1 + 3 * float(samples(p.model).deviation.high)
+        return bool(room * away * (2 * at + away) < bound * (1 - MARGIN))
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if self.printed or not state.q.high < 1:

@@ -1,0 +1,31 @@
+"""What is remembered is what would be computed, and a changed matrix is another one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deqcheck.linalg import remembered
+
+
+def test_a_matrix_is_decomposed_once_and_again_where_it_was_changed(monkeypatch) -> None:
+    asked: list[int] = []
+    original = remembered.decomposed
+    monkeypatch.setattr(remembered, "decomposed", lambda a: asked.append(1) or original(a))
+    monkeypatch.setattr(remembered, "_found", type(remembered._found)())
+    a = np.random.default_rng(0).normal(size=(70, 80))
+    first = remembered.singular_values(a)
+    expected = first.copy()
+    first[:] = 0.0
+    assert np.array_equal(remembered.singular_values(np.asfortranarray(a)), expected)
+    assert len(asked) == 1
+    a[3, 4] = np.nextafter(a[3, 4], 9)
+    remembered.singular_values(a)
+    # The same bytes in another shape.
+    remembered.singular_values(a.reshape(80, 70))
+    assert len(asked) == 3
+    small = np.eye(3)
+    assert remembered.singular_values(small) == pytest.approx(np.ones(3))
+    monkeypatch.setattr(remembered, "KEPT", 1)
+    remembered.singular_values(a + 1)
+    assert len(remembered._found) == 1
