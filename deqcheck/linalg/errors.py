@@ -109,7 +109,7 @@ def _one(a: np.ndarray, i: int, radius: float) -> Measured:
     """The i-th of them, counted from 0."""
     if not a.size or not np.isfinite(a).all():
         return Measured(math.nan, math.inf)
-    s = np.linalg.svd(a, compute_uv=False)
+    s = remembered.singular_values(a)
     return Measured(float(s[i]), radius + lapack(a.shape, s[0]), "Weyl")
 
 
