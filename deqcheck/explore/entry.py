@@ -127,6 +127,8 @@ class Point:
     k: int
     t: float
     problem: AnyProblem
+    # Whether anything of the run is left from here.
+    goes_on: bool
 
 
 class Scan:
@@ -173,23 +175,25 @@ class Scan:
         return self._from(k, t, dict(self.run.states[position]))
 
     def _from(self, k: int, t: float, theta: Params) -> Point:
-        """What was drawn is drawn no more, and nothing is compared."""
+        """What was drawn is drawn no more, and nothing is compared. Where the run ends, hypotheses
+        on the step are asked of as long a run as it was."""
+        left = self.p.train.rest(k, t)
         rest = replace(
             self.p,
             theta0=theta,
-            train=self.p.train.rest(k, t),
+            train=self.p.train if left is None else left,
             laws={},
             companion=None,
             origin=None,
             record_states=False,
         )
-        return Point(k, t, rest)
+        return Point(k, t, rest, left is not None)
 
     def _enter(self, search: _Search, before: int, point: Point) -> bool:
         """Judge the rest of the run from the first point between the last one that was looked at
         and this one at which the hypotheses hold; whether that is the entry."""
         first = self._first_between(search, before, point)
-        if first.problem.train is None:
+        if not first.goes_on:
             search.found, search.verdict = first, None
             return True
         search.rests += 1

@@ -227,3 +227,26 @@ def test_a_run_that_was_made_elsewhere_is_not_made_again(tmp_path: Any) -> None:
     (verdict,) = report.verdicts
     assert verdict.outcome == "not applicable" and verdict.entry is not None
     assert not verdict.entry.found and "cannot be made again" in verdict.entry.reason
+
+
+def test_the_end_of_a_descent_is_no_entry_where_its_step_is_too_long() -> None:
+    """Nothing is left of the run there, but what is asked of the step is asked all the same."""
+    case = {
+        "deqcheck": 1,
+        "seed": 2,
+        "data": {"kind": "gaussian", "n": 2, "dim": 3, "target": {"kind": "gaussian"}},
+        "model": {"kind": "opteq", "alpha": 0.3, "iterations": 3, "m": 4, "n": 4}
+        | {"activation": {"kind": "mix", "k": 0.5}},
+        "init": {"kind": "gaussian", "scale": 0.08},
+        "train": {"kind": "gd", "step": 0.05, "steps": 150},
+        "record": {"points": 8},
+    }
+    p = dq.read(case).problem()
+    report = dq.run(p, only=["xie2021/thm5-repaired"])
+    assert report.trajectory is not None
+    s = dq.statements()["xie2021/thm5-repaired"]()
+    there = before_training(s, replace(p, theta0=dict(report.trajectory.final)))
+    assert [h.name for h in there if h.decision is not Decision.HOLDS] == ["step at most 1/Q1"]
+    entry = report.verdicts[0].entry
+    assert entry is not None and entry.k is None
+    assert entry.blocking is not None and entry.blocking.name == "step at most 1/Q1"
