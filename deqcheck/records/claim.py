@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from deqcheck.records.comparison import (
 )
 from deqcheck.records.curve_points import certified_curve
 from deqcheck.records.formula import NOISE
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, enclosure, measured
 from deqcheck.records.power import Form, caught_beyond, stronger
 from deqcheck.records.tower.following import followed
 from deqcheck.records.tower.recorder import recorder
@@ -139,7 +138,8 @@ class Claim:
 
     def proof(self, found: Judged) -> dict[str, Any]:
         """What the names stand for, as rows of the certificate that is written, and both sides.
-        The loss along a run is that of its start, at the arrays of the step."""
+        The loss along a run is that of its start, at the arrays of the step. What doubles compare
+        with rounding has no sides without it."""
         table, run = recorder(), followed()
         assert table is not None
         start = None if run is None or run.nodes is None else run.nodes[0]
@@ -148,10 +148,9 @@ class Claim:
             for name, x in self.leaves.items()
             if not (self.moving and name in ("k", "t"))
         }
-        # What doubles compare with rounding has no sides without it.
+        sides = {"left": enclosure(found.left), "right": enclosure(found.right)}
         sure = found.basis.certified or NOISE not in self.formula
-        left, right = (_enclosure(x) if sure else None for x in (found.left, found.right))
-        return {"leaves": leaves, "left": left, "right": right}
+        return {"leaves": leaves, **(sides if sure else dict.fromkeys(sides))}
 
     def decided(self) -> Judged:
         answers = with_equality(
@@ -383,12 +382,6 @@ class Curve:
         radius = (loose[usable] + noise[usable] * np.abs(ratio)) / fall[usable]
         value = float(ratio.max())
         return value, float(max((ratio + radius).max() - value, value - (ratio - radius).max()))
-
-
-def _enclosure(x: Measured) -> list[str] | None:
-    """Its ends as rational numbers."""
-    ends = (x.low, x.high)
-    return [str(Fraction(end)) for end in ends] if np.isfinite(ends).all() else None
 
 
 def _caught(factors: np.ndarray) -> float | None:

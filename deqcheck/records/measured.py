@@ -222,6 +222,12 @@ def vanishing(x: float) -> Measured:
     return Measured(x, again=integer(0))
 
 
+def enclosure(x: Measured) -> list[str] | None:
+    """The ends of a single number as rational ones, if they are."""
+    finite = np.isfinite((x.low, x.high)).all()
+    return [str(Fraction(x.low)), str(Fraction(x.high))] if finite else None
+
+
 def between(low: float, high: float, how: str = "") -> Measured:
     """Anything from low to high (whose sum and difference are exact, as those of counts are)."""
     return Measured((low + high) / 2, (high - low) / 2, how)
