@@ -233,12 +233,12 @@ def test_the_end_of_a_descent_is_no_entry_where_its_step_is_too_long() -> None:
     """Nothing is left of the run there, but what is asked of the step is asked all the same."""
     case = {
         "deqcheck": 1,
-        "seed": 2,
+        "seed": 3,
         "data": {"kind": "gaussian", "n": 2, "dim": 3, "target": {"kind": "gaussian"}},
-        "model": {"kind": "opteq", "alpha": 0.3, "iterations": 3, "m": 4, "n": 4}
+        "model": {"kind": "opteq", "alpha": 0.3, "iterations": 3, "m": 6, "n": 6}
         | {"activation": {"kind": "mix", "k": 0.5}},
         "init": {"kind": "gaussian", "scale": 0.08},
-        "train": {"kind": "gd", "step": 0.05, "steps": 150},
+        "train": {"kind": "gd", "step": 0.05, "steps": 200},
         "record": {"points": 8},
     }
     p = dq.read(case).problem()
