@@ -11,7 +11,6 @@ from typing import Any
 
 from deqcheck import threads
 from deqcheck.dynamics.recorder import Progress, silent
-from deqcheck.dynamics.together import run_together
 from deqcheck.engines import Engine
 from deqcheck.environment import environment
 from deqcheck.judging.errors import UsageError
@@ -97,6 +96,8 @@ def trained_together(
             tracks.append(wanted)
     # Only narrow ones are run here.
     with threads.fitting({}):
+        from deqcheck.dynamics.together import run_together
+
         runs = run_together(problems, tracks)
     found = {id(p): run for p, run in zip(problems, runs, strict=True)}
     return [found.get(id(problem)) for problem, _ in asked]
