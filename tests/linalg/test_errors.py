@@ -62,7 +62,8 @@ def test_nothing_is_exactly_nothing_and_what_underflows_is_not() -> None:
 def test_long_sums_stay_inside_their_bars(count: int) -> None:
     """Against exact sums; constant arrays round always to the same side."""
     r = np.random.default_rng(count)
-    for a in (r.normal(size=count), np.full(count, 1 / 3), 1 + r.uniform(size=count)):
+    kinds = (np.full(count, 1 / 3), r.normal(size=count), 1 + r.uniform(size=count))
+    for a in kinds[: 1 if count > 10**6 else 3]:
         # Squares of 26 bits are exact, so that fsum gives the exact sum, rounded once.
         short = a.astype(np.float16).astype(float)
         exact = math.fsum(short * short)

@@ -43,8 +43,12 @@ def small(seed: int = 1, depth: int = 2, **fields: Any) -> Problem:
     return problem(data, theta, **{"alpha": 0.6, "depth": depth, **fields})
 
 
-@pytest.mark.parametrize("fields", SETTINGS, ids=lambda f: "-".join(f))
-@pytest.mark.parametrize("activation", ["relu", MIX], ids=str)
+# Those with a kink in few settings: their derivatives go the same way.
+@pytest.mark.parametrize(
+    ("activation", "fields"),
+    [*((MIX, fields) for fields in SETTINGS), *(("relu", fields) for fields in SETTINGS[::3])],
+    ids=str,
+)
 def test_gradients_agree_three_ways(activation: Any, fields: dict[str, Any]) -> None:
     for agreement in gradcheck(small(activation=activation, **fields)):
         assert agreement.agrees, agreement

@@ -228,7 +228,7 @@ def test_an_optimal_start_is_not_judged_by_a_quotient_of_zeros(implicit: Builder
     assert any("already optimal" in note for note in verdict.notes)
 
 
-@pytest.mark.parametrize(("gamma", "count"), [(0.1, 5), (0.3, 7), (0.5, 11), (0.8, 32)])
+@pytest.mark.parametrize(("gamma", "count"), [(0.1, 5), (0.8, 32)])
 def test_table_1_counts(gamma: float, count: int) -> None:
     verdict = report("table1", f"model.gamma={gamma}").verdicts[0]
     assert verdict.outcome is Outcome.CONFIRMED
