@@ -24,16 +24,26 @@ def _distinct(mask: bytes, shape: tuple[int, int]) -> Columns:
     return [(units, samples) for units, samples in groups if units.size]
 
 
+@lru_cache(maxsize=16)
+def _placed(mask: bytes, shape: tuple[int, int]) -> Places:
+    return Places(np.frombuffer(mask, dtype=bool).reshape(1, *shape))
+
+
 class Patterns:
     """The linear systems of each distinct activation pattern, factorised once; narrow ones are
     solved together."""
 
     def __init__(
-        self, W: np.ndarray, mask: np.ndarray, together: Systems | StackedPatterns | None = None
+        self,
+        W: np.ndarray,
+        mask: np.ndarray,
+        together: Systems | StackedPatterns | None = None,
+        factorised: bool = False,
     ):
+        """`factorised`: narrow ones, too, which pays where few patterns are solved for often."""
         self.W, self.mask = W, mask
-        if together is None and narrow(*mask.shape):
-            together = StackedPatterns(W[None], Places(mask[None]))
+        if together is None and narrow(*mask.shape) and not factorised:
+            together = StackedPatterns(W[None], _placed(mask.tobytes(), mask.shape))
         self._together = together
 
     @cached_property

@@ -29,7 +29,7 @@ class HeldRelu(Held):
         W, C = state.system
         self.W, self.n = W, C.shape[1]
         with np.errstate(all="ignore"):
-            self.patterns = Patterns(W, above[: C.size].reshape(C.shape))
+            self.patterns = Patterns(W, above[: C.size].reshape(C.shape), factorised=True)
             self.Z = state_on(self.patterns, C)
             H = W @ self.Z + C
             r = self.Z.T @ self.a - state.y
