@@ -174,7 +174,7 @@ def test_a_killed_gate_goes_on_where_it_stopped_and_leaves_no_worker(
     deqcheck, write, tmp_path, start, monkeypatch
 ):
     for seed in range(5):
-        cases = write(f"case{seed}", seed=seed, steps=300)
+        cases = write(f"case{seed}", seed=seed, steps=120)
     store = tmp_path / "store"
     words = [cases, "--jobs", "2", "--store", store, "--format", "json"]
     killed = start(*words)
