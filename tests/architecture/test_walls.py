@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-
 import deqcheck
 
 ROOT = Path(deqcheck.__file__).parent

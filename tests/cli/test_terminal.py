@@ -15,7 +15,10 @@ pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-QUICK = ("run", "quickstart", "--only", "kawaguchi2021/cor1")
+QUICK = (
+    *("run", "quickstart", "--only", "kawaguchi2021/cor1"),
+    *("--set", "train.horizon=0.1", "--set", "record.points=20"),
+)
 
 
 def terminal(*words: str, **environment: str) -> str:
