@@ -313,14 +313,22 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
         return np.zeros(len(times)), np.zeros(len(times))
     ends = np.array([p.end for p in run.pieces])
     cuts = np.unique(np.concatenate([times, ends[ends < times[-1]]]))
-    parts = np.array([_part(run.piece(b), a, b) for a, b in pairwise(cuts)])
+    # The parts of each step: those that end on it.
+    until = np.searchsorted(cuts, ends[ends < times[-1]]) + 1
+    bounds = [0, *until.tolist(), len(cuts)]
+    parts = [
+        _parts(run.piece(float(cuts[b - 1])), cuts[max(a - 1, 0) : b])
+        for a, b in pairwise(bounds)
+        if b > max(a, 1)
+    ]
     at = np.searchsorted(cuts, times)
-    length, error = np.vstack([np.zeros(2), np.cumsum(parts, axis=0)]).T
+    length, error = np.vstack([np.zeros(2), np.cumsum(np.concatenate(parts), axis=0)]).T
     return length[at], error[at]
 
 
-def _part(piece: Piece, a: float, b: float) -> np.ndarray:
-    """The finer of two Gauss rules, and their difference."""
-    speed = np.linalg.norm(piece.velocity((a + b) / 2 + (b - a) / 2 * GAUSS), axis=0)
-    fine, coarse = (b - a) / 2 * (WEIGHTS @ speed)
-    return np.array([fine, abs(fine - coarse)])
+def _parts(piece: Piece, cuts: np.ndarray) -> np.ndarray:
+    """For each part of a step the finer of two Gauss rules, and their difference."""
+    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
+    speed = np.linalg.norm(piece.velocity(middle[:, None] + half[:, None] * GAUSS), axis=0)
+    fine, coarse = half * (WEIGHTS @ speed.T)
+    return np.column_stack([fine, np.abs(fine - coarse)])

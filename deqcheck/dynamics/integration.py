@@ -37,7 +37,9 @@ FIRST = 0.01
 # Dense output is a polynomial in time, of degree 12 at most (LSODA): this many values give it.
 DEGREE = 12
 NODES = chebyshev.chebpts1(DEGREE + 1)
-FIT = np.linalg.inv(chebyshev.chebvander(NODES, DEGREE))
+# Its derivative in Chebyshev polynomials of these orders.
+SLOPES = chebyshev.chebder(np.linalg.inv(chebyshev.chebvander(NODES, DEGREE)))
+ORDERS = np.arange(DEGREE)
 
 
 class Starving(Exception):
@@ -67,13 +69,16 @@ class Piece:
     def _slopes(self) -> np.ndarray:
         half = (self.end - self.start) / 2
         values = self._dense((self.start + self.end) / 2 + half * NODES).T
-        found: np.ndarray = chebyshev.chebder(FIT @ values) / half
+        found: np.ndarray = SLOPES @ values / half
         return found
 
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""
         x = (2 * np.asarray(t) - self.start - self.end) / (self.end - self.start)
-        found: np.ndarray = chebyshev.chebval(x, self._slopes)
+        # T_k(cos a) = cos(k a): one product serves all times.
+        angles = np.arccos(np.minimum(np.maximum(x, -1), 1))
+        basis = np.cos(np.multiply.outer(ORDERS, angles)).reshape(DEGREE, -1)
+        found: np.ndarray = self._slopes.T.dot(basis).reshape(-1, *x.shape)
         return found
 
 
@@ -255,15 +260,14 @@ class Integration:
         try:
             if self.kinked is not None:
                 return self.kinked.velocity(t, theta)
-            state = self.problem.model.at(unpack(theta, self.problem.shapes), self.memory)
-            found = state.objective
+            found = self.problem.model.gradient(unpack(theta, self.problem.shapes), self.memory)
         except NoEquilibrium as stop:
             if self.method not in EXPLICIT:
                 raise
             # Perhaps a trial step only: an explicit method takes nan for too large a step.
             self._left = stop
             return np.full_like(y, np.nan)
-        return -pack(found.gradient)
+        return -pack(found)
 
     def _jacobian(self, t: float, y: np.ndarray) -> np.ndarray:
         """By differences as wide as theta asks for: scipy's own would be as wide as y does, and

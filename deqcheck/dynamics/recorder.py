@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.models.problem import AnyProblem, Params, State, quantities
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, quantities
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Event, Trajectory
@@ -19,6 +19,9 @@ from deqcheck.records.verdict import Status
 # The difference of two runs estimates the error of the better one; the factor covers the chance
 # that the two happen to agree.
 SAFETY = 4.0
+# What counts of that difference is the largest so far: the quantities of the second run are
+# measured beside the first so many samples, then beside one of so many, and beside the last.
+FIRST_COMPARED, ONE_COMPARED = 16, 4
 
 
 class Progress(NamedTuple):
@@ -47,6 +50,11 @@ class Sampled(NamedTuple):
 
 def silent(_: Progress) -> None:
     pass
+
+
+def compared(sample: int) -> bool:
+    """Whether the second run's quantities are measured beside this one."""
+    return sample < FIRST_COMPARED or sample % ONE_COMPARED == 0
 
 
 def schedule(steps: int, points: int) -> np.ndarray:
@@ -129,6 +137,8 @@ class Recorder:
     states: KeptStates = field(default_factory=lambda: KeptStates())
     _expensive: list[Sample] = field(default_factory=list)
     _moved: list[Sample] = field(default_factory=list)
+    # The sample that is last in time, and the second run there if it is still to be compared.
+    _last: tuple[int, State | None, float] = (-1, None, 1.0)
     # As of a Series.
     jumps: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
@@ -153,23 +163,45 @@ class Recorder:
         """The distances from the start and, where `tracked`, the asked-for quantities; how far the
         perturbed run is from them there (not known without one), the time that a flow needs to move
         by its tolerance, and by how much more than usual that distance may fall short."""
-        precision_lost = not (
-            math.isfinite(error_growth) and (other is None or _finite(other.theta))
+        lost = not math.isfinite(error_growth) or not (other is None or _finite(other.theta))
+        growth, other = (math.inf, None) if lost else (error_growth, other)
+        if self.tracks and tracked:
+            self._measure(k, t, state, other, blur, growth)
+        off: Mapping[str, float] = {} if other is None else _distances(state, other)
+        here = self._distance(state)
+        self._moved.append(
+            (k, t, blur, {n: (v, growth * off.get(n, _unknown(growth))) for n, v in here.items()})
         )
 
-        def row(here: dict[str, Measured], apart: Callable[[State], dict[str, float]]) -> Sample:
-            if other is None or precision_lost:
-                off = dict.fromkeys(here, np.inf if precision_lost else np.nan)
-            else:
-                off = {name: error_growth * d for name, d in apart(other).items()}
-            return k, t, blur, {name: (value, off[name]) for name, value in here.items()}
+    def _measure(
+        self, k: int, t: float, state: State, other: State | None, blur: float, growth: float
+    ) -> None:
+        """The asked-for quantities, beside those of the second run if it is their turn."""
+        here, at = quantities(state, self.tracks), len(self._expensive)
+        self._expensive.append((k, t, blur, {n: (v, _unknown(growth)) for n, v in here.items()}))
+        turn = compared(at)
+        if other is not None and turn:
+            self._compare(at, other, growth)
+        if self._last[0] < 0 or t >= self._expensive[self._last[0]][1]:
+            self._last = at, None if turn else other, growth
 
-        if self.tracks and tracked:
-            here = quantities(state, self.tracks)
-            self._expensive.append(
-                row(here, lambda other: _differences(here, quantities(other, self.tracks)))
-            )
-        self._moved.append(row(self._distance(state), lambda other: _distances(state, other)))
+    def _compare(self, at: int, other: State, growth: float) -> None:
+        there = quantities(other, self.tracks)
+        with np.errstate(invalid="ignore"):
+            self._set_apart(at, lambda n, v: growth * float(abs(v.value - there[n].value)))
+
+    def _set_apart(self, at: int, off: Callable[[str, Measured], float]) -> None:
+        k, t, blur, here = self._expensive[at]
+        self._expensive[at] = k, t, blur, {n: (v, off(n, v)) for n, (v, _) in here.items()}
+
+    def _compare_last(self) -> None:
+        at, other, growth = self._last
+        if other is None:
+            return
+        try:
+            self._compare(at, other, growth)
+        except NoEquilibrium:
+            self._set_apart(at, lambda n, v: math.inf)
 
     @cached_property
     def _first(self) -> dict[str, tuple[np.ndarray, float]]:
@@ -196,6 +228,7 @@ class Recorder:
         evaluations: int,
         events: Sequence[Event] = (),
     ) -> Trajectory:
+        self._compare_last()
         k, t, gap, local, slope, other, accumulated, growth, lost = self._columns()
         with np.errstate(invalid="ignore"):
             apart = np.where(np.isfinite(growth), growth * np.abs(gap - other), np.inf)
@@ -280,13 +313,13 @@ def _running(distance: np.ndarray) -> np.ndarray:
     return found
 
 
+def _unknown(growth: float) -> float:
+    """The distance of a second run that is not looked at, or that tells nothing any more."""
+    return math.nan if math.isfinite(growth) else math.inf
+
+
 def _finite(theta: Params) -> bool:
     return all(np.isfinite(a).all() for a in theta.values())
-
-
-def _differences(here: dict[str, Measured], there: dict[str, Measured]) -> dict[str, float]:
-    with np.errstate(invalid="ignore"):
-        return {name: float(abs(v.value - there[name].value)) for name, v in here.items()}
 
 
 def _arrays(state: State) -> dict[str, tuple[np.ndarray, float]]:

@@ -20,6 +20,7 @@ from deqcheck.dynamics.recorder import (
     Recorder,
     Sampled,
     Step,
+    compared,
     looked_at,
 )
 from deqcheck.linalg.stacked import Places, dots, norms
@@ -213,9 +214,17 @@ class _Runs:
         t = every[:, 1]
         how = {name: p.start.measure(name).how for name in self.tracks}
         moved = self.moved.of(i, t, dict.fromkeys(self.shapes, ""))
-        made = _Recorded(p, every, self.tracked.of(i, t, how), moved)
+        made = _Recorded(p, every, _as_compared(self.tracked.of(i, t, how)), moved)
         final = {name: a.copy() for name, a in unpack(self.x[row], self.shapes).items()}
         return made.finish(final, Status.COMPLETED, (), 2 * (self.steps + 1))
+
+
+def _as_compared(sampled: Sampled) -> Sampled:
+    """With the distances that a run of its own would know."""
+    last = len(sampled.k) - 1
+    unknown = np.array([not (compared(i) or i == last) for i in range(last + 1)], dtype=bool)
+    values = {n: (v, np.where(unknown, np.nan, off)) for n, (v, off) in sampled.values.items()}
+    return sampled._replace(values=values)
 
 
 class _Columns:

@@ -64,6 +64,10 @@ class Outer(Protocol):
         """At a W of this Frobenius norm that is known up to the radius."""
         ...
 
+    def gradient(self, W: np.ndarray) -> np.ndarray:
+        """grad L0 at W alone."""
+        ...
+
     def exact_gradient(self, W: Again) -> Again | None:
         """grad L0 at W, to be computed again; None where it is not known how."""
         ...

@@ -129,6 +129,10 @@ class LinearScalar(ABC):
             gap=found.gap - star.value, error=found.error + star.error + EPS * found.gap
         )
 
+    def gradient(self, W: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.slopes(W) @ self.Phi.T
+        return found
+
     def slopes(self, W: np.ndarray) -> np.ndarray:
         return self.first(W[0] @ self.Phi)[None]
 

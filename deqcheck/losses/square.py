@@ -99,7 +99,7 @@ class LinearSquare:
         return found
 
     def _constrained(self) -> Measured:
-        W = fista(self._gradient, np.zeros((len(self.Y), len(self.Phi))), self.R, self._lipschitz)
+        W = fista(self.gradient, np.zeros((len(self.Y), len(self.Phi))), self.R, self._lipschitz)
         gap, error, G, radius = self._above_free(W, float(np.linalg.norm(W)), 0.0)
         below = optimality_gap(W, G, self.R, radius)
         return Measured(gap - below / 2, below / 2 + error, "Frank-Wolfe gap")
@@ -115,7 +115,7 @@ class LinearSquare:
         found: np.ndarray = r
         return found
 
-    def _gradient(self, W: np.ndarray) -> np.ndarray:
+    def gradient(self, W: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.residual(W).dot(self._doubled)
         return found
 

@@ -177,6 +177,10 @@ class BuiltModel(ABC, Generic[S]):
         """at(theta).objective, for models that have a shorter way."""
         return self.at(theta).objective
 
+    def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
+        """at(theta, memory).objective.gradient, for models that have it sooner without bars."""
+        return self.at(theta, memory).objective.gradient
+
     @abstractmethod
     def explicit_gradient(self, theta: Params) -> Params:
         """The gradient in dense Kronecker form, slow and obviously right."""
@@ -255,7 +259,7 @@ class Problem(Generic[M, S]):
         """The model at its initial parameters."""
         return cast("S", self.model.at(self.theta0))
 
-    @property
+    @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Of the parameters: the width of a model may be known from them alone."""
         return {name: a.shape for name, a in self.theta0.items()}

@@ -158,20 +158,20 @@ def test_only_a_flow_that_cannot_go_on_without_equilibrium_ends(
     """A trial step may leave the domain: it is rejected like any that is too long."""
     train = GradientFlow(horizon=0.1, rtol=1e-6)
     p = delm(3, 8, 1, train=train)
-    objective, calls = p.model.objective, 0
+    gradient, calls = p.model.gradient, 0
 
-    def sometimes(theta: dict[str, np.ndarray]) -> object:
+    def sometimes(theta: dict[str, np.ndarray], memory: object) -> object:
         nonlocal calls
         calls += 1
         if lost(calls):
             raise NoEquilibrium("gone")
-        return objective(theta)
+        return gradient(theta)
 
     velocity = flow.Integration._velocity
 
     def counted(self: flow.Integration, t: float, x: np.ndarray) -> np.ndarray:
         with monkeypatch.context() as patch:
-            patch.setattr(p.model, "objective", sometimes)
+            patch.setattr(p.model, "gradient", sometimes)
             return velocity(self, t, x)
 
     monkeypatch.setattr(flow.Integration, "_velocity", counted)

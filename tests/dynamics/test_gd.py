@@ -9,6 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from deqcheck.dynamics import recorder
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.recorder import schedule
 from deqcheck.models.problem import Problem
@@ -34,6 +35,23 @@ def test_divergence_is_a_status_with_what_was_computed(delm: Builder) -> None:
     assert run.status is Status.DIVERGED
     assert 10 < len(run.k) < 5000
     assert np.isfinite(run.gap.value).all()
+
+
+def test_a_second_run_that_is_looked_at_now_and_then_shows_as_much(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = GradientDescent(step=1e-3, steps=103)
+    p = delm(4, 9, 2, train=train)
+    now_and_then = train.run(p, ["lambda_min_D"]).series["lambda_min_D"].value
+    monkeypatch.setattr(recorder, "ONE_COMPARED", 1)
+    always = train.run(p, ["lambda_min_D"]).series["lambda_min_D"].value
+    np.testing.assert_array_equal(now_and_then.value, always.value)
+    # Until it is looked at again, what is seen then counts.
+    later = np.minimum(np.arange(104) // 4 * 4 + 4, 103)
+    assert (now_and_then.error >= always.error / 2).all()
+    assert (now_and_then.error <= always.error + always.error[later]).all()
+    # The last one is always compared.
+    assert now_and_then.error[-1] <= always.error[-1] <= 2 * now_and_then.error[-1]
 
 
 def precise(p: Problem, step: float, steps: int) -> tuple[list[mp.mpf], list[mp.mpf]]:

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from deqcheck.gradcheck import gradcheck
+from deqcheck.kinds import OuterLoss
 from deqcheck.linalg.kron import vec
+from deqcheck.losses.logistic import Logistic
+from deqcheck.losses.smoothed_hinge import SmoothedHinge
+from deqcheck.losses.square import Square
 from deqcheck.models.delm import oracle, spectrum
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Problem, gradient_norm
@@ -23,6 +27,26 @@ Builder = Callable[..., Problem]
 def test_gradients_agree_three_ways(delm: Builder, m: int, n: int, my: int, gamma: float) -> None:
     for agreement in gradcheck(delm(m, n, my, gamma)):
         assert agreement.agrees, agreement
+
+
+LABELS = [[-1.0, 1.0, 1.0, -1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("loss", "Y"),
+    [
+        (Square(), [[0.3, -2.0, 0.7, 1.1, 0.2]]),
+        (Logistic(), np.maximum(LABELS, 0)),
+        (SmoothedHinge(), LABELS),
+    ],
+)
+def test_the_gradient_alone_is_that_beside_the_bars(
+    delm: Builder, loss: OuterLoss, Y: np.ndarray
+) -> None:
+    p = delm(4, 5, 1, loss=loss, Y=Y)
+    alone, beside = p.model.gradient(p.theta0), p.model.objective(p.theta0).gradient
+    for name, array in beside.items():
+        np.testing.assert_allclose(alone[name], array, rtol=1e-14, atol=1e-14)
 
 
 def test_gradcheck_catches_a_wrong_gradient(delm: Builder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,3 +112,11 @@ def test_overflow_is_told_by_the_radius(delm: Builder, m: int, my: int, size: fl
     with np.errstate(all="ignore"):
         state = delm(m, 30, my, B=np.full((my, m), size)).start
         assert spectrum.lambda_min(state).error == np.inf
+
+
+def test_the_bracket_closes_where_all_blocks_are_alike(delm: Builder) -> None:
+    """A = 0: every s_k is uniform, so that M_k is the same for all k and both ends meet."""
+    state = delm(6, 9, 2, 0.7, A=np.zeros((6, 6))).start
+    found = spectrum.bracket(state)
+    assert found.error <= 1e-12 * found.value
+    assert abs(found.value - np.linalg.eigvalsh(oracle.dense_D(state))[0]) <= 1e-12

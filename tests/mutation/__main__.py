@@ -48,6 +48,8 @@ MODELS = {
     "opteq": "xie2021",
     "equilibrium": "equilibrium",
 }
+# Tests in tests/models that several families share.
+SHARED = ("activations", "kinks", "held", "exact_states", "every_model")
 # Their tests, the quicker ones first.
 RULES = {
     "deqcheck/linalg/errors.py": ["tests/linalg/test_errors.py", "tests/linalg"],
@@ -105,7 +107,7 @@ def stages(path: Path) -> list[list[str]]:
         return [outside]
     if name in MODELS:
         own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
-        own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in ("activations", "kinks")]
+        own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
         return [list(map(str, sorted(own))), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]

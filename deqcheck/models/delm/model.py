@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -67,6 +67,15 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         return DelmModel(self.gamma, loss.on(arrays["Phi"], arrays["Y"]), loss.kind)
 
 
+class Solved(NamedTuple):
+    """gamma S, U^T by its factors, and Z^T = U^-T B^T."""
+
+    weights: np.ndarray
+    lu: np.ndarray
+    pivots: np.ndarray
+    Zt: np.ndarray
+
+
 class DelmModel(BuiltModel[DelmState]):
     """The model with its data: L(A, B) = L0(B U^-1)."""
 
@@ -109,28 +118,41 @@ class DelmModel(BuiltModel[DelmState]):
         return self._identity - self.gamma * S
 
     def objective(self, theta: Params) -> Objective:
-        """Gap and gradient, eqs (21), (22): G = Q U^-T, grad_A = gamma S o (Z^T G - 1 mean^T).
+        """Gap and gradient, with their radii."""
+        solved, B = self._solved(theta), theta["B"]
+        Z = solved.Zt.T
+        size = length(Z)
+        gap, error, Q, Q_error = self.outer.evaluate(Z, size, self.z_error * size)
+        gradient = self._pulled_back(B, solved, Q)
+        radius = partial(self.gradient_radius, B, size, gradient["B"], Q_error)
+        return Objective(gap, error, gradient, radius)
 
-        mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
-        """
-        B = theta["B"]
+    def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
+        solved = self._solved(theta)
+        return self._pulled_back(theta["B"], solved, self.outer.gradient(solved.Zt.T))
+
+    def _solved(self, theta: Params) -> Solved:
         weights = self._weights(theta["A"])
         # U^T is in LAPACK's own order, so that nothing is copied.
         lu, pivots, Zt, _ = scipy.linalg.lapack.dgesv(
-            (self._identity - weights).T, B.T, overwrite_a=True
+            (self._identity - weights).T, theta["B"].T, overwrite_a=True
         )
-        Z = Zt.T
-        size = length(Z)
-        gap, error, Q, Q_error = self.outer.evaluate(Z, size, self.z_error * size)
+        return Solved(weights, lu, pivots, Zt)
+
+    def _pulled_back(self, B: np.ndarray, solved: Solved, Q: np.ndarray) -> Params:
+        """Eqs (21), (22): G = Q U^-T, grad_A = gamma S o (Z^T G - 1 mean^T).
+
+        mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
+        """
+        weights, lu, pivots, Zt = solved
         Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
         G = Gt.T
         # Products with ones take less time than sums.
-        mean = self._outputs.dot((Z - B) * G)
+        mean = self._outputs.dot((Zt.T - B) * G)
         P = Zt.dot(G)
         P -= mean
         P *= weights
-        radius = partial(self.gradient_radius, B, size, G, Q_error)
-        return Objective(gap, error, {"A": P, "B": G}, radius)
+        return {"A": P, "B": G}
 
     def gradient_radius(self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float) -> float:
         # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.

@@ -42,13 +42,13 @@ class DelmState(State):
 
     @cached_property
     def lu(self) -> tuple[np.ndarray, np.ndarray]:
-        found: tuple[np.ndarray, np.ndarray] = scipy.linalg.lu_factor(self.U)
-        return found
+        lu, pivots, _ = scipy.linalg.lapack.dgetrf(self.U)
+        return lu, pivots
 
     @cached_property
     def Z(self) -> np.ndarray:
         """B U^-1, the effective linear map (my x m)."""
-        found: np.ndarray = scipy.linalg.lu_solve(self.lu, self.B.T, trans=1).T
+        found: np.ndarray = scipy.linalg.lapack.dgetrs(*self.lu, self.B.T, trans=1)[0].T
         return found
 
     @property
