@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.models.delm.spectrum import star_map_infimum
 from deqcheck.models.problem import State
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import compared, rational
@@ -104,3 +105,9 @@ def test_the_exact_number_lies_within_the_bar(model: str, sizes: tuple[int, int,
         spectral = "lambda_min_D" if model == "delm" else "sigma_min_Z"
         assert {"loss", "residual", "gradient", spectral} <= set(exact)
         assert not [name for name, x in exact.items() if not within(x)]
+
+
+@pytest.mark.parametrize("m", range(1, 8))
+def test_the_star_maps_exact_infimum_lies_within_its_bar(m: int) -> None:
+    for gamma in (0.1, 0.5, 0.9):
+        assert within(star_map_infimum(m, gamma))

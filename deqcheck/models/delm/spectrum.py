@@ -229,14 +229,8 @@ def star_map_infimum(m: int, gamma: float) -> Measured:
     g = given(gamma)
     if m == 1:
         return 1 / (1 - g) ** 2
-    r = float(np.sqrt(m - 2))
-    K3 = np.array(
-        [
-            [1 + (m - 1) * gamma**2, -2 * gamma, -gamma * r],
-            [-2 * gamma, 1 + gamma**2, 0.0],
-            [-gamma * r, 0.0, 1.0],
-        ]
-    )
+    one, rest = -2 * gamma, -gamma * float(np.sqrt(m - 2))
+    K3 = np.array([[1 + (m - 1) * gamma**2, one, rest], [one, 1 + gamma**2, 0.0], [rest, 0.0, 1.0]])
     # Similar to K3, and rational.
     c = Fraction(gamma)
     rows = [
