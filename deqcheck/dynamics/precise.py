@@ -78,7 +78,7 @@ class PreciseSteps:
             self._theta = {n: a - step * gradient[n] for n, a in self._theta.items()}
             self.x = pack({name: digits.lower(a) for name, a in self._theta.items()})
         if self.perturbed is not None:
-            turned = norm(pack(here.other.objective.gradient) - here.gradient)
+            turned = norm(pack(here.other.plain.gradient) - here.gradient)
             self.perturbed.follow(here.k, self.x, self.step * turned)
 
 

@@ -173,7 +173,7 @@ class States:
         if beside is not None and not beside.precision_lost:
             beside.step = step
             radius = gradient_radius(here.state) * self._eps / EPS
-            beside.follow(here.k, self.x, here.slope, radius, pack(here.other.objective.gradient))
+            beside.follow(here.k, self.x, here.slope, radius, pack(here.other.plain.gradient))
 
 
 def verify(train: RecordedRun, problem: AnyProblem, report: OnProgress = silent) -> Verified:

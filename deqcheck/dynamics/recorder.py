@@ -39,6 +39,17 @@ OnProgress = Callable[[Progress], None]
 Sample = tuple[int, float, float, dict[str, tuple[Measured, float]]]
 
 
+class Waiting(NamedTuple):
+    """A state whose quantities are still to be measured, and the second run's beside it."""
+
+    k: int
+    t: float
+    blur: float
+    state: State
+    other: State | None
+    growth: float
+
+
 class Sampled(NamedTuple):
     """The same in columns, in order of time."""
 
@@ -137,8 +148,10 @@ class Recorder:
     states: KeptStates = field(default_factory=lambda: KeptStates())
     _expensive: list[Sample] = field(default_factory=list)
     _moved: list[Sample] = field(default_factory=list)
-    # The sample that is last in time, and the second run there if it is still to be compared.
-    _last: tuple[int, State | None, float] = (-1, None, 1.0)
+    _waiting: list[Waiting] = field(default_factory=list)
+    # The sample that is last in time, with the second run there if it is still to be compared.
+    _last: Waiting | None = None
+    _last_at: int = 0
     # As of a Series.
     jumps: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
@@ -176,32 +189,40 @@ class Recorder:
     def _measure(
         self, k: int, t: float, state: State, other: State | None, blur: float, growth: float
     ) -> None:
-        """The asked-for quantities, beside those of the second run if it is their turn."""
-        here, at = quantities(state, self.tracks), len(self._expensive)
-        self._expensive.append((k, t, blur, {n: (v, _unknown(growth)) for n, v in here.items()}))
-        turn = compared(at)
-        if other is not None and turn:
-            self._compare(at, other, growth)
-        if self._last[0] < 0 or t >= self._expensive[self._last[0]][1]:
-            self._last = at, None if turn else other, growth
+        """The asked-for quantities, beside those of the second run if it is their turn: soon, many
+        of them together."""
+        at = len(self._expensive) + len(self._waiting)
+        waits = Waiting(k, t, blur, state, other if compared(at) else None, growth)
+        self._waiting.append(waits)
+        if self._last is None or t >= self._last.t:
+            self._last = waits._replace(other=None if compared(at) else other)
+            self._last_at = at
+        if len(self._waiting) >= self.problem.model.states_at_once:
+            self._measure_waiting()
 
-    def _compare(self, at: int, other: State, growth: float) -> None:
-        there = quantities(other, self.tracks)
-        with np.errstate(invalid="ignore"):
-            self._set_apart(at, lambda n, v: growth * float(abs(v.value - there[n].value)))
-
-    def _set_apart(self, at: int, off: Callable[[str, Measured], float]) -> None:
-        k, t, blur, here = self._expensive[at]
-        self._expensive[at] = k, t, blur, {n: (v, off(n, v)) for n, (v, _) in here.items()}
+    def _measure_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        others = [w.other for w in waiting if w.other is not None]
+        states = [*(w.state for w in waiting), *others]
+        rows = self.problem.model.quantities(states, self.tracks) if states else []
+        there = iter(rows[len(waiting) :])
+        for w, here in zip(waiting, rows, strict=False):
+            unknown = _unknown(w.growth)
+            off = dict.fromkeys(here, unknown) if w.other is None else _apart(here, next(there), w)
+            self._expensive.append((w.k, w.t, w.blur, {n: (v, off[n]) for n, v in here.items()}))
 
     def _compare_last(self) -> None:
-        at, other, growth = self._last
-        if other is None:
+        """The sample that is last in time counts until the end of the run."""
+        last = self._last
+        if last is None or last.other is None:
             return
+        k, t, blur, row = self._expensive[self._last_at]
+        here = {name: value for name, (value, _) in row.items()}
         try:
-            self._compare(at, other, growth)
+            off = _apart(here, quantities(last.other, self.tracks), last)
         except NoEquilibrium:
-            self._set_apart(at, lambda n, v: math.inf)
+            off = dict.fromkeys(here, math.inf)
+        self._expensive[self._last_at] = k, t, blur, {n: (v, off[n]) for n, v in here.items()}
 
     @cached_property
     def _first(self) -> dict[str, tuple[np.ndarray, float]]:
@@ -218,6 +239,7 @@ class Recorder:
 
     def series(self, name: str) -> Series:
         """A tracked quantity so far, in order of time."""
+        self._measure_waiting()
         return self._series(_in_order(self._expensive, [name]))[name]
 
     def finish(
@@ -228,6 +250,7 @@ class Recorder:
         evaluations: int,
         events: Sequence[Event] = (),
     ) -> Trajectory:
+        self._measure_waiting()
         self._compare_last()
         k, t, gap, local, slope, other, accumulated, growth, lost = self._columns()
         with np.errstate(invalid="ignore"):
@@ -316,6 +339,13 @@ def _running(distance: np.ndarray) -> np.ndarray:
 def _unknown(growth: float) -> float:
     """The distance of a second run that is not looked at, or that tells nothing any more."""
     return math.nan if math.isfinite(growth) else math.inf
+
+
+def _apart(
+    here: Mapping[str, Measured], there: Mapping[str, Measured], at: Waiting
+) -> dict[str, float]:
+    with np.errstate(invalid="ignore"):
+        return {n: at.growth * float(abs(v.value - there[n].value)) for n, v in here.items()}
 
 
 def _finite(theta: Params) -> bool:

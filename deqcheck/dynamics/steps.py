@@ -95,7 +95,7 @@ class Descent:
         beside = self.perturbed
         if beside is not None and not beside.precision_lost:
             radius = gradient_radius(here.state)
-            beside.follow(here.k, self.x, here.slope, radius, pack(here.other.objective.gradient))
+            beside.follow(here.k, self.x, here.slope, radius, pack(here.other.plain.gradient))
 
 
 def walk(
@@ -121,9 +121,10 @@ def walk(
                 status = Status.DIVERGED
                 break
             beside = steps.perturbed
-            other = state
+            other, other_gap = state, here.gap
             if beside is not None and not beside.precision_lost:
                 other = problem.model.at(beside.theta, memory)
+                other_gap = other.plain.gap
             growth = 1.0 if beside is None else beside.error_growth
             recorder.record_inexpensive(
                 Step(
@@ -132,7 +133,7 @@ def walk(
                     here.gap,
                     here.error,
                     slope,
-                    other.objective.gap,
+                    other_gap,
                     error_growth=growth,
                     step_error=0.0 if beside is None else beside.push,
                 )

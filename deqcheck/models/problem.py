@@ -37,6 +37,13 @@ class Objective(NamedTuple):
     radius: Callable[[], float] | None = None
 
 
+class Plain(NamedTuple):
+    """The same numbers without their radii."""
+
+    gap: float
+    gradient: Params
+
+
 class Kinks(NamedTuple):
     """Of a piecewise smooth model: for each kink whether its pre-activation is above it, and how
     many pre-activations lie on theirs; `alike` names for each kink the first one that is the same
@@ -89,6 +96,12 @@ class State(ABC):
     @abstractmethod
     def objective(self) -> Objective:
         """The loss above its infimum, and the gradient."""
+
+    @property
+    def plain(self) -> Plain:
+        """Both alone, for models that have them sooner so."""
+        here = self.objective
+        return Plain(here.gap, here.gradient)
 
     @property
     @abstractmethod
@@ -178,8 +191,17 @@ class BuiltModel(ABC, Generic[S]):
         return self.at(theta).objective
 
     def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
-        """at(theta, memory).objective.gradient, for models that have it sooner without bars."""
-        return self.at(theta, memory).objective.gradient
+        """at(theta, memory).plain.gradient, for models that have it sooner alone."""
+        return self.at(theta, memory).plain.gradient
+
+    @property
+    def states_at_once(self) -> int:
+        """How many states `quantities` are worth being measured together."""
+        return 1
+
+    def quantities(self, states: Sequence[S], names: Sequence[str]) -> list[dict[str, Measured]]:
+        """Of each state."""
+        return [quantities(state, names) for state in states]
 
     @abstractmethod
     def explicit_gradient(self, theta: Params) -> Params:

@@ -65,6 +65,15 @@ def test_gradients_of_the_other_activations(activation: str) -> None:
 
 
 @pytest.mark.parametrize("fields", SETTINGS, ids=lambda f: "-".join(f))
+def test_loss_and_gradient_alone_are_those_beside_their_radii(fields: dict[str, Any]) -> None:
+    p = small(**fields)
+    beside, alone = p.start.objective, p.model.at(p.theta0).plain
+    assert alone.gap == pytest.approx(beside.gap, rel=1e-14)
+    for name, array in beside.gradient.items():
+        np.testing.assert_allclose(alone.gradient[name], array, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("fields", SETTINGS, ids=lambda f: "-".join(f))
 def test_the_jacobian_is_that_of_lemma_11(fields: dict[str, Any]) -> None:
     """J = (I kron W_o) dZ/dtheta plus the read-out, with dZ/dtheta from Kronecker products."""
     start = small(activation=MIX, **fields).start

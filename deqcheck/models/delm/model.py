@@ -6,6 +6,7 @@ z* = U^-1 phi with U = I - gamma softmax(A), prediction B z* = Z phi with Z = B 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -18,7 +19,7 @@ from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.precise import Numbers, solve
 from deqcheck.losses.outer import Outer
-from deqcheck.models.delm import oracle
+from deqcheck.models.delm import oracle, side_by_side
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params
@@ -173,6 +174,17 @@ class DelmModel(BuiltModel[DelmState]):
 
     def at(self, theta: Params, memory: Memory | None = None) -> DelmState:
         return DelmState(self, theta, memory)
+
+    @property
+    def states_at_once(self) -> int:
+        return side_by_side.states_at_once(self.m, self.my)
+
+    def quantities(
+        self, states: Sequence[DelmState], names: Sequence[str]
+    ) -> list[dict[str, Measured]]:
+        if len(states) < 2 or self.states_at_once < 2:
+            return super().quantities(states, names)
+        return side_by_side.quantities(self, states, names)
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

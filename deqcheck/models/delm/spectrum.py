@@ -50,10 +50,10 @@ def block_scalars(state: DelmState) -> np.ndarray:
 def lambda_min(state: DelmState) -> Measured:
     if state.my >= state.m:
         return _without_blocks(state)
-    if state.my == 1:
-        return _scalar_output(state)
     if not np.vdot(state.Z, state.Z) < LARGEST:
         return Measured(np.nan, np.inf, "overflow")
+    if state.my == 1:
+        return _scalar_output(state)
     order = state.m * state.my
     found = enclosed(state) if order > DENSE_LIMIT else None
     if found is not None:

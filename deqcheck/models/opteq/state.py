@@ -20,6 +20,7 @@ from deqcheck.models.opteq.exact_states import Near
 from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
 from deqcheck.models.opteq.measures import measures
 from deqcheck.models.opteq.network import Network
+from deqcheck.models.opteq.plain import plain
 from deqcheck.models.opteq.sweep import (
     NO_SAM,
     Piece,
@@ -31,7 +32,7 @@ from deqcheck.models.opteq.sweep import (
     iterate,
     through_layers,
 )
-from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, State, norm
+from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, Plain, State, norm
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.tower import Again
 
@@ -323,6 +324,12 @@ class OpteqState(State):
         return Objective(
             self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
         )
+
+    @cached_property
+    def plain(self) -> Plain:
+        # A state that was given its forward pass is not what its parameters alone would make.
+        known = self.model.implicit or "_forward" in self.__dict__
+        return super().plain if known else plain(self)
 
     @cached_property
     def kinks(self) -> Kinks | None:

@@ -1,0 +1,167 @@
+"""Quantities of many states at once: narrow models spend their time on calls, not on numbers.
+
+Every array has a leading axis, a slice for each state. The formulas and radii are those of
+`DelmState`, which is the twin in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.stacked import lengths
+from deqcheck.models.delm.spectrum import DENSE_LIMIT, LARGEST
+from deqcheck.records.measured import EPS, Measured
+
+if TYPE_CHECKING:
+    from deqcheck.models.delm.model import DelmModel
+    from deqcheck.models.delm.state import DelmState
+
+# So many states at most: more do not pay.
+MOST = 64
+
+
+def states_at_once(m: int, my: int) -> int:
+    return MOST if m * my <= DENSE_LIMIT else 1
+
+
+class SideBySide:
+    def __init__(self, model: DelmModel, states: Sequence[DelmState]):
+        self.model, self.gamma, self.m, self.my = model, model.gamma, model.m, model.my
+        self.A = np.stack([state.A for state in states])
+        self.B = np.stack([state.B for state in states])
+
+    @property
+    def fine(self) -> np.ndarray:
+        """Where no number is so large or small that a state alone would take another way."""
+        with np.errstate(all="ignore"):
+            known = np.isfinite(lengths(self.A) + lengths(self.B)) & (self._z**2 < LARGEST)
+            if "Q" in self.__dict__:
+                known &= np.isfinite(lengths(self.Q))
+        return np.asarray(known)
+
+    @cached_property
+    def S(self) -> np.ndarray:
+        E = np.exp(self.A - self.A.max(axis=1, keepdims=True))
+        found: np.ndarray = E / E.sum(axis=1, keepdims=True)
+        return found
+
+    @cached_property
+    def U(self) -> np.ndarray:
+        found: np.ndarray = np.eye(self.m) - self.gamma * self.S
+        return found
+
+    @cached_property
+    def Z(self) -> np.ndarray:
+        solved = np.linalg.solve(self.U.transpose(0, 2, 1), self.B.transpose(0, 2, 1))
+        return np.ascontiguousarray(solved.transpose(0, 2, 1))
+
+    @cached_property
+    def _z(self) -> np.ndarray:
+        return lengths(self.Z)
+
+    @property
+    def Z_radius(self) -> np.ndarray:
+        return np.asarray(self.model.z_error * self._z)
+
+    @cached_property
+    def Q(self) -> np.ndarray:
+        """The gradient of the outer loss at Z, with its radius kept beside it."""
+        rows = [
+            self.model.outer.evaluate(Z, z, radius)
+            for Z, z, radius in zip(self.Z, self._z.tolist(), self.Z_radius.tolist(), strict=True)
+        ]
+        self.Q_radius = np.array([row.gradient_error for row in rows])
+        return np.stack([row.gradient for row in rows])
+
+    def norm_Q(self) -> Measured:
+        value = lengths(self.Q)
+        return Measured(value, self.Q_radius + errors.summed(self.Q[0].size, value))
+
+    def norm1_B(self) -> Measured:
+        return _norm1(self.B, np.zeros(len(self.B)))
+
+    def norm1_Z(self) -> Measured:
+        return _norm1(self.Z, self.Z_radius * np.sqrt(self.my))
+
+    @cached_property
+    def _U_singular(self) -> np.ndarray:
+        found: np.ndarray = np.linalg.svd(self.U, compute_uv=False)
+        return found
+
+    def _singular(self, i: int) -> Measured:
+        s = self._U_singular
+        return _weyl(s, i, 4 * EPS * self.gamma * np.sqrt(self.m), self.m)
+
+    def norm2_U_inverse(self) -> Measured:
+        return 1 / self._singular(-1)
+
+    def lambda_min_D(self) -> Measured:
+        if self.my >= self.m:
+            return 1 / self._singular(0) ** 2
+        s = np.linalg.svd(self._factor(), compute_uv=False)
+        return 1 / _weyl(s, 0, self._factor_radius(), self.m * self.my) ** 2
+
+    def _factor(self) -> np.ndarray:
+        """(U kron I) blockdiag(M_k^-1/2), as spectrum.block_factorised makes it; for one output its
+        blocks are numbers."""
+        columns = self.S.transpose(0, 2, 1)[:, :, None, :]
+        Zs = (self.Z @ self.S).transpose(0, 2, 1)[:, :, :, None]
+        N = self.Z[:, None] * columns - Zs * columns
+        if self.my == 1:
+            squares = (N[:, :, 0, :] ** 2).sum(axis=2)
+            return np.asarray(self.U / np.sqrt(1 + self.gamma**2 * squares)[:, None, :])
+        P, s, _ = np.linalg.svd(N, full_matrices=False)
+        shrink = 1 - 1 / np.sqrt(1 + (self.gamma * s) ** 2)
+        roots = np.eye(self.my) - (P * shrink[:, :, None, :]) @ P.transpose(0, 1, 3, 2)
+        blocks = np.einsum("cik,ckab->ciakb", self.U, roots)
+        order = self.m * self.my
+        return np.asarray(blocks.reshape(-1, order, order))
+
+    def _factor_radius(self) -> np.ndarray:
+        """As spectrum._factor_radius."""
+        sizes = np.abs(self.U)
+        size = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))
+        N_radius = self.Z_radius + 8 * EPS * self.m * self._z
+        lost = 0.39 * self.gamma * N_radius + 8 * EPS * self.my
+        return np.asarray(size * lost + 4 * EPS * np.sqrt(self.m))
+
+    measures: ClassVar[dict[str, Callable[[SideBySide], Measured]]] = {
+        "norm1.B": norm1_B,
+        "norm1.Z": norm1_Z,
+        "norm2.U_inverse": norm2_U_inverse,
+        "norm.Q": norm_Q,
+        "lambda_min_D": lambda_min_D,
+    }
+
+
+def _norm1(a: np.ndarray, radius: np.ndarray) -> Measured:
+    columns = np.abs(np.ascontiguousarray(a.transpose(0, 2, 1)))
+    value = columns.sum(axis=2).max(axis=1)
+    return Measured(value, radius + errors.summed(a.shape[1], value))
+
+
+def _weyl(s: np.ndarray, i: int, radius: np.ndarray | float, order: int) -> Measured:
+    """The i-th of the singular values in each row, of square matrices of this order."""
+    return Measured(s[:, i], radius + errors.lapack((order,), 1.0) * s[:, 0], "Weyl")
+
+
+def quantities(
+    model: DelmModel, states: Sequence[DelmState], names: Sequence[str]
+) -> list[dict[str, Measured]]:
+    """Of each state; those that are not known here are measured state by state."""
+    stack = SideBySide(model, states)
+    with np.errstate(all="ignore"):
+        columns = {n: SideBySide.measures[n](stack) for n in names if n in SideBySide.measures}
+    found = []
+    for i, (state, fine) in enumerate(zip(states, stack.fine.tolist(), strict=True)):
+        row = {}
+        for name in names:
+            column = columns.get(name) if fine else None
+            row[name] = state.measure(name) if column is None else column[i]
+        found.append(row)
+    return found

@@ -1,0 +1,42 @@
+"""Quantities of many DELM states at once, against each state alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from deqcheck.models.delm.side_by_side import SideBySide, quantities, states_at_once
+from deqcheck.models.problem import Problem
+
+Builder = Callable[..., Problem]
+NAMES = [*SideBySide.measures, "loss", "norm2.B"]
+
+
+@pytest.mark.parametrize(("m", "my"), [(1, 1), (2, 1), (7, 1), (5, 2), (8, 3), (3, 3), (2, 4)])
+@pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
+def test_every_state_has_its_own_numbers(delm: Builder, m: int, my: int, gamma: float) -> None:
+    p = delm(m, 9, my, gamma)
+    r = np.random.default_rng(m)
+    # Zeros, equal columns, weights that are nearly one-hot, and sizes that ask for another way.
+    scales = (0.0, 0.01, 1.0, 30.0, 1e-200, 1e200)
+    states = [
+        p.model.at({"A": a * r.normal(size=(m, m)), "B": b * r.normal(size=(my, m))})
+        for a in scales[:4]
+        for b in scales
+    ]
+    for state, found in zip(states, quantities(p.model, states, NAMES), strict=True):
+        for name in NAMES:
+            alone, beside = state.measure(name), found[name]
+            assert beside.how == alone.how
+            if not np.isfinite(alone.error):
+                assert not np.isfinite(beside.error)
+                continue
+            assert abs(alone.value - beside.value) <= alone.error + beside.error
+            # The radii come from the same rules.
+            assert alone.error / 2 - 1e-300 <= beside.error <= 2 * alone.error + 1e-300
+
+
+def test_wide_models_stay_alone() -> None:
+    assert states_at_once(50, 2) > 1 == states_at_once(51, 2)
