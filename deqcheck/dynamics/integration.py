@@ -65,8 +65,8 @@ class Piece:
         found: np.ndarray = self._dense(t)
         return found
 
-    @cached_property
     def _slopes(self) -> np.ndarray:
+        """Not kept: there are thousands of pieces, and each is asked a few times at most."""
         half = (self.end - self.start) / 2
         values = self._dense((self.start + self.end) / 2 + half * NODES).T
         found: np.ndarray = SLOPES @ values / half
@@ -78,7 +78,7 @@ class Piece:
         # T_k(cos a) = cos(k a): one product serves all times.
         angles = np.arccos(np.minimum(np.maximum(x, -1), 1))
         basis = np.cos(np.multiply.outer(ORDERS, angles)).reshape(DEGREE, -1)
-        found: np.ndarray = self._slopes.T.dot(basis).reshape(-1, *x.shape)
+        found: np.ndarray = self._slopes().T.dot(basis).reshape(-1, *x.shape)
         return found
 
 
