@@ -64,6 +64,8 @@ class Model(Kind):
     required: ClassVar[tuple[str, ...]] = ()
     # The data array that its predictions are compared with, and may be given beside, as `yhat`.
     predicted: ClassVar[str] = ""
+    # The data array whose rank statements ask for, if any: a case may ask for a numerical one.
+    ranked: ClassVar[str] = ""
     # The largest arrays that an evaluation makes; a property where fields decide them.
     makes: ClassVar[Any] = {}
     # What it needs of a loss, and the one that is taken where the case names none.
@@ -112,6 +114,9 @@ class Loss(Kind):
 
 class OuterLoss(Loss):
     """A loss of the outputs of a linear map: `on` gives L0(W) = sum_i l(W phi_i, y_i)."""
+
+    # Whether statements about it ask for the rank of Phi, and what `on` gives has `of_rank`.
+    ranked: ClassVar[bool] = False
 
     @abstractmethod
     def on(self, Phi: np.ndarray, Y: np.ndarray) -> Any:

@@ -93,6 +93,7 @@ def problem(
     *,
     loss: Mapping[str, Any] | str | None = None,
     train: Train | None = None,
+    rank: Mapping[str, Any] | None = None,
     seed: int = 0,
     title: str = "",
     **fields: Any,
@@ -100,8 +101,9 @@ def problem(
     """A model on data, with the parameters to start from.
 
     `data` and `init` map the names of the model's arrays to arrays, or name a kind as a case file
-    does (`{"kind": "gaussian", ...}`). `fields` are those of the model, such as `gamma` of `delm`.
-    Raises CaseError.
+    does (`{"kind": "gaussian", ...}`). `fields` are those of the model, such as `gamma` of `delm`;
+    `rank`, such as `{"relative": 1e-12}`, asks for a numerical rank of the features. Raises
+    CaseError.
     """
     installed()
     tree = {
@@ -112,6 +114,7 @@ def problem(
         "data": _arrays("data", data),
         "init": _arrays("init", init),
         "loss": plain(loss),
+        "rank": plain(rank),
         # Nobody wrote down which one is asked for.
         "edition": BOTH,
     }

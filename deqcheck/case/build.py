@@ -10,6 +10,7 @@ import numpy as np
 
 from deqcheck.capacity import too_large, too_many
 from deqcheck.case.errors import located
+from deqcheck.case.ranks import ranked
 from deqcheck.case.read import Case
 from deqcheck.case.schema import CaseFile, no_theory
 from deqcheck.case.shapes import Sizes, transposed
@@ -81,9 +82,12 @@ def _problem(case: CaseFile) -> AnyProblem:
     shapes = {name: theta0[name].shape for name in drawn if name in theta0}
     data, theta0 = case.model.absorbed(data, theta0)
     yhat = data.pop(YHAT, None)
+    data, smaller, of_rank = ranked(case, data)
     with below("init"):
         stated, theta0 = case.init.settled(case.model, data, theta0)
     model = _built(stated, {**data, **optional}, case)
+    if smaller and case.rank is not None:
+        model = model.of_rank(case.rank.relative)
     refuse(model.check(theta0))
     # What a bias was put into has no law any more.
     same = [name for name in shapes if name in theta0 and theta0[name].shape == shapes[name]]
@@ -96,7 +100,7 @@ def _problem(case: CaseFile) -> AnyProblem:
         seed=case.seed_of("train"),
         record_points=case.record.points,
         yhat=yhat,
-        told=(*told, *_of_biases(absorbed)),
+        told=(*told, *_of_biases(absorbed), *of_rank),
     )
     return problem if case.train is None else problem.trained_by(case.train)
 

@@ -70,6 +70,8 @@ class Case:
         seed, own = self.stated.seed, resolved.pop("seeds")
         own = {stream: other for stream, other in own.items() if other != seed}
         resolved |= {"seeds": own} if own else {}
+        if self.stated.rank is None:
+            del resolved["rank"]
         used = fingerprints_of(self.stated)
         return {**resolved, "plugins": used} if used else resolved
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from deqcheck import registry
 from deqcheck.case.judged import unjudged
+from deqcheck.case.ranks import Rank, faults
 from deqcheck.case.renamed import current
 from deqcheck.case.sweep import STREAMS, Grid, Sweeps
 from deqcheck.fields import (
@@ -170,6 +171,9 @@ class CaseFile:
     rescale: Mapping[str, float] = mapping(
         number(), default={}, doc="factors on arrays of the data or on parameters, by name"
     )
+    rank: Rank | None = section(
+        Rank, default=None, doc="asks for a numerical rank of the features, not for the exact one"
+    )
     record: Record = section(Record, default={}, doc="what of a run is kept")
     sweep: tuple[Grid, ...] | None = declare(
         Sweeps(default=None, doc="settings that vary: the file states a case for each")
@@ -188,6 +192,7 @@ class CaseFile:
                 yield f"seeds.{name}", unknown("nothing is drawn under the name", name, STREAMS)
         if self.loss is not None and not isinstance(self.loss, self.model.loss):
             yield "loss", no_theory(self.model, self.loss)
+        yield from faults(self)
 
 
 def no_theory(model: Model, loss: Loss) -> str:

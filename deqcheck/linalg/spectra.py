@@ -13,8 +13,10 @@ import numpy as np
 from deqcheck.linalg import exact
 from deqcheck.linalg.errors import lapack, length
 from deqcheck.linalg.rational import Rows, products, rows_of
+from deqcheck.records.basis import ASKED_RANK
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
+from deqcheck.records.tower import Again
 
 # A singular value between the rank tolerance and this multiple of it is neither zero nor not.
 RANK_DOUBT = 16.0
@@ -80,9 +82,13 @@ def _gram_determinant(rows: Rows) -> Fraction:
 @dataclass(frozen=True)
 class Factored:
     """A = P diag(s) V^T cut at the numerical rank (tolerance max(shape) * eps * s_1), or at the
-    exact one where elimination has found another: then P and V span the exact spaces."""
+    exact one where elimination has found another: then P and V span the exact spaces.
+
+    With `relative`, singular values below that share of s_1 count as zero: A stands, up to
+    rounding, for a matrix of that rank, and nothing that rests on it is computed again."""
 
     a: np.ndarray
+    relative: float = 0.0
 
     @cached_property
     def _svd(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,12 +101,22 @@ class Factored:
 
     @cached_property
     def _numerical_rank(self) -> int:
-        return int(np.sum(self._svd[1] > self.tolerance))
+        threshold = max(self.tolerance, self.relative * float(self._svd[1][0]))
+        return int(np.sum(self._svd[1] > threshold))
 
     @cached_property
     def _doubtful(self) -> int:
-        """Singular values near the tolerance, zero or not."""
-        return int(np.sum(self._svd[1] < RANK_DOUBT * self.tolerance))
+        """Singular values near the tolerance, zero or not; none where the rank is asked for."""
+        return 0 if self.relative else int(np.sum(self._svd[1] < RANK_DOUBT * self.tolerance))
+
+    @property
+    def how(self) -> str:
+        """What the rank rests on, if it is what was asked for."""
+        return f"{ASKED_RANK}{self.relative:g}" if self.relative else ""
+
+    def again(self, node: Again) -> Again | None:
+        """What computes a number again that rests on the rank."""
+        return None if self.relative else node
 
     @cached_property
     def _echelon(self) -> Echelon | None:
@@ -142,8 +158,8 @@ class Factored:
         if not np.isfinite(self.a).all():
             return Measured(math.nan, math.inf, "not finite")
         doubt = 0.0 if self.certain else float(self._doubtful)
-        node = exact.rank(exact.array(self.a))
-        return Measured(float(self.rank), doubt, "numerical rank", node)
+        node = self.again(exact.rank(exact.array(self.a)))
+        return Measured(float(self.rank), doubt, self.how or "numerical rank", node)
 
     @cached_property
     def p(self) -> np.ndarray:
@@ -164,15 +180,17 @@ class Factored:
 
     def sigma(self, i: int) -> Measured:
         """The i-th singular value, counted from 1."""
-        node = exact.singular_value(exact.array(self.a), i)
+        node = self.again(exact.singular_value(exact.array(self.a), i))
         if self.certain and i > self.rank:
-            return given(0, node)
+            return Measured(0.0, 0.0, self.how) if node is None else given(0, node)
         error = lapack(self.a.shape, float(self._svd[1][0]))
-        return Measured(float(self._svd[1][i - 1]), error, "Weyl", node)
+        return Measured(float(self._svd[1][i - 1]), error, self.how or "Weyl", node)
 
     @property
     def largest(self) -> Measured:
-        return self.sigma(1)
+        """Whatever the rank is."""
+        node = exact.singular_value(exact.array(self.a), 1)
+        return replace(self.sigma(1), how="Weyl", again=node)
 
     @property
     def last(self) -> Measured:
@@ -232,3 +250,39 @@ class Factored:
         if self._hidden is None:
             return self.tolerance
         return self.tolerance + self.row_space_error * float(self._svd[1][0])
+
+
+class Cut(NamedTuple):
+    """The nearest matrix of a smaller rank, up to rounding, and the largest of the singular values
+    that it lacks, as a share of the largest of all."""
+
+    a: np.ndarray
+    rank: int
+    dropped: float
+
+
+class Blurred(ValueError):
+    """Rounding hides which singular values are below the threshold."""
+
+
+def cut_at(a: np.ndarray, relative: float) -> Cut | None:
+    """Without the singular values below this share of the largest; None where there is none but
+    zeros. Raises Blurred."""
+    p, s, vt = np.linalg.svd(a, full_matrices=False)
+    blur, least = lapack(a.shape, 1.0) * (1 + relative), RANK_DOUBT * max(a.shape) * EPS
+    if relative < least:
+        raise Blurred(
+            f"{relative:g} is below what doubles resolve of its singular values; expected at "
+            f"least {1.05 * least:.2g}"
+        )
+    shares = s / s[0]
+    near = np.flatnonzero(np.abs(shares - relative) <= blur)
+    if near.size:
+        raise Blurred(
+            f"singular value {near[0] + 1} is {shares[near[0]]:.3g} of the largest, and rounding "
+            f"leaves open on which side of {relative:g}; expected another threshold"
+        )
+    rank = int(np.sum(shares > relative))
+    if rank == Factored(a).rank and Factored(a).certain:
+        return None
+    return Cut((p[:, :rank] * s[:rank]) @ vt[:rank], rank, float(shares[rank]))

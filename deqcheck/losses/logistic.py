@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ class Logistic(OuterLoss):
     """log(1 + e^q) - y q + tau q^2 for labels y in {0, 1}, summed over the samples."""
 
     kind: ClassVar[str] = "logistic"
+    ranked: ClassVar[bool] = True
     tau: float = number(at_least=0, default=0.0, doc="weight of the quadratic term")
     R: float = number(
         above=0, default=math.inf, infinite=True, doc="radius of the ball ||W||_1 < R"
@@ -45,16 +46,20 @@ def refuse_labels(Y: np.ndarray, loss: str, allowed: tuple[float, float]) -> Non
 
 
 class LinearLogistic(LinearScalar):
-    def __init__(self, Phi: np.ndarray, Y: np.ndarray, tau: float, R: float):
-        super().__init__(Phi, Y, R)
+    def __init__(self, Phi: np.ndarray, Y: np.ndarray, tau: float, R: float, relative: float = 0.0):
+        super().__init__(Phi, Y, R, relative)
         self.tau = tau
         self._sign = np.where(self.y == 1, -1.0, 1.0)
 
     def restricted(self, keep: np.ndarray) -> LinearLogistic:
-        return LinearLogistic(self.Phi[:, keep], self.Y[:, keep], self.tau, math.inf)
+        Phi, Y = self.Phi[:, keep], self.Y[:, keep]
+        return LinearLogistic(Phi, Y, self.tau, math.inf, self.factored.relative)
 
     def of_radius(self, R: float) -> LinearLogistic:
-        return LinearLogistic(self.Phi, self.Y, self.tau, R)
+        return LinearLogistic(self.Phi, self.Y, self.tau, R, self.factored.relative)
+
+    def of_rank(self, relative: float) -> LinearLogistic:
+        return LinearLogistic(self.Phi, self.Y, self.tau, self.R, relative)
 
     def minimiser(self) -> np.ndarray | None:
         """Without the quadratic term the loss of a separated sample falls for ever."""
@@ -64,7 +69,9 @@ class LinearLogistic(LinearScalar):
 
     @cached_property
     def _separated(self) -> np.ndarray:
-        return separated(self.Phi * (2 * self.y - 1))
+        # In the coordinates of the range, where no direction is of rounding alone.
+        Phi = self.factored.p.T @ self.Phi if self.factored.relative else self.Phi
+        return separated(Phi * (2 * self.y - 1))
 
     def values(self, q: np.ndarray) -> np.ndarray:
         # log(1 + e^q) - y q without cancellation: log(1 + e^s) with s = -q for y = 1, q for y = 0.
@@ -110,9 +117,10 @@ class LinearLogistic(LinearScalar):
         radius = float(np.max(weights.error)) * size + 8 * EPS * len(self.Phi) * size * float(
             np.max(weights.value)
         )
-        return PL(
-            symmetric_eigenvalues(M, radius)[0], "lambda_min(sum_i (2 tau + rho_i) phi phi^T)"
-        )
+        radius += 3 * self._off * size**0.5 * float(np.max(weights.value))
+        found = symmetric_eigenvalues(M, radius)[0]
+        found = replace(found, how=self.factored.how or found.how)
+        return PL(found, "lambda_min(sum_i (2 tau + rho_i) phi phi^T)")
 
     def _free_infimum(self) -> Measured:
         if self.tau > 0:

@@ -51,6 +51,11 @@ class Outer(Protocol):
         """The same loss over another ball."""
         ...
 
+    def of_rank(self, relative: float) -> Outer:
+        """The same loss where singular values of Phi below this share of the largest count as
+        zero; of losses that are `ranked`."""
+        ...
+
     def minimiser(self) -> np.ndarray | None:
         """A W of smallest loss, whatever the ball; None where there is none, or none is known."""
         ...

@@ -19,10 +19,12 @@ from deqcheck.records.tower import Again
 class LinearScalar(ABC):
     """L0(w) = sum_i l_i(w phi_i), convex, for a row w; the ball is the box |w_j| < R."""
 
-    def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float):
+    def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float, relative: float = 0.0):
         self.Phi, self.Y, self.R = Phi, Y, R
         self.y = Y[0]
-        self.factored = Factored(Phi)
+        self.factored = Factored(Phi, relative)
+        # How far Phi may be from the matrix of smaller rank that it stands for.
+        self._off = self.factored.cut if relative else 0.0
         self._columns = np.linalg.norm(Phi, axis=0)
         self._phi_norm = float(np.linalg.norm(Phi))
 
@@ -69,7 +71,7 @@ class LinearScalar(ABC):
         """
         if not self.factored.visible:
             return math.inf
-        lost = float(np.linalg.norm(self.Phi @ slopes))
+        lost = float(np.linalg.norm(self.Phi @ slopes)) + self._off * length(slopes)
         lost += 4 * EPS * len(slopes) * self._phi_norm * float(np.linalg.norm(slopes))
         return 4 * lost * float(np.linalg.norm(w))
 
@@ -104,7 +106,7 @@ class LinearScalar(ABC):
         """Outputs move by |phi_i| times the radius, and the sums round."""
         q = w @ self.Phi
         values, first = self.values(q), self.first(q)
-        reach = self._columns * (radius + 4 * EPS * len(w) * size)
+        reach = self._columns * (radius + 4 * EPS * len(w) * size) + self._off * size
         # Losses round once more what they compute from q.
         reach = reach + 2 * EPS * (1 + np.abs(q))
         moved = self.largest_step(q, reach) * reach
@@ -115,7 +117,7 @@ class LinearScalar(ABC):
             total,
             float((np.abs(first) + moved) @ reach) + rounding,
             (self.Phi @ first)[None],
-            self._phi_norm * (float(np.linalg.norm(moved)) + lost),
+            self._phi_norm * (float(np.linalg.norm(moved)) + lost) + self._off * length(first),
         )
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:

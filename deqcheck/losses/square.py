@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -25,6 +25,7 @@ class Square(OuterLoss):
     """|q - y|^2, summed over the samples (no 1/n, no 1/2)."""
 
     kind: ClassVar[str] = "square"
+    ranked: ClassVar[bool] = True
     R: float = number(
         above=0, default=math.inf, infinite=True, doc="radius of the ball ||W||_1 < R"
     )
@@ -46,9 +47,9 @@ class LinearSquare:
     first term is the gap to the free infimum, without any cancellation between losses.
     """
 
-    def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float = math.inf):
+    def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float = math.inf, relative: float = 0.0):
         self.Phi, self.Y, self.R = Phi, Y, R
-        self.factored = Factored(Phi)
+        self.factored = Factored(Phi, relative)
         self.features = np.ascontiguousarray(self.factored.scaled)
         self.targets = Y @ self.factored.vt.T
         self._phi_norm, self._y_norm = length(self.features), length(Y)
@@ -73,14 +74,15 @@ class LinearSquare:
     def _free_infimum(self) -> Measured:
         """||Y (I - V V^T)||^2: exactly 0 when the samples are independent."""
         if self.factored.rank == self.Phi.shape[1]:
-            return given(0)
+            return replace(given(0), how=self.factored.how)
         radius = (
             rounding(sum(self.Phi.shape), self._y_norm, 1.0)
             + self.factored.row_space_error * self._y_norm
         )
         Phi, Y = self._exact_data
         rest = exact.minus(Y, exact.product(Y, exact.onto_row_space(Phi)))
-        return sum_of_squares(self._rest, radius, rest)
+        found = sum_of_squares(self._rest, radius, self.factored.again(rest))
+        return replace(found, how=self.factored.how)
 
     @cached_property
     def raised(self) -> Measured:
@@ -92,7 +94,10 @@ class LinearSquare:
         return self._constrained()
 
     def of_radius(self, R: float) -> LinearSquare:
-        return LinearSquare(self.Phi, self.Y, R)
+        return LinearSquare(self.Phi, self.Y, R, self.factored.relative)
+
+    def of_rank(self, relative: float) -> LinearSquare:
+        return LinearSquare(self.Phi, self.Y, self.R, relative)
 
     def minimiser(self) -> np.ndarray:
         found: np.ndarray = np.linalg.lstsq(self.features.T, self.targets.T, rcond=None)[0].T
@@ -160,7 +165,8 @@ class LinearSquare:
             return None
         Phi, Y = self._exact_data
         r = exact.minus(exact.product(W, Phi), Y)
-        return exact.sum_of_squares(exact.product(r, exact.onto_row_space(Phi)))
+        gap = exact.sum_of_squares(exact.product(r, exact.onto_row_space(Phi)))
+        return self.factored.again(gap)
 
     @cached_property
     def pl(self) -> PL:

@@ -38,6 +38,8 @@ init: {kind: gaussian, scale: 0.1}
 train: {kind: gd, step: 1e-4, steps: 50}"""
     loss: ClassVar[type[Loss]] = Square
 
+    ranked: ClassVar[str] = "Phi"
+
     depth: int = integer(at_least=1, at_most=1000, doc="number of layers")
 
     def sizes(self) -> dict[str, int]:
@@ -60,6 +62,9 @@ class LinearResNetModel(BuiltModel["LinearResNetState"]):
     def __init__(self, depth: int, outer: Outer, loss_kind: str):
         self.kind, self.loss_kind = LinearResNet.kind, loss_kind
         self.outer, self.depth, self.m = outer, depth, outer.Phi.shape[0]
+
+    def of_rank(self, relative: float) -> LinearResNetModel:
+        return LinearResNetModel(self.depth, self.outer.of_rank(relative), self.loss_kind)
 
     @property
     def samples(self) -> int:

@@ -186,6 +186,11 @@ class BuiltModel(ABC, Generic[S]):
         """The model at these parameters. A run passes its memory of earlier states, which may say
         where to start, never what to answer."""
 
+    def of_rank(self, relative: float) -> BuiltModel[S]:
+        """The same where singular values below this share of the largest count as zero, of the data
+        array that its kind names as `ranked`."""
+        raise NotImplementedError
+
     def objective(self, theta: Params) -> Objective:
         """at(theta).objective, for models that have a shorter way."""
         return self.at(theta).objective

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 # Where a radius comes from, if it is an estimate: with a safety factor, or from what was looked at.
 # The weaker ones come first.
 TRIALS, COMPANION = "trials", "difference to the second run"
+# A rank that the case asks for; the threshold follows.
+ASKED_RANK = "numerical rank at "
 ESTIMATES = {
     TRIALS: "trials",
     "two integrations": "two runs",
@@ -14,6 +16,7 @@ ESTIMATES = {
     "sampled infimum": "sampled",
     "parabolas through the samples": "sampled",
     "smallest over the free constants": "search",
+    ASKED_RANK: "numerical rank",
     "numerical rank": "LAPACK",
     "the rank is not certain": "LAPACK",
     "Bauer-Fike": "LAPACK",
@@ -29,8 +32,12 @@ ORDER = {how: i for i, how in enumerate(ESTIMATES)}
 
 def weakest(*hows: str) -> str:
     """Of several sources of error the weakest estimate; empty where none is one."""
-    known = [how for how in hows if how in ORDER]
-    return min(known, key=ORDER.__getitem__) if known else ""
+    known = [how for how in hows if _source(how) in ORDER]
+    return min(known, key=lambda how: ORDER[_source(how)]) if known else ""
+
+
+def _source(how: str) -> str:
+    return ASKED_RANK if how.startswith(ASKED_RANK) else how
 
 
 @dataclass(frozen=True)
@@ -55,4 +62,6 @@ FLOATS = Basis(False, "float64")
 def resting_on(*hows: str) -> Basis:
     """What a comparison of numbers with these sources of error rests on."""
     how = weakest(*hows)
-    return Basis(False, ESTIMATES[how]) if how else FLOATS
+    if not how:
+        return FLOATS
+    return Basis(False, how if _source(how) == ASKED_RANK else ESTIMATES[how])

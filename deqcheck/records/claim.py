@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from deqcheck.records import tower
-from deqcheck.records.basis import FLOATS, Basis, resting_on, weakest
+from deqcheck.records.basis import FLOATS, Basis, resting_on
 from deqcheck.records.comparison import (
+    COARSE,
+    EQUAL,
     IDENTITY_RESOLUTION,
     Decision,
     computed_again,
     decision_of,
+    why_open,
     with_equality,
 )
 from deqcheck.records.curve_points import certified_curve
@@ -28,10 +31,7 @@ from deqcheck.records.tower.recorder import recorder
 CURVE_RESOLUTION = 1e-3
 # A rate is read off only where the logarithmic decrease is known to this relative accuracy.
 RATE_RESOLUTION = 1e-2
-# Why something is undecided: no exact numbers are known for it, or its error bars are estimates
-# that finer settings would narrow.
 MORE_EFFORT = "exact arithmetic ended at its budget: --effort 10 gives it ten times as much"
-NO_FORM, COARSE = tower.Answer.NO_FORM, "coarse"
 
 
 def _ratio(left: float, relation: str, right: float) -> float | None:
@@ -153,13 +153,11 @@ class Claim:
         return {"leaves": leaves, **(sides if sure else dict.fromkeys(sides))}
 
     def decided(self) -> Judged:
-        answers = with_equality(
-            self.left, self.relation, self.right, IDENTITY_RESOLUTION, self.equal
-        )
+        answers = with_equality(*self._sides, IDENTITY_RESOLUTION, self.equal)
         found = self._judged(decision_of(*answers))
         if found.decision is not Decision.UNDECIDED and not tower.is_certifying():
             return found
-        answer = computed_again(self.left, self.relation, self.right)
+        answer = computed_again(*self._sides)
         if answer is None:
             return found
         better = replace(self, left=answer.left, right=answer.right)._judged(answer.decision)
@@ -171,7 +169,8 @@ class Claim:
             sharper = all(new.error <= old.error for new, old in pairs)
             shown = better if sharper else found
             note = _joined(shown.note, MORE_EFFORT) if answer.exhausted else shown.note
-            return replace(shown, undecided=answer.by, note=note)
+            why = EQUAL if better.undecided == EQUAL else answer.by
+            return replace(shown, undecided=why, note=note)
         if found.decision not in (answer.decision, Decision.UNDECIDED):
             better = self._overruled(found, better)
         return replace(better, basis=Basis(True, answer.by))
@@ -189,6 +188,7 @@ class Claim:
         return replace(better, note=_joined(better.note, f"estimated in doubles: {told}"))
 
     def _judged(self, decision: Decision) -> Judged:
+        undecided = decision is Decision.UNDECIDED
         return Judged(
             self.name,
             self.equation,
@@ -199,15 +199,15 @@ class Claim:
             decision,
             _ratio(self.left.value, self.relation, self.right.value),
             self.note,
-            caught=_caught(caught_beyond(self.left, self.relation, self.right, Form.VALUE)),
+            caught=_caught(caught_beyond(*self._sides, Form.VALUE)),
             rounding=self.rounding,
             basis=resting_on(self.left.how, self.right.how),
-            undecided="" if decision is not Decision.UNDECIDED else self._why_open(),
+            undecided=why_open(*self._sides, self.equal) if undecided else "",
         )
 
-    def _why_open(self) -> str:
-        """Without exact numbers: they are not there, or the radius is an estimate."""
-        return COARSE if weakest(self.left.how, self.right.how) else NO_FORM
+    @property
+    def _sides(self) -> tuple[Measured, str, Measured]:
+        return self.left, self.relation, self.right
 
     def stronger(self, factor: float) -> Claim:
         return replace(self, right=stronger(self.right, self.relation, factor, Form.VALUE))

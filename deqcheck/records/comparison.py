@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.records import tower
+from deqcheck.records.basis import weakest
 from deqcheck.records.measured import Measured
 
 
@@ -75,6 +76,21 @@ def decision_of(holds: np.ndarray, violated: np.ndarray) -> Decision:
     if violated:
         return Decision.VIOLATED
     return Decision.HOLDS if holds else Decision.UNDECIDED
+
+
+# Why something is undecided, where exact numbers do not tell: none are known for it, its error bars
+# are estimates that finer settings would narrow, or it is strict and its sides are known to be the
+# same number. (Where exact numbers prove that they are, it is violated.)
+NO_FORM, COARSE, EQUAL = tower.Answer.NO_FORM, "coarse", "equal"
+
+
+def why_open(left: Measured, relation: str, right: Measured, size: float | None) -> str:
+    """`size` as for `with_equality`."""
+    if size is not None and relation in ("<", ">"):
+        weak = with_equality(left, f"{relation}=", right, IDENTITY_RESOLUTION, size)
+        if decision_of(*weak) is Decision.HOLDS:
+            return EQUAL
+    return COARSE if weakest(left.how, right.how) else NO_FORM
 
 
 class Recomputed(NamedTuple):

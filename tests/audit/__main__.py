@@ -4,14 +4,18 @@
     python -m tests.audit --cases                    ... of every paper
     python -m tests.audit --drawn 200 --model delm   drawn instances
     python -m tests.audit ... --forms                ... and list the checks without exact numbers
+    python -m tests.audit ... --keep FILE            ... and go on where a run with this file ended
 
 Told are decisions that exact numbers contradict, and exact numbers that lie outside the bar of the
-double. Exit code 1 if there is one. Nothing is trained, and no seeds are tried.
+double. Exit code 1 if there is one. Nothing is trained, and no seeds are tried. An instance that
+takes more than `--limit` seconds of CPU time is left and named; what it had compared counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import signal
 import sys
 import time
 import warnings
@@ -19,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import deqcheck as dq
@@ -42,8 +47,32 @@ class Audit:
     compared: Counter[tuple[str, str]] = field(default_factory=Counter)
     without: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    # Instances that took too long.
+    left: list[str] = field(default_factory=list)
     statement: str = ""
     instance: str = ""
+
+    def add(self, other: Audit) -> None:
+        self.compared += other.compared
+        self.without += other.without
+        self.wrong += other.wrong
+        self.left += other.left
+
+    def to_line(self, name: str) -> str:
+        counts = {
+            key: [[*check, times] for check, times in getattr(self, key).items()]
+            for key in ("compared", "without")
+        }
+        return json.dumps({"name": name, **counts, "wrong": self.wrong, "left": self.left})
+
+    @classmethod
+    def of_line(cls, line: str) -> tuple[str, Audit]:
+        told = json.loads(line)
+        counts = [
+            Counter({(statement, check): times for statement, check, times in told[key]})
+            for key in ("compared", "without")
+        ]
+        return told["name"], cls(*counts, wrong=told["wrong"], left=told["left"])
 
     def look_at(self, claim: Claim) -> None:
         check = (self.statement, claim.name)
@@ -116,17 +145,51 @@ def accepted(model: str, seed: int, attempt: int = 0) -> AnyProblem:
         return accepted(model, seed, attempt + 1)
 
 
-def audited(problems: Mapping[str, Callable[[], AnyProblem]]) -> Audit:
-    """Every statement about each of these problems that says something before training."""
-    audit = Audit()
-    with _watching(audit):
-        for audit.instance, make in problems.items():
-            try:
-                p = replace(make(), train=None)
-                dq.run(p, only=list(_fitting(p)), edition="both")
-            except (dq.CaseError, dq.UsageError) as refused:
-                print(f"{audit.instance}: {refused}", file=sys.stderr)
+class TooLong(BaseException):
+    """Nothing between a claim and the audit catches it."""
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise TooLong
+
+
+def one(name: str, make: Callable[[], AnyProblem], limit: float = 0.0) -> Audit:
+    """Every statement about this problem that says something before training; with a limit, as far
+    as so many seconds of CPU time go."""
+    audit = Audit(instance=name)
+    before = signal.signal(signal.SIGVTALRM, _stop)
+    try:
+        with _watching(audit):
+            signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+            p = replace(make(), train=None)
+            dq.run(p, only=list(_fitting(p)), edition="both")
+    except (dq.CaseError, dq.UsageError) as refused:
+        print(f"{name}: {refused}", file=sys.stderr)
+    except TooLong:
+        audit.left.append(f"{name} (at {audit.statement or 'its start'})")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
     return audit
+
+
+def audited(
+    problems: Mapping[str, Callable[[], AnyProblem]], limit: float = 0.0, keep: Path | None = None
+) -> Audit:
+    """All of them together. With a file, those that it holds are not audited again."""
+    known = keep.read_text().splitlines() if keep is not None and keep.exists() else []
+    done = dict(map(Audit.of_line, known))
+    total, started = Audit(), time.process_time()
+    for i, (name, make) in enumerate(problems.items(), 1):
+        if name not in done:
+            done[name] = one(name, make, limit)
+            if keep is not None:
+                with keep.open("a") as stream:
+                    print(done[name].to_line(name), file=stream)
+            told = f"{time.process_time() - started:.0f} s CPU, {len(total.wrong)} contradictions"
+            print(f"{i} of {len(problems)}: {name}; {told}", file=sys.stderr, flush=True)
+        total.add(done[name])
+    return total
 
 
 def _fitting(p: AnyProblem) -> Iterator[type[AnyStatement]]:
@@ -141,18 +204,23 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=0, help="how many instances")
     parser.add_argument("--model", choices=MODELS, help="of the drawn ones; all if not given")
     parser.add_argument("--seed", type=int, default=10_000, help="of the first one")
+    parser.add_argument("--limit", type=float, default=60, help="CPU seconds for one instance")
+    parser.add_argument("--keep", type=Path, help="file of what has been audited")
     parser.add_argument("--forms", action="store_true", help="list checks without exact numbers")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
     items = list(_cases(args.cases)) if args.cases else []
     items += _drawn(args.drawn, [args.model] if args.model else list(MODELS), args.seed)
     started = time.process_time()
-    audit = audited(dict(items))
+    audit = audited(dict(items), args.limit, args.keep)
     compared, without = audit.compared.total(), audit.without.total()
     print(
         f"{len(items)} instances, {time.process_time() - started:.0f} s CPU; {compared} decisions "
-        f"compared, {without} without exact numbers, {len(audit.wrong)} contradictions"
+        f"compared, {without} without exact numbers, {len(audit.wrong)} contradictions, "
+        f"{len(audit.left)} instances left after {args.limit:g} s"
     )
+    for name in audit.left:
+        print(f"left: {name}")
     if args.forms:
         for (statement, check), times in sorted(audit.without.items()):
             print(

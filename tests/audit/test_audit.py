@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import pytest
 
 import deqcheck as dq
+from deqcheck.models.problem import AnyProblem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, measured, vanishing
 from deqcheck.records.tower import rational
@@ -56,3 +60,36 @@ def test_a_problem_is_audited_as_it_starts() -> None:
     audit = audited({"one": lambda: dq.problem("delm", data, init, gamma=0.5, train=train)})
     assert audit.compared.total() > 30
     assert not audit.wrong
+
+
+def unit_sample() -> AnyProblem:
+    """Of length 1 up to rounding."""
+    X = [[0.6, 0.8]]
+    assert sum(Fraction(x) ** 2 for x in X[0]) != 1
+    data, init = {"X": X, "y": [1.0]}, {"W": [[1.0], [0.5]], "A": [[0.5]], "b": [1.0]}
+    return dq.problem("implicit-relu", data, init, gamma=0.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "statement", "check"),
+    [
+        # An eigenvector in doubles is none exactly.
+        (
+            lambda: accepted("monotone-deq", 10_003),
+            "hieu2022/lem2.3.2",
+            "strongly monotone, worst pair",
+        ),
+        (unit_sample, "gao2022/eta-claim", "every sample has length 1"),
+    ],
+)
+def test_what_holds_up_to_rounding_is_not_refuted_by_certifying(
+    make: Any, statement: str, check: str
+) -> None:
+    report = dq.run(make(), only=[statement], edition="both", certify=True)
+    found = [
+        judged.decision
+        for verdict in report.verdicts
+        for judged in (*verdict.hypotheses, *verdict.conclusions)
+        if judged.name == check
+    ]
+    assert found == ["holds"]

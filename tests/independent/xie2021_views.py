@@ -517,8 +517,9 @@ def first_order(net: Net, Y: Array) -> Array:
 
 
 def thm3(net: Net) -> dict[str, Any]:
-    """|z_i - y*| <= alpha sum_l D_{l-1}/(1 - q) + D_L with D_l = D_{l-1} + alpha (|g_l| + D_{l-1}),
-    and (z_0 - y*)/alpha = v + O(alpha)."""
+    """|z_i - y*| <= e + D_L with D_l = D_{l-1} + alpha (|g_l| + D_{l-1}), S = sum_l D_{l-1} and
+    e the smaller of alpha S/(1 - q) and S/(L - ||stack||^2 - sum_l ((1 + alpha)^(l-1) - 1)) of the
+    weights stacked, the second where it is positive; and (z_0 - y*)/alpha = v + O(alpha)."""
     smallest = min(norm2(W) for W in net.weights)
     out: dict[str, Any] = {"strict": claim(smallest, "<", 1.0)}
     out["layers are nonexpansive"] = net.nonexpansive
@@ -530,7 +531,10 @@ def thm3(net: Net) -> dict[str, Any]:
         D = [0.0]
         for i in range(1, net.L + 1):
             D.append(D[-1] + alpha * (fro(net.inner(i, Y) - Y) + D[-1]))
-        right = alpha * sum(D[:-1]) / (1 - deep.q) + D[-1]
+        turned = sum((1 + alpha) ** i - 1 for i in range(net.L))
+        modulus = net.L - norm2(np.vstack(net.weights)) ** 2 - turned
+        shares = [alpha / (1 - deep.q)] + ([1 / modulus] if modulus > 0 else [])
+        right = min(shares) * sum(D[:-1]) + D[-1]
         off = max(fro(block - Y) for block in blocks)
         # For one layer the limit is the equilibrium itself.
         out["limit"].append(Noise(0, fro(Y)) if net.L == 1 else claim(off, "<=", right))

@@ -228,6 +228,8 @@ def test_sides_that_are_known_to_be_equal(
     assert (claim.decision, claim.note) == (decision, "equal here: n = 1")
     strict = Claim("c", left, "<", right).known_equal("n = 1", size).judge()
     assert strict.decision is (decision if left.value != right.value else Decision.UNDECIDED)
+    if strict.decision is Decision.UNDECIDED:
+        assert strict.undecided == ("equal" if decision is Decision.HOLDS else "no exact form")
 
 
 def test_a_curve_that_is_its_bound() -> None:

@@ -137,6 +137,7 @@ def test_balls_show_an_identity_that_they_cannot_prove() -> None:
     strict = Claim("c", wide, "<", other).judge()
     assert strict.decision is Decision.UNDECIDED
     assert strict.undecided == "open"
+    assert Claim("c", wide, "<", other).known_equal("n = 1", 1e3).judge().undecided == "equal"
 
 
 def test_without_an_exact_form_it_stays_open() -> None:

@@ -66,7 +66,7 @@ def of(id_: str) -> type[Statement]:
 TOO_MUCH = [
     ("lem4-wide", "lem4", "reached", "rank_B == reachable + 1"),
     ("layer", "well-posed", "factor", "ratio <= slope*norm_W^4/2"),
-    ("deep", "thm3", "limit", "distance <= alpha^2*spread/(1 - q) + alpha*drift"),
+    ("deep", "thm3", "limit", "distance <= gain*spread^2 + drift^2"),
     ("sec4.1-shrinks", "sec4.1", "shrinks", "R_double <= R_single/2 - noise"),
     ("lem8-slow", "lem8", "bound", "a_n <= a_0*exp(-8*weight) + r2/k_0^(2*t2)"),
     ("sam-corner", "lem9", "quarter", "smallest >= 0.5"),

@@ -3,6 +3,7 @@
     python -m tests.undecided                  412 small instances, random and structured
     python -m tests.undecided --ordinary       40 for each model and each way of training
     python -m tests.undecided --save FILE      ... and keep every outcome
+    python -m tests.undecided --keep FILE      ... and go on where a run with this file ended
     python -m tests.undecided --against FILE   ... and list every outcome that has become another
 
 Of the verdicts that are not `not applicable`, `not checked` is counted apart: it is a limit of the
@@ -15,6 +16,7 @@ import argparse
 import json
 import math
 import multiprocessing
+import sys
 import time
 import warnings
 from collections import Counter
@@ -69,7 +71,7 @@ def _instances(args: argparse.Namespace) -> Iterator[tuple[str, Draw]]:
     models = [args.model] if args.model else list(MODELS)
     if args.ordinary:
         for model in models:
-            for training in TRAININGS:
+            for training in [args.training] if args.training else TRAININGS:
                 for seed in range(args.count or EACH):
                     yield f"{model} {training} {seed}", partial(ordinary, model, training, seed)
         return
@@ -147,6 +149,27 @@ def _compare(found: list[Found], before: list[Found]) -> None:
             print(f"MOVED {f.statement} ({f.edition}), {f.name}: {was} -> {f.outcome} {f.reasons}")
 
 
+def _judged(
+    items: list[tuple[str, Draw]], jobs: int, keep: Path | None
+) -> Iterator[tuple[str, list[Found], str, float]]:
+    """Those that a file holds are not judged again."""
+    lines = keep.read_text().splitlines() if keep is not None and keep.exists() else []
+    done = {row[0]: row[1:] for row in map(json.loads, lines)}
+    wanted = [item for item in items if item[0] not in done]
+    for name, _ in items:
+        if name in done:
+            rows, status, spent = done[name]
+            yield name, [Found(*row[:5], tuple(row[5])) for row in rows], status, spent
+    with multiprocessing.Pool(jobs) as pool:
+        judged = zip(wanted, pool.imap(_judge, wanted), strict=True)
+        for i, ((name, _), (verdicts, status, spent)) in enumerate(judged, 1):
+            print(f"{i} of {len(wanted)}: {name}, {spent:.1f} s", file=sys.stderr, flush=True)
+            if keep is not None:
+                with keep.open("a") as stream:
+                    print(json.dumps([name, verdicts, status, spent]), file=stream)
+            yield name, verdicts, status, spent
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.undecided", description=__doc__)
     parser.add_argument("--ordinary", action="store_true", help="ordinary instances")
@@ -154,6 +177,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="how many instances (of each sort)")
     parser.add_argument("--seed", type=int, default=0, help="of the first small instance")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--training", choices=TRAININGS, help="of the ordinary ones")
+    parser.add_argument("--keep", type=Path, help="file of what has been judged")
     parser.add_argument("--save", type=Path, help="write the outcomes to this file")
     parser.add_argument("--against", type=Path, help="compare with such a file")
     args = parser.parse_args()
@@ -163,14 +188,11 @@ def main() -> None:
     seconds = 0.0
     slow: list[tuple[float, str]] = []
     items = list(_instances(args))
-    with multiprocessing.Pool(args.jobs) as pool:
-        for (name, _), (verdicts, status, spent) in zip(
-            items, pool.imap(_judge, items), strict=True
-        ):
-            found += verdicts
-            statuses[status] += 1
-            seconds += spent
-            slow.append((spent, name))
+    for name, verdicts, status, spent in _judged(items, args.jobs, args.keep):
+        found += verdicts
+        statuses[status] += 1
+        seconds += spent
+        slow.append((spent, name))
     print(f"{len(items)} instances, {seconds:.1f} s CPU; {dict(statuses)}")
     print("slowest:", [f"{s:.1f} s {n}" for s, n in sorted(slow, reverse=True)[:4]])
     _tell(found)

@@ -39,6 +39,7 @@ class Delm(Model):
     data_arrays: ClassVar[dict[str, tuple[str, ...]]] = {"Phi": ("m", "n"), "Y": ("my", "n")}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"A": ("m", "m"), "B": ("my", "m")}
     predicted: ClassVar[str] = "Y"
+    ranked: ClassVar[str] = "Phi"
     makes: ClassVar[dict[str, tuple[str, ...]]] = {"the state": ("m", "n")}
     default_loss: ClassVar[str] = "square"
     example: ClassVar[str] = """\
@@ -91,6 +92,9 @@ class DelmModel(BuiltModel[DelmState]):
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
+
+    def of_rank(self, relative: float) -> DelmModel:
+        return DelmModel(self.gamma, self.outer.of_rank(relative), self.loss_kind)
 
     @property
     def facts(self) -> dict[str, int]:

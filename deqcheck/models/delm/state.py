@@ -121,7 +121,7 @@ class DelmState(State):
 
     @cached_property
     def gap(self) -> Measured:
-        how = "residual in row-space coordinates"
+        how = self.model.outer.factored.how or "residual in row-space coordinates"
         node = self.model.outer.exact_gap(self.again.Z)
         return Measured(self.outer.gap, self.outer.error, how, node)
 
@@ -174,7 +174,8 @@ class DelmState(State):
     @property
     def warnings(self) -> tuple[str, ...]:
         remark = self.model.outer.factored.remark
-        return (f"Phi: {remark}",) if remark else ()
+        asks = "`rank: {relative: 1e-12}` in the case asks for the numerical rank"
+        return (f"Phi: {remark}; {asks}",) if remark else ()
 
     @property
     def gradient_radius(self) -> float:

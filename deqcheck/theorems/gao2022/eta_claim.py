@@ -16,6 +16,9 @@ from deqcheck.theorems.gao2022.constants import MOVES, Chosen, Program
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP, DescentConditions
 
+# Doubles have no unit vectors but few: samples that were divided by their lengths are this near.
+UNIT = 1e-12
+
 
 class StepClaim(DescentConditions):
     """Printed: for unit samples that meet the conditions of Theorem 4.4 the step may be as large as
@@ -42,7 +45,7 @@ class StepClaim(DescentConditions):
         "samples, labels +-1 and b = 0, every admissible step is below 1.3e-13, not 1e-3."
     )
 
-    unit = Check("every sample has length 1", "length_x == 1", "Section 7")
+    unit = Check("every sample has length 1", f"deviation <= {UNIT:g}", "Section 7")
     one_over_n = Check(
         "some constants admit the step 1/N", "1/N < eta_sup", "Section 7, any C1, C2, C3"
     )
@@ -75,7 +78,7 @@ class StepClaim(DescentConditions):
         if self.printed:
             lengths = np.linalg.norm(p.model.X, axis=1)
             farthest = p.model.X[int(np.argmax(np.abs(lengths - 1)))]
-            yield self.unit(length_x=instance(farthest).frobenius())
+            yield self.unit(deviation=abs(instance(farthest).frobenius() - 1))
         yield from super().hypotheses(p)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:

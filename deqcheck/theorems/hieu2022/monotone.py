@@ -114,7 +114,8 @@ class LinearMonotone(MonotoneStatement):
         if self.printed:
             yield self.strongly_printed(quotient=worst, lowest=lowest)
         else:
-            yield self.strongly(quotient=worst, lowest=lowest)
+            # The eigenvector is a vector of doubles only nearly: exactly, they differ.
+            yield self.strongly(quotient=worst.forgetting(), lowest=lowest)
 
 
 def _quotient(M: Matrix, d: np.ndarray) -> Measured:

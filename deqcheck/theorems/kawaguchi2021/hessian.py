@@ -48,11 +48,16 @@ class Hessian(Statement):
             yield (
                 f"m = {p.model.m}: ranks are found by exact elimination, for m up to {EXACT_ORDER}"
             )
+        if p.model.outer.factored.relative:
+            yield (
+                "the case asks for a numerical rank of Phi, and ranks are found by exact "
+                "elimination: leave out `rank`"
+            )
 
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         model, Phi = p.model, p.model.outer.Phi
         yield self.formula(**_difference(p, state).vanishes())
-        if model.m > EXACT_ORDER:
+        if model.m > EXACT_ORDER or model.outer.factored.relative:
             return
         again = exact.rank(exact.gram(exact.array(Phi)))
         rank_H = model.my * given(len(eliminated(products(rows_of(Phi))).pivots), again)

@@ -11,7 +11,7 @@ import numpy as np
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, measured
+from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import (
     Pointwise,
@@ -94,9 +94,14 @@ class Theorem3(Pointwise):
     """If every ||W_l|| <= 1 and one is smaller, the blocks of the equilibrium tend, as alpha -> 0,
     to the y* with L y* = sum_l W_l^T s(W_l y* + c_l), which minimises the sum of the envelopes.
     The limit is judged by a bound that tends to 0 with alpha: g_l = W_l^T s(W_l . + c_l) - id is
-    1-Lipschitz, so with D_l = D_{l-1} + alpha (|g_l(y*)| + D_{l-1}) block l lies within
-    alpha sum_l D_{l-1}/(1 - q) + D_l of y*, q the contraction factor. A remark, not of the paper:
-    z_0 = y* + alpha v + O(alpha^2); at a given alpha the higher orders may still be larger.
+    1-Lipschitz, so with D_l = D_{l-1} + alpha (|g_l(y*)| + D_{l-1}) block l lies within e + D_l of
+    y*, e = |z_0 - y*| <= alpha sum_l D_{l-1}/(1 - q), q the contraction factor. Where every norm is
+    nearly 1 that is of no use, and this is: -sum_l g_l is strongly monotone with modulus
+    mu = L - ||(W_1; ...; W_L)||^2 (for slopes of s up to 1), sum_l g_l(z_{l-1}) = 0, and block l
+    lies within D_l + ((1 + alpha)^l - 1) e of z_0; hence mu e <= |sum_l g_l(z_0)| <=
+    sum_l (D_{l-1} + ((1 + alpha)^(l-1) - 1) e). Nothing is judged at an alpha at which neither
+    bounds e. A remark, not of the paper: z_0 = y* + alpha v + O(alpha^2); at a given alpha the
+    higher orders may still be larger.
     """
 
     id = "xie2021/thm3"
@@ -106,9 +111,7 @@ class Theorem3(Pointwise):
 
     strict = ONE_CONTRACTS
     objective = Check("y* minimises the sum of envelopes (BFGS)", "excess <= noise", "Theorem 3")
-    limit = Check(
-        "the blocks are near y*", "distance <= alpha*spread/(1 - q) + drift + noise", "Theorem 3"
-    )
+    limit = Check("the blocks are near y*", "distance <= gain*spread + drift + noise", "Theorem 3")
     slope = Check(
         "(z_0 - y*)/alpha tends to v: a quarter of alpha, less than half the error",
         "fine_error <= 0.5*coarse_error",
@@ -123,6 +126,8 @@ class Theorem3(Pointwise):
         star = Wide(p.start.network, p.model.Z0).solved
         if not star.found:
             yield f"the limit y* is not certified ({star.existence.value}): smaller weights"
+        elif not any(np.isfinite(gain(p, alpha).high) for alpha in ALPHAS):
+            yield "no layer contracts by enough to tell how far the limit is: smaller weights"
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         wide = Wide(p.start.network, p.model.Z0)
@@ -130,7 +135,8 @@ class Theorem3(Pointwise):
             return
         yield self._objective(wide)
         for alpha in ALPHAS:
-            yield self._limit(p, wide, alpha)
+            if np.isfinite(gain(p, alpha).high):
+                yield self._limit(p, wide, alpha)
 
     def remarks(self, p: Problem, run: object) -> Iterable[Claim]:
         wide = Wide(p.start.network, p.model.Z0)
@@ -156,7 +162,7 @@ class Theorem3(Pointwise):
         deep, z = at_alpha(p, wide, alpha)
         star = wide.solved
         distance = max(float(np.linalg.norm(b - star.Z)) for b in deep.blocks(z.Z)[:-1])
-        q = measured(min(deep.lipschitz, 1.0))
+        factor = gain(p, alpha)
         drift, spread = Measured(0.0), Measured(0.0)
         for i, layer in enumerate(deep.layers):
             spread = spread + drift
@@ -166,13 +172,12 @@ class Theorem3(Pointwise):
             )
             drift = drift + alpha * (pull + drift)
         loose = z.error + star.error + deep.visit(z.Z, 0.0)[2]
-        loose += drift.error + (alpha * spread / (1 - q)).error
+        loose += drift.error + (factor * spread).error
         return self.limit(
             f"alpha = {alpha:g}",
             distance=Measured(distance),
-            alpha=alpha,
+            gain=factor.value,
             spread=spread.value,
-            q=q,
             drift=drift.value,
             noise=tolerance(loose, float(np.linalg.norm(star.Z))),
         )
@@ -189,6 +194,22 @@ def smallest_norm(p: Problem) -> Measured:
     """min_l ||W_l||."""
     norms = [matrix_norm(layer.W) for layer in p.start.network.layers]
     return min(norms, key=lambda norm: norm.low)
+
+
+def gain(p: Problem, alpha: float) -> Measured:
+    """What bounds |z_0 - y*|/sum_l D_{l-1}; infinite where nothing does. Of one layer, whose sum is
+    empty, y* is z_0."""
+    layers, s = p.start.network.layers, p.model.s
+    if len(layers) == 1:
+        return given(0)
+    deep = Network(alpha, s, p.start.network.X, p.theta0, p.model.depth)
+    room = 1 - measured(min(deep.lipschitz, 1.0))
+    norm = matrix_norm(np.vstack([layer.W for layer in layers]))
+    turned = sum((1 + given(alpha)) ** i - 1 for i in range(len(layers)))
+    modulus = len(layers) - given(s.slopes[1]) * norm**2 - turned
+    found = [alpha / room] if room.low > 0 else []
+    found += [1 / modulus] if modulus.low > 0 else []
+    return min(found, key=lambda each: float(each.high), default=Measured(np.inf))
 
 
 def at_alpha(p: Problem, wide: Wide, alpha: float) -> tuple[Network, OpteqEquilibrium]:
