@@ -48,8 +48,11 @@ def summed(length: int, scale: F) -> F:
 
 
 def _squares(a: np.ndarray) -> float:
-    """Added up in pairs, which the inner products of BLAS are not."""
+    """Added up in pairs, which the inner products of BLAS are not; few terms may come in any
+    order."""
     flat = a.ravel(order="K")
+    if flat.size <= IN_BLOCK:
+        return float(flat.dot(flat))
     with np.errstate(over="ignore"):
         return float(np.add.reduce(flat * flat))
 

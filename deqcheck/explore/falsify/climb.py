@@ -46,9 +46,9 @@ class Climbing:
         self._elite: list[tuple[float, Instance]] = []
 
     @property
-    def fresh(self) -> bool:
-        """Whether the next instance is drawn anew."""
-        return self._here is None
+    def beat(self) -> float | None:
+        """The score that the next instance must beat; None for a new start."""
+        return None if self._here is None else self._here[0].value
 
     def ask(self) -> Instance:
         if self._here is None:

@@ -321,4 +321,4 @@ def _tried(blank: Instance) -> None:
         for names in (model.data_arrays, model.parameters)
     )
     with suppress(ValueError, *FAILURES):
-        replace(blank, data=data, init=init).problem()
+        _ = replace(blank, data=data, init=init).problem

@@ -66,8 +66,10 @@ class Instance:
         """The letters of the axes of every array."""
         return {**self.spoken.data_arrays, **self.spoken.parameters, **self.spoken.optional}
 
+    @cached_property
     def problem(self) -> AnyProblem:
-        """Raises Refusal, or what the model itself raises."""
+        """With the state of its start, which is computed once. Raises Refusal, or what the model
+        itself raises."""
         model = self.spoken
         loss = _spoken(Loss, json.dumps({"kind": self.loss or model.default_loss}))
         theta = {name: np.array(self.init[name], dtype=float) for name in model.parameters}
@@ -121,8 +123,12 @@ class Instance:
         # -0.0 is 0.
         array = np.asarray(array, dtype=float) + 0.0
         if name in self.data:
-            return replace(self, data={**self.data, name: array})
-        return replace(self, init={**self.init, name: array})
+            found = replace(self, data={**self.data, name: array})
+        else:
+            found = replace(self, init={**self.init, name: array})
+        # The same model.
+        found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("spoken", "shapes")})
+        return found
 
     def with_field(self, path: str, value: Any) -> Instance:
         """With a field of the model, or of a part of it: `activation.k`."""

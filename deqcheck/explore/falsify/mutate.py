@@ -111,7 +111,7 @@ def fitted(r: Random, instance: Instance) -> Instance:
     """Labels at what the model predicts, up to a small residual."""
     try:
         with in_range():
-            problem = instance.problem()
+            problem = instance.problem
             state: State = problem.start
             name = kinds(Model)[problem.model.kind].predicted
             if not name:
