@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Protocol
 
@@ -20,6 +21,8 @@ GROWS = (0, 60, 300, 900)
 PATIENCE, PATIENCE_FLAT = 16, 3
 # How often a start is one of the best so far, and how many are kept, with how many of one size.
 AGAIN, ELITE, ALIKE = 0.3, 12, 3
+# An array whose changes have shown nothing so often is seldom changed.
+BLIND, SELDOM, SEEN = 6, 0.1, 1000
 # What a slack of exactly 0 counts as.
 EQUAL = 0.05
 
@@ -44,6 +47,8 @@ class Climbing:
         self._here: tuple[Score, Instance] | None = None
         self._failures = 0
         self._elite: list[tuple[float, Instance]] = []
+        # How often a change of an array alone has left the slack as it was, until one did not.
+        self._unseen: Counter[str] = Counter()
 
     @property
     def beat(self) -> float | None:
@@ -59,6 +64,8 @@ class Climbing:
         self._told += 1
         self._keep(score, instance)
         before = self._here
+        if before is not None:
+            self._note(before, instance, score)
         if before is None or _worth(score) <= _worth(before[0]):
             better = before is None or _worth(score) < _worth(before[0])
             self._failures = 0 if better else self._failures + 1
@@ -68,6 +75,20 @@ class Climbing:
         assert self._here is not None
         if self._failures >= self._patience(self._here[0]):
             self._here, self._failures = None, 0
+
+    def _note(self, before: tuple[Score, Instance], instance: Instance, score: Score) -> None:
+        """Which array was changed, and whether it showed. Labels, for one, mean nothing to many
+        statements."""
+        if not (score.feasible and before[0].feasible) or score.value in (0.0, FLAT):
+            return
+        name = instance.only_change(before[1])
+        if name and score.value == before[0].value:
+            self._unseen[name] += 1
+        elif name:
+            self._unseen[name] = -SEEN
+
+    def _seen(self, name: str) -> bool:
+        return self._unseen[name] < BLIND or self.random.random() < SELDOM
 
     @staticmethod
     def _patience(score: Score) -> int:
@@ -100,7 +121,7 @@ class Climbing:
         near = self._here is None or self._here[0].feasible
         reach = float(10.0 ** (r.uniform(-3, 0.3) if near else r.uniform(-1, 0.5)))
         for _ in range(1 + int(r.random() < 0.4)):
-            instance = changed(r, self.statement, instance, reach)
+            instance = changed(r, self.statement, instance, reach, self._seen)
         return instance
 
     def _keep(self, score: Score, instance: Instance) -> None:

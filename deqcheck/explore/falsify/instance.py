@@ -130,6 +130,15 @@ class Instance:
         found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("spoken", "shapes")})
         return found
 
+    def only_change(self, before: Instance) -> str:
+        """The array that distinguishes it from what it was made from; empty if that is not all."""
+        if self.model is not before.model or self.constants is not before.constants:
+            return ""
+        if self.pace is not before.pace or self.arrays.keys() != before.arrays.keys():
+            return ""
+        names = [name for name, a in self.arrays.items() if a is not before.arrays[name]]
+        return names[0] if len(names) == 1 else ""
+
     def with_field(self, path: str, value: Any) -> Instance:
         """With a field of the model, or of a part of it: `activation.k`."""
         name, _, inner = path.partition(".")

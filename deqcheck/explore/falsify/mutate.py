@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -21,18 +21,25 @@ Random = np.random.Generator
 SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5)
 
 
-def changed(r: Random, s: AnyStatement, instance: Instance, reach: float) -> Instance:
-    """One change, of the relative size `reach` where it is continuous."""
+def changed(
+    r: Random,
+    s: AnyStatement,
+    instance: Instance,
+    reach: float,
+    seen: Callable[[str], bool] = lambda name: True,
+) -> Instance:
+    """One change, of the relative size `reach` where it is continuous, of an array that is seen."""
     kind = r.random()
     if kind < 0.1:
         return _number_changed(r, s, instance, reach)
     if kind < 0.2 and instance.pace is not None:
         return _pace_changed(r, instance)
-    if kind < 0.3:
+    if kind < 0.3 and seen(kinds(Model)[instance.model["kind"]].predicted):
         return fitted(r, instance)
     if kind < 0.36:
         return _scaled(r, instance, reach)
-    name = one_of(r, list(instance.arrays))
+    names = list(instance.arrays)
+    name = one_of(r, [name for name in names if seen(name)] or names)
     a = np.array(instance.arrays[name])
     if not a.size:
         return instance
