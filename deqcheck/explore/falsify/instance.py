@@ -130,6 +130,13 @@ class Instance:
         found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("spoken", "shapes")})
         return found
 
+    def fits(self, other: Instance) -> bool:
+        """Whether its model asks for the arrays of the other's, in the same sizes."""
+        try:
+            return self.shapes == other.shapes and self.spoken.sizes() == other.spoken.sizes()
+        except Refusal:
+            return False
+
     def only_change(self, before: Instance) -> str:
         """The array that distinguishes it from what it was made from; empty if that is not all."""
         if self.model is not before.model or self.constants is not before.constants:

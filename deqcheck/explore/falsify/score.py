@@ -60,6 +60,8 @@ class Score:
     # Of a feasible one: what it says of each conclusion.
     shown: tuple[Shown, ...] = ()
     failing: tuple[str, ...] = ()
+    # The same as a number for each: below 0 for what is violated.
+    slack: Mapping[str, float] = field(default_factory=dict)
     # With the step or horizon that was taken.
     instance: Instance | None = None
 
@@ -217,7 +219,8 @@ class Scorer:
             return replace(failed, instance=instance)
         scored = _concluded(found.conclusions, instance)
         if scored.refuted and found.outcome is not Outcome.REFUTED:
-            return replace(scored, value=max(scored.value, 0.0))
+            doubtful = {claim: max(slack, 0.0) for claim, slack in scored.slack.items()}
+            return replace(scored, value=max(scored.value, 0.0), slack=doubtful)
         return scored
 
     def _hypotheses(self, s: AnyStatement, p: AnyProblem) -> Iterator[Judged]:
@@ -280,16 +283,19 @@ def _short(x: float) -> float:
 
 
 def _concluded(conclusions: Sequence[Judged], instance: Instance) -> Score:
-    """The smallest margin decides; below 0 only for a claim that is violated with its bars."""
+    """The smallest margin decides."""
     if not conclusions:
         return Score(UNUSABLE)
     shown = tuple(Shown(c.name, margin(c), c.decision is Decision.VIOLATED) for c in conclusions)
-    violated = [each.margin for each in shown if each.violated]
-    if violated:
-        return Score(min(*violated, -LEAST), True, shown, instance=instance)
+    slack: dict[str, float] = {}
+    for c, each in zip(conclusions, shown, strict=True):
+        slack[c.name] = min(_slack(c, each), slack.get(c.name, FLAT))
+    return Score(min(slack.values()), True, shown, slack=slack, instance=instance)
+
+
+def _slack(c: Judged, shown: Shown) -> float:
+    """Below 0 only for a claim that is violated with its bars."""
+    if shown.violated:
+        return min(shown.margin, -LEAST)
     # An identity that holds is no nearer to failing for the rounding of its sides.
-    slack = [
-        FLAT if c.relation == "==" else max(each.margin, 0.0)
-        for c, each in zip(conclusions, shown, strict=True)
-    ]
-    return Score(min(slack), True, shown, instance=instance)
+    return FLAT if c.relation == "==" else max(shown.margin, 0.0)
