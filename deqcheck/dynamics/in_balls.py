@@ -119,8 +119,11 @@ class BallDescent:
             self.ended = f"certified until k = {k - 1}: the balls are wide at k = {k}"
             return
         self._gaps.append(found)
-        for name, node in self.gradient.items():
-            self._theta[name] = self._theta[name] - values[id(node)] * self._size
+        moved = {n: self._theta[n] - values[id(g)] * self._size for n, g in self.gradient.items()}
+        if all(x.is_finite() for a in moved.values() for x in a.entries()):
+            self._theta |= moved
+        else:
+            self.ended = f"certified until k = {k}: the balls are wide at k = {k + 1}"
 
     def _evaluated(self) -> dict[int, Any]:
         known: dict[int, Any] = {}

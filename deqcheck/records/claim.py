@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +24,7 @@ from deqcheck.records.comparison import (
 from deqcheck.records.curve_points import certified_curve
 from deqcheck.records.formula import NOISE
 from deqcheck.records.measured import Measured, enclosure, measured
-from deqcheck.records.power import Form, caught_beyond, stronger
+from deqcheck.records.power import Form, caught_beyond, caught_once, stronger
 from deqcheck.records.tower.following import followed
 from deqcheck.records.tower.recorder import recorder
 
@@ -42,9 +43,8 @@ def _ratio(left: float, relation: str, right: float) -> float | None:
     if not (left > 0 and right > 0):
         return None
     above, below = (left, right) if relation in (">=", ">") else (right, left)
-    with np.errstate(all="ignore"):
-        ratio = float(np.divide(above, below))
-    return ratio if np.isfinite(ratio) else None
+    ratio = float(above) / float(below)
+    return ratio if math.isfinite(ratio) else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,7 +199,7 @@ class Claim:
             decision,
             _ratio(self.left.value, self.relation, self.right.value),
             self.note,
-            caught=_caught(caught_beyond(*self._sides, Form.VALUE)),
+            caught=_caught(caught_once(*self._sides)),
             rounding=self.rounding,
             basis=resting_on(self.left.how, self.right.how),
             undecided=why_open(*self._sides, self.equal) if undecided else "",
@@ -269,6 +269,7 @@ class Curve:
         at = self._decisive(facts, judged)
         left, right = self.left[at], self.right[at]
         ratio = _ratio(left.value, self.relation, right.value)
+        factors = caught_beyond(self.left, self.relation, self.right, self._form)[first:]
         return Judged(
             self.name,
             self.equation,
@@ -280,7 +281,7 @@ class Curve:
             ratio,
             self.note,
             facts,
-            _caught(caught_beyond(self.left, self.relation, self.right, self._form)[first:]),
+            _caught(float(np.min(factors, initial=np.inf))),
             self.rounding,
             resting_on(self.left.how, self.right.how),
             "" if decision is not Decision.UNDECIDED else COARSE,
@@ -384,9 +385,8 @@ class Curve:
         return value, float(max((ratio + radius).max() - value, value - (ratio - radius).max()))
 
 
-def _caught(factors: np.ndarray) -> float | None:
-    """The smallest one; below 1 the claim itself is violated."""
-    smallest = float(np.min(factors, initial=np.inf))
+def _caught(smallest: float) -> float | None:
+    """Of factors; below 1 the claim itself is violated."""
     return smallest if 1 <= smallest < np.inf else None
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,25 +27,47 @@ IDENTITY_RESOLUTION = 1e-6
 
 def compare(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray, np.ndarray]:
     """Elementwise (holds, violated), the error bars granted to the opponent of each answer."""
+    if isinstance(left.value, float) and isinstance(right.value, float):
+        return _compare_two(left, relation, right)
     l_low, l_high = np.asarray(left.low), np.asarray(left.high)
     r_low, r_high = np.asarray(right.low), np.asarray(right.high)
-    if relation == "<=":
-        holds, violated = l_high <= r_low, l_low > r_high
-    elif relation == "<":
-        holds, violated = l_high < r_low, l_low >= r_high
-    elif relation == ">=":
-        holds, violated = l_low >= r_high, l_high < r_low
-    elif relation == ">":
-        holds, violated = l_low > r_high, l_high <= r_low
-    elif relation == "==":
+    if relation == "==":
         overlap = (l_low <= r_high) & (r_low <= l_high)
         holds, violated = overlap & _narrow(left, right, IDENTITY_RESOLUTION), ~overlap
     else:
-        raise ValueError(f"unknown relation {relation}")
+        holds, violated = _ordered(l_low, l_high, relation, r_low, r_high)
     known = np.isfinite(left.error) & np.isfinite(right.error)
     # Two infinities of one sign are not compared: what overflowed is not known.
     known &= ~(np.isinf(left.value) & (left.value == right.value))
     return holds & known, violated & known
+
+
+def _ordered(l_low: Any, l_high: Any, relation: str, r_low: Any, r_high: Any) -> tuple[Any, Any]:
+    if relation == "<=":
+        return l_high <= r_low, l_low > r_high
+    if relation == "<":
+        return l_high < r_low, l_low >= r_high
+    if relation == ">=":
+        return l_low >= r_high, l_high < r_low
+    if relation == ">":
+        return l_low > r_high, l_high <= r_low
+    raise ValueError(f"unknown relation {relation}")
+
+
+def _compare_two(left: Measured, relation: str, right: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """The same for single numbers, in plain floats."""
+    x, y = left.value, right.value
+    known = math.isfinite(left.error) and math.isfinite(right.error)
+    known = known and not (math.isinf(x) and x == y)
+    l_low, l_high, r_low, r_high = left.low, left.high, right.low, right.high
+    if relation == "==":
+        overlap = l_low <= r_high and r_low <= l_high
+        narrow = left.error + right.error <= IDENTITY_RESOLUTION * max(abs(x), abs(y))
+        holds, violated = overlap and narrow, not overlap
+    else:
+        holds, violated = _ordered(l_low, l_high, relation, r_low, r_high)
+    # As arrays of no dimension are.
+    return np.bool_(known and holds), np.bool_(known and violated)  # type: ignore[return-value]
 
 
 def _narrow(left: Measured, right: Measured, resolution: float, size: float = 0.0) -> np.ndarray:

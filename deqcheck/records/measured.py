@@ -282,10 +282,11 @@ def _both_exact(a: Measured, b: Measured) -> np.ndarray:
     return found
 
 
-def _exact_product(a: Any, b: Any, product: Any) -> np.ndarray:
+def _exact_product(a: Any, b: Any, product: Any) -> Any:
+    if isinstance(a, float) and isinstance(b, float):
+        return scalar.exact_product(a, b, product)
     inside = _splits(a) & _splits(b)
-    found: np.ndarray = inside & (scalar.lost_in_product(a, b, product) == 0)
-    return found
+    return inside & (scalar.lost_in_product(a, b, product) == 0)
 
 
 def _splits(x: Any) -> np.ndarray:
@@ -315,6 +316,9 @@ def _monotone(
 ) -> Measured:
     """An increasing function, `name` in the tower: the radius spans the images of both ends, and
     `plain` tells of a number and its image where that is not rounded."""
+    if isinstance(x.value, float):
+        image = scalar.image(f, x.value, x.error, plain, LIBM_ULPS)
+        return Measured(*image, x.how, _carried(name, x))
     with np.errstate(all="ignore"):
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
@@ -363,10 +367,17 @@ def maximum(*xs: Number) -> Measured:
 def _extreme(pick: Any, xs: tuple[Number, ...], name: str) -> Measured:
     """min and max are monotone in each argument, so both ends are picked among the ends."""
     ms = [measured(x) for x in xs]
-    value, low, high, again = ms[0].value, ms[0].low, ms[0].high, ms[0].again
+    again = ms[0].again
+    for m in ms[1:]:
+        again = Again(name, again, m.again) if again and m.again else None
+    if all(isinstance(m.value, float) for m in ms):
+        found = scalar.extreme(
+            min if pick is np.minimum else max, [(m.value, m.low, m.high) for m in ms]
+        )
+        return Measured(*found, weakest(*(m.how for m in ms)), again)
+    value, low, high = ms[0].value, ms[0].low, ms[0].high
     for m in ms[1:]:
         value, low, high = pick(value, m.value), pick(low, m.low), pick(high, m.high)
-        again = Again(name, again, m.again) if again and m.again else None
     with np.errstate(invalid="ignore"):
         error = np.where(low == high, 0.0, np.maximum(high - value, value - low))
     return Measured(value, error, weakest(*(m.how for m in ms)), again)

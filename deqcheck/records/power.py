@@ -7,6 +7,7 @@ way round where it is negative), and the right side of an identity is multiplied
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import numpy as np
@@ -50,6 +51,20 @@ def caught_beyond(left: Measured, relation: str, right: Measured, form: Form) ->
         factor = _factor(left, relation, right, form)
     known = np.isfinite(left.error) & np.isfinite(right.error) & ~np.isnan(factor)
     return np.where(known, factor, np.inf)
+
+
+def caught_once(left: Measured, relation: str, right: Measured) -> float:
+    """The same for the values of two single numbers, in plain floats."""
+    if not (math.isfinite(left.error) and math.isfinite(right.error)):
+        return math.inf
+    if right.value > 0:
+        above, below = (right.high, left.low) if relation in UPPER else (left.high, right.low)
+        reachable = below > 0
+    else:
+        above, below = (right.low, left.high) if relation in LOWER else (left.low, right.high)
+        reachable = below < 0 and (relation not in UPPER + LOWER or above < 0)
+    factor = above / below if reachable else math.inf
+    return math.inf if math.isnan(factor) else factor
 
 
 def _factor(left: Measured, relation: str, right: Measured, form: Form) -> np.ndarray:

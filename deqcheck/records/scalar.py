@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 EPS = 2.0**-52
 # Smallest positive double: covers gradual underflow of products and quotients.
@@ -50,10 +53,10 @@ def outward(value: float, error: float, side: int) -> float:
 def plus(a: float, da: float, b: float, db: float) -> Pair:
     total = a + b
     if (a == 0 and da == 0) or (b == 0 and db == 0):
-        return total, _overflown(total, a, b, da + db) * (1 + 8 * EPS)
+        return total, overflown(total, a, b, da + db) * (1 + 8 * EPS)
     if da == 0 and db == 0 and lost_in_sum(a, b, total) == 0:
         return total, 0.0
-    return _rounded(total, _overflown(total, a, b, da + db))
+    return rounded(total, overflown(total, a, b, da + db))
 
 
 def times(a: float, da: float, b: float, db: float) -> Pair:
@@ -61,28 +64,28 @@ def times(a: float, da: float, b: float, db: float) -> Pair:
     if (a == 0 and da == 0) or (b == 0 and db == 0):
         # No term of the radius is left.
         return product, 0.0
-    if da == 0 and db == 0 and _exact_product(a, b, product):
+    if da == 0 and db == 0 and exact_product(a, b, product):
         return product, 0.0
-    error = _overflown(product, a, b, _factor(abs(a), db) + _factor(abs(b), da) + _factor(da, db))
-    return _rounded(product, error)
+    error = overflown(product, a, b, _factor(abs(a), db) + _factor(abs(b), da) + _factor(da, db))
+    return rounded(product, error)
 
 
 def over(a: float, da: float, b: float, db: float) -> Pair:
     """b is not zero."""
     quotient, away = a / b, abs(b) - db
     if not away > 0:
-        return _rounded(quotient, math.inf)
+        return rounded(quotient, math.inf)
     if a == 0 and da == 0:
         # Of whatever b is, as long as it is not 0.
         return quotient, 0.0
     if math.isinf(b):
-        return _rounded(quotient, 0.0)
-    if da == 0 and db == 0 and _exact_product(quotient, b, a):
+        return rounded(quotient, 0.0)
+    if da == 0 and db == 0 and exact_product(quotient, b, a):
         return quotient, 0.0
-    return _rounded(quotient, (da + _factor(abs(quotient), db)) / away)
+    return rounded(quotient, (da + _factor(abs(quotient), db)) / away)
 
 
-def _exact_product(a: float, b: float, product: float) -> bool:
+def exact_product(a: float, b: float, product: float) -> bool:
     inside = SPLIT_LOW < abs(a) < SPLIT_HIGH and SPLIT_LOW < abs(b) < SPLIT_HIGH
     return inside and lost_in_product(a, b, product) == 0
 
@@ -91,11 +94,44 @@ def _factor(a: float, b: float) -> float:
     return 0.0 if a == 0 or b == 0 else a * b
 
 
-def _overflown(value: float, a: float, b: float, error: float) -> float:
+def overflown(value: float, a: float, b: float, error: float) -> float:
     brought = math.isinf(a) or math.isinf(b)
     return math.inf if math.isinf(value) and not brought else error
 
 
-def _rounded(value: float, error: float) -> Pair:
-    exact = math.isinf(value) and error == 0
-    return value, error * (1 + 8 * EPS) + (0.0 if exact else EPS * abs(value) + 4 * TINY)
+def rounded(value: float, error: float, ulps: float = 1.0) -> Pair:
+    """With the rounding of the operation that gave the value, and of the radius."""
+    exact = ulps == 0 or (math.isinf(value) and error == 0)
+    return value, error * (1 + 8 * EPS) + (0.0 if exact else ulps * EPS * abs(value) + 4 * TINY)
+
+
+def image(
+    f: Callable[[float], Any],
+    x: float,
+    error: float,
+    plain: Callable[[float, float], Any],
+    ulps: float,
+) -> Pair:
+    """Under an increasing function that rounds by so many units, unless `plain` of an exact number
+    and its image: the radius spans the images of both ends."""
+    with np.errstate(all="ignore"):
+        value = float(f(x))
+        if error == 0:
+            radius = 0.0
+            ulps = 0.0 if plain(x, value) else ulps
+        else:
+            radius = _span(float(f(outward(x, error, -1))), value, float(f(outward(x, error, 1))))
+    return rounded(value, overflown(value, x, x, radius), ulps)
+
+
+def extreme(pick: Callable[[Sequence[float]], float], of: Sequence[tuple[float, ...]]) -> Pair:
+    """The least or largest of numbers, each with its ends; undefined if one of them is."""
+    value, low, high = (
+        math.nan if any(map(math.isnan, each)) else pick(each) for each in zip(*of, strict=True)
+    )
+    return value, 0.0 if low == high else _span(low, value, high)
+
+
+def _span(low: float, value: float, high: float) -> float:
+    below, above = abs(value - low), abs(high - value)
+    return math.inf if math.isnan(below) or math.isnan(above) else max(below, above)

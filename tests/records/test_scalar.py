@@ -9,7 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deqcheck.records.measured import Measured
+from deqcheck.records.comparison import compare
+from deqcheck.records.measured import Measured, exp, log, log1p, maximum, minimum, sqrt
+from deqcheck.records.power import Form, caught_beyond, caught_once
 
 VALUES = (0.0, -0.0, 1.0, -1.5, 3e-310, 1e308, -1e308, 1e-200, np.inf, -np.inf, np.nan, 0.1)
 ERRORS = (0.0, 5e-324, 1e-17, 0.05, 2.0, 1e308, np.inf, np.nan)
@@ -29,7 +31,9 @@ def test_a_number_is_settled_like_an_array() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("act", [operator.add, operator.sub, operator.mul, operator.truediv])
+@pytest.mark.parametrize(
+    "act", [operator.add, operator.sub, operator.mul, operator.truediv, minimum, maximum]
+)
 def test_arithmetic_is_that_of_arrays(act: Callable[[Measured, Measured], Measured]) -> None:
     pairs = list(product(NUMBERS, NUMBERS))
     a, da, b, db = np.array([(*left, *right) for left, right in pairs]).T
@@ -40,6 +44,29 @@ def test_arithmetic_is_that_of_arrays(act: Callable[[Measured, Measured], Measur
         assert all(isinstance(each, float) for each in ours)
         found = np.flatnonzero(~_alike(np.array(ours), getattr(many, name)))
         assert not found.size, (name, pairs[found[0]])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", [exp, log, log1p, sqrt])
+def test_functions_are_those_of_arrays(f: Callable[[Measured], Measured]) -> None:
+    for value, error in [*NUMBERS, (4.0, 0.0), (2.0, 0.0), (1000.0, 0.0), (700.0, 1e-3)]:
+        one, many = Measured(value, error), Measured(np.array([value]), np.array([error]))
+        assert same(f(one), f(many)), (value, error)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "=="])
+def test_answers_are_those_of_arrays(relation: str) -> None:
+    pairs = list(product(NUMBERS, NUMBERS))
+    a, da, b, db = np.array([(*left, *right) for left, right in pairs]).T
+    left, right = Measured(a, da), Measured(b, db)
+    singles = [(Measured(*one), Measured(*other)) for one, other in pairs]
+    answers = np.array([compare(one, relation, other) for one, other in singles]).T
+    for ours, many in zip(answers, compare(left, relation, right), strict=True):
+        assert np.array_equal(ours, many), pairs[np.flatnonzero(ours != many)[0]]
+    once = np.array([caught_once(one, relation, other) for one, other in singles])
+    many = caught_beyond(left, relation, right, Form.VALUE)
+    assert _alike(once, many).all(), pairs[np.flatnonzero(~_alike(once, many))[0]]
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> np.ndarray:

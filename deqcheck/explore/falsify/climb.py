@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from deqcheck.explore.falsify.draw import STAGES, Drawing
+from deqcheck.explore.falsify.draw import STAGES, Drawing, one_of
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.explore.falsify.mutate import changed, crossed, fitted
 from deqcheck.explore.falsify.score import FLAT, TIE, UNUSABLE, Score
@@ -18,10 +19,13 @@ from deqcheck.theorems.base import AnyStatement
 GROWS = (0, 60, 300, 900)
 # Changes without success before another start is taken; where no change shows, fewer.
 PATIENCE, PATIENCE_FLAT = 16, 3
-# How often a start is one of the best so far, and how many are kept, with how many of one size.
-AGAIN, ELITE, ALIKE = 0.3, 12, 3
+# How often a start is one of the best so far.
+AGAIN = 0.3
+# An array whose changes have shown nothing so often is seldom changed.
+BLIND, SELDOM, SEEN = 6, 0.1, 1000
 # What a slack of exactly 0 counts as.
 EQUAL = 0.05
+Sizes = tuple[int, ...]
 
 
 class Strategy(Protocol):
@@ -34,21 +38,26 @@ class Strategy(Protocol):
 
 
 class Climbing:
-    """Climbs from many starts, each as long as it gets nearer. A hypothesis that fails is a
-    penalty that leads in, not a reason to leave."""
+    """Climbs from many starts, each as long as it gets nearer to violating one of the claims. A
+    hypothesis that fails is a penalty that leads in, not a reason to leave."""
 
     def __init__(self, s: AnyStatement, seed: int, sizes: tuple[int, int] | None = None):
         self.statement, self.drawing = s, Drawing(s, sizes)
         self.random = np.random.default_rng(seed)
         self._told = 0
         self._here: tuple[Score, Instance] | None = None
+        # The claim that is to be violated; empty for whichever comes nearest.
+        self._target = ""
         self._failures = 0
-        self._elite: list[tuple[float, Instance]] = []
+        # The best so far for each claim and sizes, and of those that fail a hypothesis.
+        self._elite: dict[str, dict[Sizes, tuple[float, Instance]]] = {}
+        # How often a change of an array alone has left the slack as it was, until one did not.
+        self._unseen: Counter[str] = Counter()
 
     @property
-    def fresh(self) -> bool:
-        """Whether the next instance is drawn anew."""
-        return self._here is None
+    def beat(self) -> float | None:
+        """The score that the next instance must beat; None for a new start."""
+        return None if self._here is None else self._here[0].value
 
     def ask(self) -> Instance:
         if self._here is None:
@@ -59,8 +68,10 @@ class Climbing:
         self._told += 1
         self._keep(score, instance)
         before = self._here
-        if before is None or _worth(score) <= _worth(before[0]):
-            better = before is None or _worth(score) < _worth(before[0])
+        if before is not None:
+            self._note(before, instance, score)
+        if before is None or self._worth(score) <= self._worth(before[0]):
+            better = before is None or self._worth(score) < self._worth(before[0])
             self._failures = 0 if better else self._failures + 1
             self._here = (score, instance)
         else:
@@ -69,16 +80,38 @@ class Climbing:
         if self._failures >= self._patience(self._here[0]):
             self._here, self._failures = None, 0
 
-    @staticmethod
-    def _patience(score: Score) -> int:
-        flat = score.value >= UNUSABLE or score.value in (0.0, FLAT, 1 + TIE)
+    def _note(self, before: tuple[Score, Instance], instance: Instance, score: Score) -> None:
+        """Which array was changed, and whether it showed. Labels, for one, mean nothing to many
+        statements."""
+        if not (score.feasible and before[0].feasible) or score.value in (0.0, FLAT):
+            return
+        name = instance.only_change(before[1])
+        if name and score.shown == before[0].shown:
+            self._unseen[name] += 1
+        elif name:
+            self._unseen[name] = -SEEN
+
+    def _seen(self, name: str) -> bool:
+        return self._unseen[name] < BLIND or self.random.random() < SELDOM
+
+    def _worth(self, score: Score) -> float:
+        """Of a feasible one, the slack of the claim that is to be violated. An equality is as near
+        as can be, and leads nowhere."""
+        value = score.slack.get(self._target, score.value) if score.feasible else score.value
+        return EQUAL if score.feasible and value == 0 else value
+
+    def _patience(self, score: Score) -> int:
+        flat = score.value >= UNUSABLE or self._worth(score) in (EQUAL, FLAT, 1 + TIE)
         return PATIENCE_FLAT if flat else PATIENCE
 
     def _start(self) -> Instance:
         r = self.random
-        if self._elite and r.random() < AGAIN:
-            pick = min(int(r.integers(len(self._elite))) for _ in range(2))
-            return self._offspring(self._elite[pick][1])
+        claims = [claim for claim in self._elite if claim] or list(self._elite)
+        self._target = one_of(r, claims) if claims else ""
+        if claims and r.random() < AGAIN:
+            ranked = sorted(self._elite[self._target].values(), key=lambda each: each[0])
+            pick = min(int(r.integers(len(ranked))) for _ in range(2))
+            return self._offspring(ranked[pick][1])
         stage = sum(self._told >= begins for begins in GROWS) - 1
         for _ in range(20):
             try:
@@ -90,9 +123,9 @@ class Climbing:
 
     def _offspring(self, instance: Instance) -> Instance:
         r = self.random
-        if self._elite and r.random() < 0.1:
-            other = self._elite[int(r.integers(len(self._elite)))][1]
-            instance = crossed(r, instance, other)
+        mates = list(self._elite.get(self._target, {}).values())
+        if mates and r.random() < 0.1:
+            instance = crossed(r, instance, one_of(r, mates)[1])
         if instance.constants is None and self.drawing.sought:
             # Those that the statement searches for are looked at once.
             instance = replace(instance, constants=self.drawing.constants(r))
@@ -100,24 +133,14 @@ class Climbing:
         near = self._here is None or self._here[0].feasible
         reach = float(10.0 ** (r.uniform(-3, 0.3) if near else r.uniform(-1, 0.5)))
         for _ in range(1 + int(r.random() < 0.4)):
-            instance = changed(r, self.statement, instance, reach)
+            instance = changed(r, self.statement, instance, reach, self._seen)
         return instance
 
     def _keep(self, score: Score, instance: Instance) -> None:
-        worth = _worth(score)
-        if len(self._elite) >= ELITE and worth >= self._elite[-1][0]:
+        if score.value >= UNUSABLE:
             return
-        alike = [i for i, (_, x) in enumerate(self._elite) if x.sizes == instance.sizes]
-        if len(alike) >= ALIKE:
-            # They are sorted: the last of them is the worst.
-            if worth >= self._elite[alike[-1]][0]:
-                return
-            del self._elite[alike[-1]]
-        self._elite.append((worth, instance))
-        self._elite.sort(key=lambda each: each[0])
-        del self._elite[ELITE:]
-
-
-def _worth(score: Score) -> float:
-    """An equality is as near as can be, and leads nowhere."""
-    return EQUAL if score.feasible and score.value == 0 else score.value
+        sizes = tuple(instance.sizes.values())
+        for claim, slack in (score.slack or {"": score.value}).items():
+            kept = self._elite.setdefault(claim, {})
+            if sizes not in kept or slack < kept[sizes][0]:
+                kept[sizes] = (slack, instance)

@@ -129,7 +129,8 @@ def number(r: Random, spec: Number) -> float:
         ends = [x for x in (spec.at_least, spec.at_most) if x is not None]
         if ends and r.random() < 0.2:
             return float(one_of(r, ends))
-        share = one_of(r, (0.5, 0.1, 0.9, 0.25, 0.01, 0.99, r.random()))
+        near = 10.0 ** r.uniform(-5, -2)
+        share = one_of(r, (0.5, 0.1, 0.9, 0.25, 0.01, 0.99, near, 1 - near, r.random()))
         return float(low + share * (high - low))
     size = float(one_of(r, (1.0, 0.5, 2.0, 0.1, 10.0, 10.0 ** r.uniform(-3, 2))))
     if high is not None:
@@ -321,4 +322,4 @@ def _tried(blank: Instance) -> None:
         for names in (model.data_arrays, model.parameters)
     )
     with suppress(ValueError, *FAILURES):
-        replace(blank, data=data, init=init).problem()
+        _ = replace(blank, data=data, init=init).problem

@@ -66,8 +66,10 @@ class Instance:
         """The letters of the axes of every array."""
         return {**self.spoken.data_arrays, **self.spoken.parameters, **self.spoken.optional}
 
+    @cached_property
     def problem(self) -> AnyProblem:
-        """Raises Refusal, or what the model itself raises."""
+        """With the state of its start, which is computed once. Raises Refusal, or what the model
+        itself raises."""
         model = self.spoken
         loss = _spoken(Loss, json.dumps({"kind": self.loss or model.default_loss}))
         theta = {name: np.array(self.init[name], dtype=float) for name in model.parameters}
@@ -121,8 +123,28 @@ class Instance:
         # -0.0 is 0.
         array = np.asarray(array, dtype=float) + 0.0
         if name in self.data:
-            return replace(self, data={**self.data, name: array})
-        return replace(self, init={**self.init, name: array})
+            found = replace(self, data={**self.data, name: array})
+        else:
+            found = replace(self, init={**self.init, name: array})
+        # The same model.
+        found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("spoken", "shapes")})
+        return found
+
+    def fits(self, other: Instance) -> bool:
+        """Whether its model asks for the arrays of the other's, in the same sizes."""
+        try:
+            return self.shapes == other.shapes and self.spoken.sizes() == other.spoken.sizes()
+        except Refusal:
+            return False
+
+    def only_change(self, before: Instance) -> str:
+        """The array that distinguishes it from what it was made from; empty if that is not all."""
+        if self.model is not before.model or self.constants is not before.constants:
+            return ""
+        if self.pace is not before.pace or self.arrays.keys() != before.arrays.keys():
+            return ""
+        names = [name for name, a in self.arrays.items() if a is not before.arrays[name]]
+        return names[0] if len(names) == 1 else ""
 
     def with_field(self, path: str, value: Any) -> Instance:
         """With a field of the model, or of a part of it: `activation.k`."""

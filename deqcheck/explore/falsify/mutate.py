@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from deqcheck.explore.falsify.draw import array, for_all, number, of_length, one_of, sample_axis
+from deqcheck.explore.falsify.draw import (
+    array,
+    for_all,
+    number,
+    of_length,
+    one_of,
+    sample_axis,
+    value_of,
+)
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.fields import Part, Refusal, Section, specs
 from deqcheck.fields.spec import Number
@@ -21,18 +29,27 @@ Random = np.random.Generator
 SIMPLE = (0.0, 1.0, -1.0, 2.0, 0.5)
 
 
-def changed(r: Random, s: AnyStatement, instance: Instance, reach: float) -> Instance:
-    """One change, of the relative size `reach` where it is continuous."""
+def changed(
+    r: Random,
+    s: AnyStatement,
+    instance: Instance,
+    reach: float,
+    seen: Callable[[str], bool] = lambda name: True,
+) -> Instance:
+    """One change, of the relative size `reach` where it is continuous, of an array that is seen."""
     kind = r.random()
-    if kind < 0.1:
+    if kind < 0.03:
+        return _field_changed(r, s, instance)
+    if kind < 0.11:
         return _number_changed(r, s, instance, reach)
     if kind < 0.2 and instance.pace is not None:
         return _pace_changed(r, instance)
-    if kind < 0.3:
+    if kind < 0.3 and seen(kinds(Model)[instance.model["kind"]].predicted):
         return fitted(r, instance)
     if kind < 0.36:
         return _scaled(r, instance, reach)
-    name = one_of(r, list(instance.arrays))
+    names = list(instance.arrays)
+    name = one_of(r, [name for name in names if seen(name)] or names)
     a = np.array(instance.arrays[name])
     if not a.size:
         return instance
@@ -82,12 +99,37 @@ def _number_changed(r: Random, s: AnyStatement, instance: Instance, reach: float
     name = one_of(r, names)
     spec = fields[name] if name in fields else free[name].domain
     held = instance.field(name) if name in fields else (instance.constants or {}).get(name, 1.0)
-    moved = held * float(2.0 ** (2 * reach * r.standard_normal()))
+    moved = _moved(r, spec, held, reach)
     if r.random() < 0.4 or not spec.within(moved):
         moved = number(r, spec)
     if name in fields:
         return instance.with_field(name, moved)
     return replace(instance, constants={**(instance.constants or {}), name: moved})
+
+
+def _moved(r: Random, spec: Number, held: float, reach: float) -> float:
+    """By a factor, or its distance from an end other than 0 by one."""
+    factor = float(2.0 ** (2 * reach * r.standard_normal()))
+    ends = [x for x in (spec.above, spec.at_least, spec.below, spec.at_most) if x]
+    if ends and r.random() < 0.5:
+        end = float(one_of(r, ends))
+        return end + factor * (held - end)
+    return held * factor
+
+
+def _field_changed(r: Random, s: AnyStatement, instance: Instance) -> Instance:
+    """Another value of a field of the model that is set, or that the statement speaks of."""
+    declared = specs(kinds(Model)[instance.model["kind"]])
+    meant = {name: options for name, options in s.space.fields.items() if name in declared}
+    names = sorted({*instance.model, *meant} - {"kind"})
+    names = [name for name in names if meant.get(name) != (None,)]
+    if not names:
+        return instance
+    name = one_of(r, names)
+    value = one_of(r, meant[name]) if meant.get(name) else value_of(r, declared[name])
+    model = {n: x for n, x in instance.model.items() if n != name}
+    found = replace(instance, model=model if value is None else {**model, name: value})
+    return found if found.fits(instance) else instance
 
 
 def _pace_changed(r: Random, instance: Instance) -> Instance:
@@ -111,7 +153,7 @@ def fitted(r: Random, instance: Instance) -> Instance:
     """Labels at what the model predicts, up to a small residual."""
     try:
         with in_range():
-            problem = instance.problem()
+            problem = instance.problem
             state: State = problem.start
             name = kinds(Model)[problem.model.kind].predicted
             if not name:

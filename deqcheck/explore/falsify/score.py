@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -60,6 +60,8 @@ class Score:
     # Of a feasible one: what it says of each conclusion.
     shown: tuple[Shown, ...] = ()
     failing: tuple[str, ...] = ()
+    # The same as a number for each: below 0 for what is violated.
+    slack: Mapping[str, float] = field(default_factory=dict)
     # With the step or horizon that was taken.
     instance: Instance | None = None
 
@@ -142,23 +144,25 @@ class Scorer:
     watch: Callable[[Progress], None] = lambda step: None
     # How many hypotheses it has, as far as it is known.
     _asked: int = 1
+    # The smallest margin by which each claim has held.
+    _tightest: dict[str, float] = field(default_factory=dict)
 
-    def __call__(self, instance: Instance, thorough: bool = True) -> Score:
+    def __call__(self, instance: Instance, beat: float | None = None) -> Score:
         """Hypotheses in the order of the statement, which is cheap first. Those after one of the
-        first that fails, and unless thorough after any, count as failed and are not looked at;
-        where one fails, no conclusion is."""
+        first that fails, and unless it may beat an instance that fails after any, count as failed
+        and are not looked at; where one fails, no conclusion is."""
         s = self.statement
         if instance.constants:
             s = type(s)(s.edition, instance.constants)
             if [*s.outside(), *s.faults()]:
                 return Score(UNUSABLE)
         try:
-            p = instance.problem()
+            p = instance.problem
         except (Refusal, ValueError, *FAILURES):
             return Score(UNUSABLE)
         try:
             with in_range(), authored(s, p), values_seen() as values:
-                found = self._score(s, p, instance, thorough)
+                found = self._score(s, p, instance, beat)
                 if self.also is None or not found.feasible:
                     return found
                 penalty = self.also.penalty(values)
@@ -169,23 +173,37 @@ class Scorer:
         except NoEquilibrium:
             return Score(NO_EQUILIBRIUM)
 
-    def _score(self, s: AnyStatement, p: AnyProblem, instance: Instance, thorough: bool) -> Score:
+    def _score(
+        self, s: AnyStatement, p: AnyProblem, instance: Instance, beat: float | None
+    ) -> Score:
+        # Where the climb stands on an instance that meets them, one that fails is enough.
+        thorough = beat is not None and beat > 1
         failed = self._failed(self._hypotheses(s, p), thorough)
         if failed is not None:
             return failed
-        check_start(p)
-        if not self.degenerate and p.start.warnings:
-            return Score(1 + TIE, failing=(NO_KINKS,))
-        if any(True for _ in s.unchecked(p)):
-            return Score(UNUSABLE)
+        if STATIC not in s.dynamics:
+            return self._unfit(s, p) or self._trained(s, p, instance)
         claims = (c.judge() for c in s.claims(p, p.start))
         if s.is_condition:
             # Whether it is met is all that there is to ask.
-            failed = self._failed(claims, thorough)
-            return failed or Score(FLAT, True, instance=instance)
-        if STATIC in s.dynamics:
-            return _concluded(list(claims), instance)
-        return self._trained(s, p, instance)
+            met = Score(FLAT, True, instance=instance)
+            return self._failed(claims, thorough) or self._unfit(s, p) or met
+        found = _concluded(list(claims), instance)
+        nearer = [x for x in found.shown if x.margin < self._tightest.get(x.claim, math.inf)]
+        if not (found.refuted or nearer or (beat is not None and found.value < beat)):
+            # Nobody is told of it, and nothing follows from it.
+            return found
+        unfit = self._unfit(s, p)
+        if unfit is None:
+            self._tightest |= {x.claim: x.margin for x in nearer if not x.violated}
+        return unfit or found
+
+    def _unfit(self, s: AnyStatement, p: AnyProblem) -> Score | None:
+        """Where the start is none that a case may have, or not one that the statement looks at."""
+        check_start(p)
+        if not self.degenerate and p.start.warnings:
+            return Score(1 + TIE, failing=(NO_KINKS,))
+        return Score(UNUSABLE) if any(True for _ in s.unchecked(p)) else None
 
     def _trained(self, s: AnyStatement, p: AnyProblem, instance: Instance) -> Score:
         if instance.pace is not None:
@@ -201,7 +219,8 @@ class Scorer:
             return replace(failed, instance=instance)
         scored = _concluded(found.conclusions, instance)
         if scored.refuted and found.outcome is not Outcome.REFUTED:
-            return replace(scored, value=max(scored.value, 0.0))
+            doubtful = {claim: max(slack, 0.0) for claim, slack in scored.slack.items()}
+            return replace(scored, value=max(scored.value, 0.0), slack=doubtful)
         return scored
 
     def _hypotheses(self, s: AnyStatement, p: AnyProblem) -> Iterator[Judged]:
@@ -264,16 +283,19 @@ def _short(x: float) -> float:
 
 
 def _concluded(conclusions: Sequence[Judged], instance: Instance) -> Score:
-    """The smallest margin decides; below 0 only for a claim that is violated with its bars."""
+    """The smallest margin decides."""
     if not conclusions:
         return Score(UNUSABLE)
     shown = tuple(Shown(c.name, margin(c), c.decision is Decision.VIOLATED) for c in conclusions)
-    violated = [each.margin for each in shown if each.violated]
-    if violated:
-        return Score(min(*violated, -LEAST), True, shown, instance=instance)
+    slack: dict[str, float] = {}
+    for c, each in zip(conclusions, shown, strict=True):
+        slack[c.name] = min(_slack(c, each), slack.get(c.name, FLAT))
+    return Score(min(slack.values()), True, shown, slack=slack, instance=instance)
+
+
+def _slack(c: Judged, shown: Shown) -> float:
+    """Below 0 only for a claim that is violated with its bars."""
+    if shown.violated:
+        return min(shown.margin, -LEAST)
     # An identity that holds is no nearer to failing for the rounding of its sides.
-    slack = [
-        FLAT if c.relation == "==" else max(each.margin, 0.0)
-        for c, each in zip(conclusions, shown, strict=True)
-    ]
-    return Score(min(slack), True, shown, instance=instance)
+    return FLAT if c.relation == "==" else max(shown.margin, 0.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.explore.falsify.climb import Climbing, Strategy
 from deqcheck.explore.falsify.instance import Instance
-from deqcheck.explore.falsify.score import Also, Score, Scorer, TooLate
+from deqcheck.explore.falsify.score import UNUSABLE, Also, Score, Scorer, TooLate
 from deqcheck.explore.falsify.shrink import shrunk
 from deqcheck.theorems.base import AnyStatement
 
@@ -141,9 +141,9 @@ class Hunt:
         return self.found
 
     def _step(self) -> None:
-        fresh = getattr(self.strategy, "fresh", False)
+        beat = getattr(self.strategy, "beat", UNUSABLE)
         instance = self.strategy.ask()
-        score = self._score(instance, thorough=not fresh)
+        score = self._score(instance, beat)
         self.found.add(score, self.seconds)
         self.strategy.tell(instance, score)
 
@@ -160,7 +160,7 @@ class Hunt:
             if left < 0 or self.late:
                 return False
             try:
-                score = self._score(candidate, thorough=False)
+                score = self._score(candidate)
             except TooLate:
                 return False
             return score.refuted and score.value <= enough

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, DESCENT, PRINTED, Check, Space
 from deqcheck.theorems.gao2022.bounds import cite
 from deqcheck.theorems.gao2022.induction import (
     PARAMETERS,
@@ -43,6 +43,8 @@ class DescentInduction(Induction, DescentConditions):
     editions = (PRINTED, CORRECTED)
     uses = ("gao2022/lem3.1", "gao2022/lem3.2", "gao2022/gradient", "gao2022/one-step")
     tracks = (*Induction.tracks, "norm2.Phi")
+    # Below two samples and inputs the two norms are one.
+    space = Space(sizes={"N": (2, 2), "d": (2, 2), "m": (2, 3)})
     erratum = (
         "(38), |relu(X W)| <= lambda1 |X| in the operator norm, is false: X = I and W = [[1, 1], "
         "[1, -1]] give (1 + sqrt 5)/2 = 1.618 against sqrt 2 = 1.414, since the ReLU does not "

@@ -204,7 +204,16 @@ class Theorem5(RepairedRate):
         "the path keeps its length and Q2 falls as 1/c. What holds is xie2021/thm5-repaired."
     )
     constants = CONSTANTS
-    space = Space(fields={"activation": BOUNDED, **GIVEN_INPUT})
+    # Slopes of at least kappa > 0, and a K L < 1.
+    space = Space(
+        fields={
+            "activation": tuple(s for s in BOUNDED if s != "tanh"),
+            "alpha": (0.25, 0.1, 0.01),
+            "iterations": (1, 2, 3),
+            "depth": (1,),
+            **GIVEN_INPUT,
+        }
+    )
 
     iterated = UNROLLED
     narrow = Check("||W_l|| at most 3/4", "norm_W <= 0.75 + 1e-12", "Assumption 5")
