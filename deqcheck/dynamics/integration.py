@@ -73,8 +73,8 @@ class Piece:
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""
         x = (2 * np.asarray(t) - self.start - self.end) / (self.end - self.start)
-        found: np.ndarray = chebyshev.chebval(x, self._slopes)
-        return found
+        found: np.ndarray = (chebyshev.chebvander(x, DEGREE - 1) @ self._slopes).T
+        return found if np.ndim(t) else found[:, 0]
 
 
 class Integration:
@@ -143,7 +143,15 @@ class Integration:
         return float(np.clip(FIRST * pace, 1e-14 * self.horizon, 0.1 * self.horizon))
 
     def _total_tolerance(self, y: np.ndarray) -> float:
-        return self.rtol * norm(y) + norm(self.atol)
+        return self.rtol * norm(y) + self._least
+
+    @property
+    def atol(self) -> np.ndarray:
+        return self._atol
+
+    @atol.setter
+    def atol(self, sizes: np.ndarray) -> None:
+        self._atol, self._least = sizes, norm(sizes)
 
     def tolerance(self, t: float) -> dict[str, float]:
         """What one step may be wrong by, for each array of parameters."""
