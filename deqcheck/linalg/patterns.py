@@ -91,7 +91,7 @@ class Patterns:
         V = np.zeros(self.mask.shape)
         for group, lu in self._factored:
             v = scipy.linalg.lapack.dgetrs(*lu, a.take(group.units))[0]
-            V.put(group.rights.T, np.broadcast_to(v, group.rights.T.shape))
+            V.put(group.rights, np.repeat(v, group.samples.size))
         return V
 
     def one_adjoint(self, column: int, b: np.ndarray) -> np.ndarray:
