@@ -24,8 +24,9 @@ SHARES = np.arange(1, 9) / 8
 BLUR = 10.0
 # More events than this in one segment are a flow that flickers.
 MOST = 1000
-# A residual that has not halved in so many steps rests, if it is small enough.
-LATELY = 8
+# A residual that is not below this part of what it was so many steps before rests, if it is small
+# enough.
+LATELY, FALLS = 16, 0.9
 
 
 class Seen(NamedTuple):
@@ -117,7 +118,7 @@ class Kinked:
         r, speed = self._end.held.residual, norm(self._end.velocity)
         self._residuals.append(r)
         within = r * r <= speed * self._tolerance(theta - self.theta0)
-        self.rests = within and len(self._residuals) > LATELY and r >= self._residuals[0] / 2
+        self.rests = within and len(self._residuals) > LATELY and r >= FALLS * self._residuals[0]
         return self.rests
 
     def meet(self, piece: Piece) -> Met | None:

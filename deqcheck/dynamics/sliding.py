@@ -102,7 +102,7 @@ def _balance(rows: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     if not (np.isfinite(gram).all() and np.isfinite(right).all()):
         return np.full(len(rows), np.nan)
     if len(rows) > 1 and np.linalg.eigvalsh(gram)[0] < INDEPENDENT:
-        return np.linalg.lstsq(rows.T, -gradient, rcond=len(gradient) * EPS)[0]
+        return np.asarray(np.linalg.lstsq(rows.T, -gradient, rcond=len(gradient) * EPS)[0])
     found = right / gram[0] if len(rows) == 1 else np.linalg.solve(gram, right)
     rest = rows @ (gradient + found @ rows)
     return found - (rest / gram[0] if len(rows) == 1 else np.linalg.solve(gram, rest))
@@ -155,7 +155,7 @@ class Kinks:
         heights = motion.heights[k] - mode.levels[k]
         found = np.where(mode.above[k], heights, -heights) + self._rounding(motion)
         if not mode.sliding:
-            return found
+            return np.asarray(found)
         found[np.searchsorted(k, mode.sliding)] = np.inf
         return np.concatenate([found, motion.room()])
 

@@ -10,6 +10,7 @@ import scipy
 
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 
+
 class Group(NamedTuple):
     """A pattern that is not empty."""
 
