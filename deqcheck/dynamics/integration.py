@@ -148,7 +148,15 @@ class Integration:
         return float(np.clip(FIRST * pace, 1e-14 * self.horizon, 0.1 * self.horizon))
 
     def _total_tolerance(self, y: np.ndarray) -> float:
-        return self.rtol * norm(y) + norm(self.atol)
+        return self.rtol * norm(y) + self._least
+
+    @property
+    def atol(self) -> np.ndarray:
+        return self._atol
+
+    @atol.setter
+    def atol(self, sizes: np.ndarray) -> None:
+        self._atol, self._least = sizes, norm(sizes)
 
     def tolerance(self, t: float) -> dict[str, float]:
         """What one step may be wrong by, for each array of parameters."""
@@ -204,6 +212,8 @@ class Integration:
         met = self.kinked.meet(piece) if meets else None
         if met is None:
             self._keep(piece)
+            if self.kinked.comes_to_rest(self.theta0 + solver.y):
+                self._solver = self._started(solver.t, solver.y, self.horizon)
             return
         if met.t > piece.start:
             self._keep(piece.until(met.t))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +24,9 @@ SHARES = np.arange(1, 9) / 8
 BLUR = 10.0
 # More events than this in one segment are a flow that flickers.
 MOST = 1000
+# A residual that is not below this part of what it was so many steps before rests, if it is small
+# enough.
+LATELY, FALLS = 16, 0.9
 
 
 class Seen(NamedTuple):
@@ -62,6 +66,11 @@ class Kinked:
         # Whether an evaluation of the step that is being made lay beyond a kink.
         self._hint = False
         self._last: tuple[np.ndarray, Motion] | None = None
+        # At the end of the last step.
+        self._end: Motion | None = None
+        # Whether nothing moves any more, and |r| at the end of the last steps.
+        self.rests = False
+        self._residuals: deque[float] = deque(maxlen=LATELY + 1)
 
     def begin(self) -> None:
         self._left = MOST
@@ -77,6 +86,8 @@ class Kinked:
         return BLUR * self._tolerance(theta - self.theta0)
 
     def velocity(self, t: float, theta: np.ndarray) -> np.ndarray:
+        if self.rests:
+            return np.zeros_like(theta)
         motion = self._motion(theta)
         self._hint |= self.kinks.beyond(motion, self.mode)
         return motion.velocity
@@ -89,10 +100,26 @@ class Kinked:
 
     def may_meet(self, t: float, theta: np.ndarray) -> bool:
         """Whether the step that ends here is to be looked at more closely."""
+        if self.rests:
+            return False
         if self._last is None or not np.array_equal(self._last[0], theta):
             self.velocity(t, theta)
+        assert self._last is not None
+        self._end = self._last[1]
         hint, self._hint = self._hint, False
         return hint
+
+    def comes_to_rest(self, theta: np.ndarray) -> bool:
+        """Whether what is left to go, about |r|^2/|g|, is within the tolerance of a step, and the
+        residual falls no more, as along every flow it does: from there on the integration would
+        follow its own errors, in steps as short as its stability asks for."""
+        if self.rests or self._end is None:
+            return False
+        r, speed = self._end.held.residual, norm(self._end.velocity)
+        self._residuals.append(r)
+        within = r * r <= speed * self._tolerance(theta - self.theta0)
+        self.rests = within and len(self._residuals) > LATELY and r >= FALLS * self._residuals[0]
+        return self.rests
 
     def meet(self, piece: Piece) -> Met | None:
         """The first event of a step, with the mode changed to what it is afterwards."""

@@ -26,9 +26,10 @@ WORK = 3e6
 
 
 def work(problem: AnyProblem, steps: int) -> float:
-    """A factorisation for each sample and step, at most."""
+    """A factorisation for each sample, step and pass, at most."""
     largest = max(size for shape in problem.shapes.values() for size in shape)
-    return float((steps + 1) * max(1, problem.model.samples) * largest**3)
+    each = max(1, problem.model.samples) * problem.model.passes
+    return float((steps + 1) * each * largest**3)
 
 
 def repeated(

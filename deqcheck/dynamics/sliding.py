@@ -27,6 +27,8 @@ TOGETHER = 1e-12
 # A computed slope that leaves [0, 1] by so many times what the residual may be off has not left it,
 # and a residual of which this part is not known moves nothing across a kink any more.
 SLACK, REST = 8.0, 0.1
+# Rows of length 1 whose Gram matrix has no smaller eigenvalue: normal equations lose few digits.
+INDEPENDENT = 1e-6
 # So many kinks on which the flow stands at once are tried in every combination.
 FEW = 4
 
@@ -93,6 +95,19 @@ class Motion(NamedTuple):
 NOTHING = np.zeros(0)
 
 
+def _balance(rows: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """c with rows (gradient + rows^T c) = 0, of the least norm where the rows, of length 1, are
+    dependent: by the normal equations, whose error one more solution squares."""
+    gram, right = rows @ rows.T, -(rows @ gradient)
+    if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+        return np.full(len(rows), np.nan)
+    if len(rows) > 1 and np.linalg.eigvalsh(gram)[0] < INDEPENDENT:
+        return np.asarray(np.linalg.lstsq(rows.T, -gradient, rcond=len(gradient) * EPS)[0])
+    found = right / gram[0] if len(rows) == 1 else np.linalg.solve(gram, right)
+    rest = rows @ (gradient + found @ rows)
+    return found - (rest / gram[0] if len(rows) == 1 else np.linalg.solve(gram, rest))
+
+
 class Kinks:
     """The kinks of one problem."""
 
@@ -118,14 +133,9 @@ class Kinks:
         if not mode.sliding:
             return Motion(-gradient, held.heights, NOTHING, NOTHING, NOTHING, held, off, drift)
         rows = np.array([pack(held.row(k)) for k in mode.sliding])
-        sizes = np.linalg.norm(rows, axis=1)
+        sizes = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         sizes[sizes == 0] = 1.0
-        if not (np.isfinite(rows).all() and np.isfinite(gradient).all()):
-            forces = np.full(len(rows), np.nan)
-        else:
-            # Dependent rows have the least norm.
-            scaled = (rows / sizes[:, None]).T
-            forces = np.linalg.lstsq(scaled, -gradient, rcond=len(gradient) * EPS)[0] / sizes
+        forces = _balance(rows / sizes[:, None], gradient) / sizes
         pulls = held.pulls(mode.sliding) + held.couplings(mode.sliding).T @ forces
         noise = SLACK * (drift / sizes + held.gain * lost + off * np.abs(pulls))
         velocity = -(gradient + rows.T @ forces)
@@ -144,8 +154,9 @@ class Kinks:
             return np.full(len(k) + len(mode.sliding), np.inf)
         heights = motion.heights[k] - mode.levels[k]
         found = np.where(mode.above[k], heights, -heights) + self._rounding(motion)
-        if mode.sliding:
-            found[np.isin(k, mode.sliding)] = np.inf
+        if not mode.sliding:
+            return np.asarray(found)
+        found[np.searchsorted(k, mode.sliding)] = np.inf
         return np.concatenate([found, motion.room()])
 
     def _rounding(self, motion: Motion) -> float:

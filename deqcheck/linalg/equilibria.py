@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import EPS
 
 KEPT = 4
 # Rows of W and C by which two sets of parameters are compared.
@@ -89,10 +90,11 @@ class Equilibria:
         if self.norm is not None and self.norm[0].shape == W.shape:
             reference, norm = self.norm
             off = W - reference
-            moved = float(np.linalg.norm(off))
-            bound = Measured(norm) + Measured(moved, errors.lapack(off.shape, moved))
-            if limit - bound.high >= ROOM * (limit - norm) > 0:
-                return float(bound.high)
+            moved = math.sqrt(np.vdot(off, off))
+            # Two sums, rounded outward.
+            bound = (norm + moved + errors.lapack(off.shape, moved)) * (1 + 4 * EPS)
+            if limit - bound >= ROOM * (limit - norm) > 0:
+                return bound
         exact = float(errors.norm2(W).high)
         self.norm = W.copy(), exact
         return exact

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 
-# The units and the samples of each pattern.
-Columns = list[tuple[np.ndarray, np.ndarray]]
+
+class Group(NamedTuple):
+    """A pattern that is not empty."""
+
+    units: np.ndarray
+    samples: np.ndarray
+    # Where the right-hand sides (m x n, row by row) have its entries.
+    rights: np.ndarray
 
 
 @lru_cache(maxsize=16)
-def _distinct(mask: bytes, shape: tuple[int, int]) -> Columns:
-    """The distinct patterns that are not empty. Between two kinks of a flow they stay the same."""
+def _distinct(mask: bytes, shape: tuple[int, int]) -> list[Group]:
+    """The distinct patterns. Between two kinks of a flow they stay the same."""
     active = np.frombuffer(mask, dtype=bool).reshape(shape)
     found: dict[bytes, list[int]] = {}
     for i, column in enumerate(active.T):
         found.setdefault(column.tobytes(), []).append(i)
-    groups = [(np.flatnonzero(active[:, i[0]]), np.array(i)) for i in found.values()]
-    return [(units, samples) for units, samples in groups if units.size]
+    groups = []
+    for samples in map(np.array, found.values()):
+        units = np.flatnonzero(active[:, samples[0]])
+        if units.size:
+            groups.append(Group(units, samples, units[:, None] * shape[1] + samples))
+    return groups
 
 
 @lru_cache(maxsize=16)
@@ -47,29 +58,30 @@ class Patterns:
         self._together = together
 
     @cached_property
-    def _columns(self) -> Columns:
+    def _groups(self) -> list[Group]:
         return _distinct(self.mask.tobytes(), self.mask.shape)
 
     @cached_property
-    def _groups(self) -> list[tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-        groups = []
-        for active, columns in self._columns:
-            block = -self.W[active[:, None], active]
-            block[np.diag_indices(active.size)] += 1.0
+    def _factored(self) -> list[tuple[Group, tuple[np.ndarray, np.ndarray]]]:
+        """Of I - W_SS transposed: so LAPACK reads what is stored by rows."""
+        found, m = [], len(self.W)
+        F = np.eye(m) - self.W
+        for group in self._groups:
+            block = F.take(group.units[:, None] * m + group.units)
             # A singular block leaves inf or nan, which no solution with this pattern has.
-            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block, overwrite_a=True)
-            groups.append((active, columns, (lu, pivots)))
-        return groups
+            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block.T, overwrite_a=True)
+            found.append((group, (lu, pivots)))
+        return found
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
         if self._together is not None:
             (Z,) = self._together.solve(C[None])
             return np.asarray(Z)
-        Z = np.zeros_like(C)
-        for active, columns, lu in self._groups:
-            at = (active[:, None], columns)
-            Z[at] = scipy.linalg.lapack.dgetrs(*lu, C[at])[0]
+        Z, C = np.zeros(C.shape), np.ascontiguousarray(C)
+        for group, lu in self._factored:
+            at = group.rights
+            Z.put(at, scipy.linalg.lapack.dgetrs(*lu, C.take(at), trans=1)[0])
         return Z
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
@@ -78,21 +90,20 @@ class Patterns:
             (V,) = self._together.adjoint(a[None])
             return np.asarray(V)
         V = np.zeros(self.mask.shape)
-        for active, columns, lu in self._groups:
-            V[active[:, None], columns] = scipy.linalg.lapack.dgetrs(*lu, a[active], trans=1)[
-                0
-            ].reshape(-1, 1)
+        for group, lu in self._factored:
+            v = scipy.linalg.lapack.dgetrs(*lu, a.take(group.units))[0]
+            V.put(group.rights, np.repeat(v, group.samples.size))
         return V
 
     def one_adjoint(self, column: int, b: np.ndarray) -> np.ndarray:
         """v_S = (I - W_SS)^-T b_S for the pattern S of one column, zero off S."""
         v = np.zeros_like(b)
-        for active, columns, lu in self._groups:
-            if column in columns:
-                v[active] = scipy.linalg.lapack.dgetrs(*lu, b[active], trans=1)[0]
+        for group, lu in self._factored:
+            if column in group.samples:
+                v[group.units] = scipy.linalg.lapack.dgetrs(*lu, b.take(group.units))[0]
         return v
 
     def cost(self) -> float:
         if self._together is not None:
             return float(2 / 3 * (np.count_nonzero(self.mask, axis=0) ** 3.0).sum())
-        return float(sum(2 / 3 * active.size**3 for active, _ in self._columns))
+        return float(sum(2 / 3 * group.units.size**3 for group in self._groups))

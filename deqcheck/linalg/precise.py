@@ -38,6 +38,17 @@ class Numbers(ABC):
     def working(self) -> Any:
         """A context in which the digits are there."""
 
+    @abstractmethod
+    def log(self, x: Any) -> Any:
+        """The natural logarithm."""
+
+    @abstractmethod
+    def tanh(self, x: Any) -> Any:
+        """The hyperbolic tangent."""
+
+    def exp(self, x: Any) -> Any:
+        return x.exp()
+
     def lift(self, a: np.ndarray) -> np.ndarray:
         found = np.empty(a.shape, dtype=object)
         found.ravel()[:] = [self.lift_one(x) for x in a.ravel().tolist()]
@@ -53,6 +64,13 @@ class Decimals(Numbers):
 
     def lift_one(self, x: float) -> Any:
         return decimal.Decimal(x)
+
+    def log(self, x: Any) -> Any:
+        return x.ln()
+
+    def tanh(self, x: Any) -> Any:
+        small = (-2 * abs(x)).exp()
+        return ((1 - small) / (1 + small)).copy_sign(x)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -75,6 +93,12 @@ class Balls(Numbers):
 
     def lift_one(self, x: float) -> Any:
         return self._flint.arb(x)
+
+    def log(self, x: Any) -> Any:
+        return x.log()
+
+    def tanh(self, x: Any) -> Any:
+        return x.tanh()
 
     def lower(self, a: np.ndarray) -> np.ndarray:
         found = super().lower(np.array([x.mid() for x in a.ravel()]).reshape(a.shape))

@@ -177,6 +177,11 @@ class BuiltModel(ABC, Generic[S]):
         return 0
 
     @property
+    def passes(self) -> int:
+        """How often a gradient goes through the weights: once, but for iterations and layers."""
+        return 1
+
+    @property
     @abstractmethod
     def infimum(self) -> Measured:
         """Of the loss, as the theorems compare with it (0 where they compare with none)."""

@@ -26,6 +26,7 @@ class HeldRelu(Held):
 
     def __init__(self, state: ReluState, above: np.ndarray):
         self.state, self.a = state, state.a
+        self._moved: dict[int, np.ndarray] = {}
         W, C = state.system
         self.W, self.n = W, C.shape[1]
         with np.errstate(all="ignore"):
@@ -43,8 +44,10 @@ class HeldRelu(Held):
     def _moves(self, kink: int) -> tuple[int, np.ndarray]:
         """The sample of a kink, and how its height moves with that sample's drive."""
         unit, sample = divmod(kink, self.n)
-        u = self.patterns.one_adjoint(sample, self.W[unit])
-        u[unit] += 1.0
+        u = self._moved.get(kink)
+        if u is None:
+            u = self._moved[kink] = self.patterns.one_adjoint(sample, self.W[unit])
+            u[unit] += 1.0
         return sample, u
 
     def row(self, kink: int) -> Params:

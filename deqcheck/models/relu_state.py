@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -258,9 +258,7 @@ class ReluState(State):
     @cached_property
     def alike(self) -> np.ndarray:
         """For each kink the first of the same unit in a sample with the same inputs."""
-        first = first_alike(self.inputs)
-        found: np.ndarray = (len(first) * np.arange(len(self.a))[:, None] + first).ravel()
-        return found
+        return _alike(self.inputs.tobytes(), self.inputs.shape, len(self.a))
 
     def held(self, above: np.ndarray) -> Held:
         return HeldRelu(self, above)
@@ -352,6 +350,14 @@ class ReluState(State):
 
     def measure(self, name: str) -> Measured:
         return self._measures[name](self)
+
+
+@lru_cache(maxsize=16)
+def _alike(inputs: bytes, shape: tuple[int, int], units: int) -> np.ndarray:
+    """Along a run they stay the same."""
+    first = first_alike(np.frombuffer(inputs).reshape(shape))
+    found: np.ndarray = (len(first) * np.arange(units)[:, None] + first).ravel()
+    return found
 
 
 def _gradient_norm(name: str, state: ReluState) -> Measured:

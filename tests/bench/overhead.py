@@ -5,8 +5,9 @@
 Told is CPU time on one core: of the bare loop, and as multiples of it that of a run whose
 quantities are recorded at few points or at every step, with companion, error bars and verdicts
 (gradient descent), or of both integrations and the verdicts against one by DOP853 at rtol 1e-12
-(gradient flow, until the first kink). The loops solve their equilibria as exactly as doubles allow, warm from step to
-step; that they end where the run ends is checked. The search for an entry is not counted.
+(gradient flow, until the first kink). The loops solve their equilibria as exactly as doubles allow,
+warm from step to step; that they end where the run ends is checked. The search for an entry is not
+counted.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import deqcheck as dq
 from deqcheck.case import read_text
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.dynamics.precise import run_precisely
+from deqcheck.dynamics.precise import WORK, repeated, run_precisely, work
 from deqcheck.kinds import Model
 from deqcheck.linalg.precise import (
     Balls,
@@ -109,7 +110,65 @@ def test_the_shipped_counterexample_is_refuted_again() -> None:
     assert found.notes[-1] == f"refuted again in {numbers()[0].name}, after 2 steps"
 
 
-def test_a_model_without_digits_says_so() -> None:
+def opteq(activation: str, **fields: Any) -> Problem:
+    model = {"kind": "opteq", "alpha": 0.5, "m": 3, "n": 4, "activation": activation, **fields}
+    return dq.read(
+        {
+            "deqcheck": 1,
+            "data": {"kind": "gaussian", "n": 2, "dim": 2, "target": {"kind": "gaussian"}},
+            "model": model,
+            "init": {"kind": "gaussian", "scale": 0.4},
+            "train": {"kind": "gd", "step": 0.05, "steps": 3},
+        }
+    ).problem()
+
+
+@every_kind
+@pytest.mark.parametrize(
+    ("activation", "fields"),
+    [
+        ("relu", {"iterations": 3, "depth": 2}),
+        ("hardtanh", {"iterations": 2}),
+        ("relu", {"solver": "implicit", "depth": 2}),
+        ("hardtanh", {"solver": "implicit"}),
+        ("identity", {"solver": "implicit"}),
+        ("softplus", {"iterations": 2, "extractor": "tanh", "features": 3}),
+        ({"kind": "mix", "k": 0.5}, {"iterations": 2}),
+    ],
+)
+def test_opteq_in_many_digits(activation: str, fields: dict[str, Any], digits: Numbers) -> None:
+    """Its gradient is the fast one up to that one's bar, and a run the same up to its own."""
+    p = opteq(activation, **fields)
+    with digits.working():
+        lifted = {name: digits.lift(array) for name, array in p.theta0.items()}
+        found = p.model.precise_gradient(lifted, digits)
+        gradient = pack({name: digits.lower(array) for name, array in found.items()})
+    off = float(np.linalg.norm(gradient - pack(p.start.objective.gradient)))
+    assert off <= gradient_radius(p.start)
+    run, own = run_precisely(p, 2, digits), GradientDescent(step=p.step, steps=2).run(p)
+    assert (np.abs(run.gap.value - own.gap.value) <= own.gap.error + run.gap.error).all()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"solver": "implicit"},
+        {"solver": "implicit", "prox": "l1"},
+        {"iterations": 2, "sam": {"beta": 0.1, "gamma": 0.1}},
+    ],
+)
+def test_a_model_without_digits_says_so(fields: dict[str, Any]) -> None:
+    """The equilibrium of a smooth map, a proximal layer, and SAM."""
+    run, why = repeated(opteq("tanh", **fields), 2, ())
+    assert run is None and why == "'opteq' has no gradient in them"
+
+
+def test_a_refutation_of_opteq_is_repeated() -> None:
     found = dq.run("xie2021/thm5-step")["xie2021/thm5", "printed"]
     assert found.outcome == "refuted"
-    assert found.notes[-1] == "not repeated in many digits: 'opteq' has no gradient in them"
+    assert found.notes[-1] == f"refuted again in {numbers()[0].name}, after 2 steps"
+
+
+def test_iterations_count_as_work() -> None:
+    long, short = (opteq("relu", iterations=k) for k in (1000, 10))
+    assert work(long, 5) == 100 * work(short, 5) > WORK / 10

@@ -10,12 +10,15 @@ import pytest
 import scipy
 
 import deqcheck as dq
+from deqcheck.dynamics import kinked
 from deqcheck.dynamics.flow import GradientFlow
+from deqcheck.dynamics.sliding import _balance
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params, Problem, norm, pack
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.records.comparison import Decision
+from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.theorems.base import Check
@@ -153,11 +156,11 @@ def test_after_a_fork_nothing_is_confirmed_but_much_is_refuted() -> None:
     assert dq.judge(Slower, forked, runs[0]).outcome == "refuted"
 
 
-def relu_problem(seed: int) -> Problem:
+def relu_problem(seed: int, m: int = 5, n: int = 4) -> Problem:
     r = np.random.default_rng(seed)
-    X, y = r.normal(size=(3, 4)), r.normal(size=4)
-    W = r.normal(size=(5, 5))
-    theta = {"W": 0.5 * W / np.linalg.norm(W, 2), "U": r.normal(size=(5, 3)), "a": r.normal(size=5)}
+    X, y = r.normal(size=(3, n)), r.normal(size=n)
+    W = r.normal(size=(m, m))
+    theta = {"W": 0.5 * W / np.linalg.norm(W, 2), "U": r.normal(size=(m, 3)), "a": r.normal(size=m)}
     return Problem(ReluDeqModel(X / np.linalg.norm(X, axis=0), y), theta)
 
 
@@ -195,6 +198,36 @@ def test_descent_with_small_steps_follows_the_flow(
     coarse, fine = (horizon / n for n in (80, 320))
     far, near = (norm(descent(p, horizon, step) - pack(run.final)) for step in (coarse, fine))
     assert near < 0.4 * far and near < 40 * fine
+
+
+def test_a_flow_that_has_come_to_rest_takes_no_more_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flow that goes on, in steps as short as they must be, is within the bars."""
+    p, flow = relu_problem(2, 6, 2), GradientFlow(horizon=30.0, rtol=1e-8)
+    p = Problem(p.model, p.theta0, record_points=8)
+    rests = flow.run(p)
+    monkeypatch.setattr(kinked, "LATELY", 10**9)
+    goes_on = flow.run(p)
+    assert rests.evaluations < goes_on.evaluations / 2
+    gap, other = rests.gap, goes_on.gap
+    assert (np.abs(gap.value - other.value) <= gap.error + other.error).all()
+    assert gap.value[-1] <= gap.error[-1] <= 1e-14 * gap.value[0]
+    for name, far in rests.distance.items():
+        there = goes_on.distance[name].value[-1]
+        assert abs(far.value[-1].value - there.value) <= far.value[-1].error + there.error
+
+
+@pytest.mark.parametrize("sliding", [1, 2, 4])
+def test_the_forces_of_a_slide_are_those_of_least_squares(sliding: int) -> None:
+    """To the condition of the rows; dependent rows have the least norm."""
+    rng = np.random.default_rng(sliding)
+    rows, gradient = rng.normal(size=(sliding, 30)), rng.normal(size=30)
+    for each in (rows, rows + 20 * rng.normal(size=30), np.repeat(rows[:1], sliding, axis=0)):
+        scaled = each / np.linalg.norm(each, axis=1)[:, None]
+        slow = np.linalg.lstsq(scaled.T, -gradient, rcond=1e-13)
+        seen = slow[3][slow[3] > 1e-13]
+        bar = 100 * EPS * np.linalg.norm(gradient) * (seen.max() / seen.min()) ** 2
+        assert np.linalg.norm(_balance(scaled, gradient) - slow[0]) <= bar
+    assert np.isnan(_balance(np.full((2, 3), np.nan), np.ones(3))).all()
 
 
 def test_kinks_of_equal_samples_are_one() -> None:

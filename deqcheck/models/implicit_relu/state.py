@@ -93,7 +93,7 @@ class ImplicitReluState(ReluState):
     def _cheap_gamma0(self) -> float:
         """A bound on gamma |A|, rounded outward."""
         bound = self._memory.equilibria.norm_bound(self.A, 1 / self.gamma)
-        return float((self.gamma * Measured(bound)).high)
+        return self.gamma * bound * (1 + 2 * EPS)
 
     @property
     def canonical(self) -> Canonical:
@@ -104,7 +104,8 @@ class ImplicitReluState(ReluState):
     @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
         """With X W as it is where a unit of the inner layer is on."""
-        self._contraction()
+        if not self._cheap_gamma0 < 1:
+            self._contraction()
         return self.gamma * self.A.T, np.where(self.on, self.XW, 0.0).T
 
     def _contraction(self) -> Contraction:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params
 from deqcheck.records.measured import Measured
+
+if TYPE_CHECKING:
+    from deqcheck.linalg.precise import Numbers
 
 UNROLLED, IMPLICIT = "unrolled", "implicit"
 
@@ -219,3 +222,14 @@ class OpteqModel(BuiltModel[OpteqState]):
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))
+
+    @property
+    def passes(self) -> int:
+        return self.iterations * self.depth
+
+    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
+        near = self.at({name: digits.lower(array) for name, array in theta.items()})
+        # Few come here: the others need not wait for this import.
+        from deqcheck.models.opteq.precise import PreciseNetwork
+
+        return PreciseNetwork(self, theta, digits).gradient(near.Z)

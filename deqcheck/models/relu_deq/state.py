@@ -59,9 +59,10 @@ class ReluDeqState(ReluState):
 
     @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
-        C = self.theta["U"] @ self.model.X
-        self._certificate(C)
-        return self.theta["W"], C
+        W, C = self.theta["W"], self.theta["U"] @ self.model.X
+        if not self._memory.equilibria.norm_bound(W) < 1:
+            self._certificate(C)
+        return W, C
 
     def _certificate(self, C: np.ndarray) -> Certificate:
         W = self.theta["W"]
