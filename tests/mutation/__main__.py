@@ -223,7 +223,8 @@ def report(chosen: Sequence[Mutant], jobs: int) -> int:
                 continue
             equivalent += label in reasons
             left.append(label)
-            print(f"survived: {label} ({reasons.get(label, 'unexplained')})", flush=True)
+            reason = reasons.get(label, "unexplained")
+            print(f"survived: {label}, line {chosen[at].line} ({reason})", flush=True)
     total = len(chosen) - equivalent
     score = (len(chosen) - len(left)) / total if total else 1.0
     print(
