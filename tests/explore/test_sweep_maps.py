@@ -108,6 +108,19 @@ def test_pictures(phase: Sweep) -> None:
 # For other tools.
 
 
+def test_what_is_counted_has_no_tick_between_two_numbers(phase: Sweep) -> None:
+    pytest.importorskip("matplotlib")
+    from deqcheck.report.parts import map_picture
+
+    heat = mapped.chosen(phase, None, None, ["kawaguchi2021/gd:slack"], "worst")
+    assert isinstance(heat, mapped.Heat)
+    counts = mapped.Side("data.dim", tuple(range(1, 21)), "linear")
+    cells = [(row[0],) * 20 for row in heat.cells]
+    axes = map_picture.figure(replace(heat, x=counts, cells=cells)).axes[0]
+    ticks = axes.get_xticks()
+    assert len(ticks) > 3 and all(t == round(t) for t in ticks)
+
+
 def test_a_frame_and_arrays_have_the_same_numbers(phase: Sweep) -> None:
     pytest.importorskip("pandas")
     frame = phase.to_frame()

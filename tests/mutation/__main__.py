@@ -108,6 +108,7 @@ def stages(path: Path) -> list[list[str]]:
     if name in MODELS:
         own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
         own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
+        own += [ROOT / "tests" / "dynamics" / "test_together.py"]
         return [list(map(str, sorted(own))), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
@@ -223,7 +224,8 @@ def report(chosen: Sequence[Mutant], jobs: int) -> int:
                 continue
             equivalent += label in reasons
             left.append(label)
-            print(f"survived: {label} ({reasons.get(label, 'unexplained')})", flush=True)
+            reason = reasons.get(label, "unexplained")
+            print(f"survived: {label}, line {chosen[at].line} ({reason})", flush=True)
     total = len(chosen) - equivalent
     score = (len(chosen) - len(left)) / total if total else 1.0
     print(

@@ -17,7 +17,7 @@ EXTREMA = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum
 # Names of error bars, tolerances, limits of the work and texts.
 BAR = re.compile(
     r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
-    r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at"
+    r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at|^charge$|^slices$"
 )
 # Smaller constants are tolerances.
 TOLERANCE = 1e-5

@@ -159,6 +159,9 @@ def _scale(axis: Any, set_scale: Any, side: Side) -> None:
         set_scale("log")
     elif len(side.values) <= MOST_TICKS:
         axis.set_ticks(side.values, side.labels)
+    else:
+        # Widths and samples are counted: no tick at 2.5.
+        axis.get_major_locator().set_params(integer=all(isinstance(v, int) for v in side.values))
 
 
 def _curves(drawn: Any, axes: Any, found: Curves) -> None:
