@@ -30,9 +30,10 @@ def ranked(data: dict[str, np.ndarray], name: str, relative: float) -> Ranked:
     if cut is None:
         none = f"{name}: no singular value but zeros is below {relative:g} of the largest"
         return Ranked(data, told=(f"{none}: it is taken as given",))
+    same = cut.a is data[name]
     told = (
-        f"{name} is replaced by the nearest matrix of rank {cut.rank}, the numerical rank at "
-        f"{relative:g}: the largest singular value that is left out is {cut.dropped:.0e} of the "
-        "largest of all"
+        f"{name} {'counts as a' if same else 'is replaced by the nearest'} matrix of rank "
+        f"{cut.rank}, the numerical rank at {relative:g}: the largest singular value that is left "
+        f"out is {cut.dropped:.0e} of the largest of all"
     )
     return Ranked({**data, name: cut.a}, True, (told,))
