@@ -26,7 +26,7 @@ BATCH = 20
 # Further processes pay off when this many seconds of work remain.
 WORTHWHILE = 5.0
 # The fields of a case that a trial depends on.
-FIELDS = ("seed", "seeds", "data", "model", "init", "rescale")
+FIELDS = ("seed", "seeds", "data", "model", "init", "rescale", "rank")
 
 Results = list[bool | None]
 Done = Callable[[int, int], None]

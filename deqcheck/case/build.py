@@ -10,7 +10,7 @@ import numpy as np
 
 from deqcheck.capacity import too_large, too_many
 from deqcheck.case.errors import located
-from deqcheck.case.ranks import ranked
+from deqcheck.case.ranks import KEY
 from deqcheck.case.read import Case
 from deqcheck.case.schema import CaseFile, no_theory
 from deqcheck.case.shapes import Sizes, transposed
@@ -82,12 +82,12 @@ def _problem(case: CaseFile) -> AnyProblem:
     shapes = {name: theta0[name].shape for name in drawn if name in theta0}
     data, theta0 = case.model.absorbed(data, theta0)
     yhat = data.pop(YHAT, None)
-    data, smaller, of_rank = ranked(case, data)
+    data, relative, of_rank = _ranked(case, data)
     with below("init"):
         stated, theta0 = case.init.settled(case.model, data, theta0)
     model = _built(stated, {**data, **optional}, case)
-    if smaller and case.rank is not None:
-        model = model.of_rank(case.rank.relative)
+    if relative:
+        model = model.of_rank(relative)
     refuse(model.check(theta0))
     # What a bias was put into has no law any more.
     same = [name for name in shapes if name in theta0 and theta0[name].shape == shapes[name]]
@@ -103,6 +103,19 @@ def _problem(case: CaseFile) -> AnyProblem:
         told=(*told, *_of_biases(absorbed), *of_rank),
     )
     return problem if case.train is None else problem.trained_by(case.train)
+
+
+def _ranked(
+    case: CaseFile, data: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], float, tuple[str, ...]]:
+    """The data, the threshold where it has made a rank smaller, and what to say of it."""
+    if case.rank is None:
+        return data, 0.0, ()
+    from deqcheck.models.ranks import ranked
+
+    with below(KEY):
+        found = ranked(data, case.model.ranked, case.rank.relative)
+    return found.data, case.rank.relative if found.smaller else 0.0, found.told
 
 
 def _of_biases(absorbed: list[str]) -> Iterator[str]:

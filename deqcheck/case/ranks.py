@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from deqcheck import registry
-from deqcheck.fields import Refusal, number, one_of, show
+from deqcheck.fields import number, one_of, show
 from deqcheck.kinds import Loss, Model
 
 if TYPE_CHECKING:
@@ -48,34 +46,3 @@ def faults(case: CaseFile) -> Iterator[tuple[str, str]]:
         known = [name for name, kind in losses if getattr(kind, "ranked", False)]
         found = f"no statement about the loss {show(case.loss.kind)} asks for the rank of the data"
         yield KEY, f"{found}; expected {one_of(known)}, or no {show(KEY)}"
-
-
-class Ranked(NamedTuple):
-    """The data, whether the rank of one of their arrays is smaller now, and what to say of it."""
-
-    data: dict[str, np.ndarray]
-    smaller: bool = False
-    told: tuple[str, ...] = ()
-
-
-def ranked(case: CaseFile, data: dict[str, np.ndarray]) -> Ranked:
-    """The data with the rank that the case asks for. Raises Refusal."""
-    from deqcheck.linalg.spectra import Blurred, cut_at
-
-    name = case.model.ranked
-    if case.rank is None or not data[name].any():
-        return Ranked(data)
-    relative = case.rank.relative
-    try:
-        cut = cut_at(data[name], relative)
-    except Blurred as error:
-        raise Refusal(f"{KEY}.relative", f"{name}: {error}") from None
-    if cut is None:
-        none = f"{name}: no singular value but zeros is below {relative:g} of the largest"
-        return Ranked(data, told=(f"{none}: it is taken as given",))
-    told = (
-        f"{name} is replaced by the nearest matrix of rank {cut.rank}, the numerical rank at "
-        f"{relative:g}: the largest singular value that is left out is {cut.dropped:.0e} of the "
-        "largest of all"
-    )
-    return Ranked({**data, name: cut.a}, True, (told,))

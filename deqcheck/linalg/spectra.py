@@ -254,7 +254,7 @@ class Factored:
 
 class Cut(NamedTuple):
     """The nearest matrix of a smaller rank, up to rounding, and the largest of the singular values
-    that it lacks, as a share of the largest of all."""
+    that it lacks, as a share of the largest of all. Where these are rounding, it is A."""
 
     a: np.ndarray
     rank: int
@@ -276,13 +276,15 @@ def cut_at(a: np.ndarray, relative: float) -> Cut | None:
             f"least {1.05 * least:.2g}"
         )
     shares = s / s[0]
-    near = np.flatnonzero(np.abs(shares - relative) <= blur)
-    if near.size:
+    at = np.flatnonzero(np.abs(shares - relative) <= blur)
+    if at.size:
         raise Blurred(
-            f"singular value {near[0] + 1} is {shares[near[0]]:.3g} of the largest, and rounding "
+            f"singular value {at[0] + 1} is {shares[at[0]]:.3g} of the largest, and rounding "
             f"leaves open on which side of {relative:g}; expected another threshold"
         )
     rank = int(np.sum(shares > relative))
     if rank == Factored(a).rank and Factored(a).certain:
         return None
-    return Cut((p[:, :rank] * s[:rank]) @ vt[:rank], rank, float(shares[rank]))
+    dropped = float(shares[rank])
+    near = a if dropped <= max(a.shape) * EPS else (p[:, :rank] * s[:rank]) @ vt[:rank]
+    return Cut(near, rank, dropped)

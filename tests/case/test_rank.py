@@ -74,6 +74,20 @@ def test_what_rests_on_the_rank_is_not_certified() -> None:
     assert any("nearest matrix of rank 2" in note for note in report.notes)
 
 
+def test_singular_values_that_are_rounding_change_no_number() -> None:
+    Phi = features(1e-17)
+    rows = [[0.1, 0.7, 0.3, 0.9], [0.5, -0.3, 0.4, 0.1], [0.6, 0.4, 0.7, 1.0]]
+    for given in (Phi, np.array(rows)):
+        p = dq.problem("delm", {"Phi": given, "Y": Y}, INIT, gamma=0.5, rank=AT)
+        assert np.array_equal(p.data["Phi"], given)
+    assert "Phi counts as a matrix of rank 2" in p.told[-1]
+    # What was cut once is not cut again.
+    once = dq.problem("delm", {"Phi": features(1e-14), "Y": Y}, INIT, gamma=0.5, rank=AT)
+    twice = dq.problem("delm", {"Phi": once.data["Phi"], "Y": Y}, INIT, gamma=0.5, rank=AT)
+    assert np.array_equal(twice.data["Phi"], once.data["Phi"])
+    assert twice.model.outer.factored.relative == AT["relative"]
+
+
 def test_nothing_is_cut_where_every_singular_value_is_above() -> None:
     only = ["kawaguchi2021/convexity", "kawaguchi2021/hessian"]
     asked, plain = (judged(features(0.1), rank, only=only).to_dict() for rank in (AT, None))

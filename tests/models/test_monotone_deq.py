@@ -9,6 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.gradcheck import gradcheck
 from deqcheck.linalg import relu_equilibrium
 from deqcheck.linalg.kron import commutation, sparse_commutation, vec
@@ -237,3 +238,15 @@ def test_bars_hold_through_the_shared_loss(monotone: Builder) -> None:
     p = monotone(6, 4, 3, 1.0)
     o = p.model.objective(p.theta0)
     assert o.gap == pytest.approx(0.5 * float(p.start.r @ p.start.r), abs=o.error)
+
+
+def test_the_bars_of_a_wide_network_stay_narrow() -> None:
+    """Normal entries of variance 1/n, as in the author's table, which has 500 units: the kernel's
+    bar comes from the Jacobian that there is, not from |A|_F."""
+    r, n = np.random.default_rng(0), 200
+    A, B, U, u = (r.normal(size=s) / np.sqrt(n) for s in ((n, n), (n, n), (n, 20), (n,)))
+    data = {"X": r.random((20, 5)), "y": r.normal(size=5)}
+    state = dq.problem("monotone-deq", data, {"A": A, "B": B, "U": U, "u": u}, m=0.1).start
+    smallest, known = state.measure("lambda_min_K"), state.measure("equilibrium.residual")
+    assert smallest.error < 1e-6 * smallest.value
+    assert state.measure("equilibrium.error").value <= 1.01 * known.high / 0.1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,19 +50,20 @@ class Kernel:
 
     @cached_property
     def radii(self) -> dict[str, float]:
-        """Each part is J J^T: with |J| <= j and |dJ| <= d it moves by at most 2 j d + d^2."""
+        """Each part is J J^T: with |J| = j and |dJ| <= d it moves by at most 2 j d + d^2;
+        j^2 is its trace."""
         z, v, a, x = (float(np.linalg.norm(b)) for b in (self.Z, self.V, self.A, self.X))
         dz, dv = self.Z_radius, self.V_radius
         pair, moved = v * z, dv * z + v * dz + dv * dz
         sizes = {"A": 2 * a * pair, "B": 2 * pair, "U": v * x, "u": z}
         moves = {"A": 2 * a * moved, "B": 2 * moved, "U": dv * x, "u": dz}
         length = 2 * max(len(self.A), len(self.X)) + 8
-        return {
-            name: 2 * sizes[name] * moves[name]
-            + moves[name] ** 2
-            + errors.rounding(length, sizes[name] ** 2, 1.0)
-            for name in sizes
-        }
+        found = {}
+        for name, move in moves.items():
+            lost = errors.rounding(length, sizes[name] ** 2, 1.0)
+            trace = max(float(np.trace(self.parts[name])), 0.0)
+            found[name] = 2 * math.sqrt(trace + len(self.Z[0]) * lost) * move + move**2 + lost
+        return found
 
     @cached_property
     def exact_parts(self) -> dict[str, Again]:

@@ -18,7 +18,7 @@ from deqcheck.report.parts.sentences import Clock, full_title, numbered, reason,
 
 WORDS = {Decision.HOLDS: "holds", Decision.VIOLATED: "fails", Decision.UNDECIDED: "open"}
 # What of a case makes the instance; the rest says what is asked of it.
-INSTANCE = ("seed", "data", "model", "loss", "init", "train", "rescale", "constants")
+INSTANCE = ("seed", "data", "model", "loss", "init", "train", "rescale", "rank", "constants")
 SETTLED = ("confirmed", "consistent", "met", "hypotheses hold")
 
 
