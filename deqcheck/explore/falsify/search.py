@@ -133,6 +133,14 @@ class Hunt:
         return self.limits.seconds is not None and self.seconds > self.limits.seconds
 
     @property
+    def _long_enough(self) -> bool:
+        """Whether the search for a worse one has taken longer than that for the first."""
+        first = self.found.first
+        if self.limits.seconds is None or first is None:
+            return False
+        return self.seconds > 2 * first[1] + 1
+
+    @property
     def over(self) -> bool:
         most = self.limits.evaluations
         return self.late or (most is not None and self.found.evaluations >= most)
@@ -145,8 +153,10 @@ class Hunt:
         """Until a counterexample is found, and then a little longer for a worse one."""
         stop: int | None = None
         while not self.over and (stop is None or self.found.evaluations < stop):
+            if stop is not None and self._long_enough:
+                break
             try:
-                self._step()
+                self.step()
             except TooLate:
                 break
             if self._only_feasible and self.found.met is not None:
@@ -157,7 +167,8 @@ class Hunt:
                 told(self.found)
         return self.found
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """One instance."""
         beat = getattr(self.strategy, "beat", UNUSABLE)
         instance = self.strategy.ask()
         score = self._score(instance, beat)
