@@ -24,8 +24,8 @@ __all__ = ["Asking", "Counterexample", "Falsified", "Limits", "Tight", "asked", 
 
 # Of the worst violation, what the simplest instance keeps at least.
 HALF = 0.5
-# Instances of smaller sizes that are tried once there is a counterexample.
-SMALLER = 200
+# Instances of smaller sizes that are tried once there is a counterexample, and seconds for them.
+SMALLER, SHORT = 200, 2.0
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,10 @@ def asked(cls: type[AnyStatement], edition: str | None, feasible: bool = False) 
         raise UsageError(f"{cls.id} has no {edition} edition; it has {' and '.join(cls.editions)}")
     s = cls(edition or cls.editions[-1])
     if counted(s) and feasible:
+        other = [f"; {e}, it is a condition that can be met or not" for e in cls.condition_in]
         raise UsageError(
             f"{s.id} ({s.edition}) asks how the start is drawn, which no single instance tells"
+            f"{''.join(other)}"
         )
     if counted(s):
         raise UsageError(
@@ -126,7 +128,7 @@ def _told(hunt: Hunt, asking: Asking) -> Falsified:
         simplest=simplest,
         each=tuple(each),
         tightest=tuple(Tight(name, max(value, 0.0), case_of(s, at)) for name, (value, at) in tight),
-        conflicting=() if found.nearest is None else found.nearest.failing,
+        conflicting=found.conflicting,
         short=None if found.nearest is None else found.nearest.value - 1,
         met=None if found.met is None else case_of(s, found.met),
         only_feasible=asking.feasible,
@@ -153,7 +155,7 @@ def _smaller(hunt: Hunt, asking: Asking, instance: Instance, enough: float) -> I
     low = 1 if asking.sizes is None else asking.sizes[0]
     if largest <= low or hunt.late:
         return instance
-    limits = Limits(SMALLER, None if hunt.limits.seconds is None else 1 + hunt.limits.seconds / 10)
+    limits = Limits(SMALLER, None if hunt.limits.seconds is None else SHORT)
     other = _hunt(hunt.s, replace(asking, limits=limits, sizes=(low, largest - 1)))
     other.search()
     if other.found.worst is None or other.found.worst[0] > enough:

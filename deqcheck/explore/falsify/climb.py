@@ -95,10 +95,10 @@ class Climbing:
         return self._unseen[name] < BLIND or self.random.random() < SELDOM
 
     def _worth(self, score: Score) -> float:
-        """Of a feasible one, the slack of the claim that is to be violated. An equality is as near
-        as can be, and leads nowhere."""
-        value = score.slack.get(self._target, score.value) if score.feasible else score.value
-        return EQUAL if score.feasible and value == 0 else value
+        """Of a feasible one, the slack of the claim that is to be violated."""
+        if not score.feasible:
+            return score.value
+        return _worth(score.slack.get(self._target, score.value))
 
     def _patience(self, score: Score) -> int:
         flat = score.value >= UNUSABLE or self._worth(score) in (EQUAL, FLAT, 1 + TIE)
@@ -142,5 +142,11 @@ class Climbing:
         sizes = tuple(instance.sizes.values())
         for claim, slack in (score.slack or {"": score.value}).items():
             kept = self._elite.setdefault(claim, {})
-            if sizes not in kept or slack < kept[sizes][0]:
-                kept[sizes] = (slack, instance)
+            worth = _worth(slack)
+            if sizes not in kept or worth < kept[sizes][0]:
+                kept[sizes] = (worth, instance)
+
+
+def _worth(slack: float) -> float:
+    """An equality is as near as can be, and leads nowhere."""
+    return slack or EQUAL

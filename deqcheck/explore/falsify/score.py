@@ -70,8 +70,8 @@ class Score:
         return self.value < 0
 
 
-class TooLate(Exception):
-    """The time is over while a run is made."""
+class TooLate(BaseException):
+    """The time is over while a run is made: no mistake of whoever wrote the statement."""
 
 
 def margin(judged: Judged) -> float:

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.explore.falsify.climb import Climbing, Strategy
 from deqcheck.explore.falsify.instance import Instance
-from deqcheck.explore.falsify.score import UNUSABLE, Also, Score, Scorer, TooLate
+from deqcheck.explore.falsify.score import FLAT, UNUSABLE, Also, Score, Scorer, TooLate
 from deqcheck.explore.falsify.shrink import shrunk
 from deqcheck.theorems.base import AnyStatement
 
 # After the first counterexample the search goes on for a worse one: so many instances, or this
 # share of those that it took.
 LONGER, SHARE = 50, 0.25
-# Simplifications that are tried at most, and seconds for them when the time is already over.
+# Simplifications that are tried at most, and seconds for them, if the search has not taken longer:
+# then as long as it took.
 MOST_SIMPLER, EXTRA = 3000, 5.0
 
 Ranked = tuple[float, Instance]
@@ -44,6 +45,8 @@ class Found:
     tightest: dict[str, Ranked] = field(default_factory=dict)
     # What the instance lacks that came nearest to meeting the hypotheses.
     nearest: Score | None = None
+    # Hypotheses that failed while all others held, and by how little.
+    alone: dict[str, float] = field(default_factory=dict)
     # An instance that meets them all.
     met: Instance | None = None
 
@@ -53,6 +56,8 @@ class Found:
         if not score.feasible or instance is None:
             if self.nearest is None or score.value < self.nearest.value:
                 self.nearest = score
+            if len(score.failing) == 1 and score.value < 1 + FLAT:
+                self._fails_alone(score.failing[0], score.value - 1)
             return
         self.feasible += 1
         self.met = self.met or instance
@@ -64,6 +69,16 @@ class Found:
             if self.worst is None or score.value < self.worst[0]:
                 self.worst = (score.value, instance)
 
+    @property
+    def conflicting(self) -> tuple[str, ...]:
+        """Hypotheses each of which fails while all others hold; else what fails together."""
+        if len(self.alone) > 1:
+            return tuple(sorted(self.alone, key=self.alone.__getitem__))
+        return () if self.nearest is None else self.nearest.failing
+
+    def _fails_alone(self, name: str, short: float) -> None:
+        self.alone[name] = min(short, self.alone.get(name, short))
+
     def merge(self, other: Found) -> None:
         """With what another search has seen."""
         self.evaluations += other.evaluations
@@ -73,6 +88,8 @@ class Found:
         for mine, theirs in ((self.violated, other.violated), (self.tightest, other.tightest)):
             for claim, (margin, instance) in theirs.items():
                 _keep_least(mine, claim, margin, instance)
+        for name, short in other.alone.items():
+            self._fails_alone(name, short)
         if other.worst and (self.worst is None or other.worst[0] < self.worst[0]):
             self.worst = other.worst
         if other.nearest and (self.nearest is None or other.nearest.value < self.nearest.value):
@@ -116,6 +133,14 @@ class Hunt:
         return self.limits.seconds is not None and self.seconds > self.limits.seconds
 
     @property
+    def _long_enough(self) -> bool:
+        """Whether the search for a worse one has taken longer than that for the first."""
+        first = self.found.first
+        if self.limits.seconds is None or first is None:
+            return False
+        return self.seconds > 2 * first[1] + 1
+
+    @property
     def over(self) -> bool:
         most = self.limits.evaluations
         return self.late or (most is not None and self.found.evaluations >= most)
@@ -128,8 +153,10 @@ class Hunt:
         """Until a counterexample is found, and then a little longer for a worse one."""
         stop: int | None = None
         while not self.over and (stop is None or self.found.evaluations < stop):
+            if stop is not None and self._long_enough:
+                break
             try:
-                self._step()
+                self.step()
             except TooLate:
                 break
             if self._only_feasible and self.found.met is not None:
@@ -140,7 +167,8 @@ class Hunt:
                 told(self.found)
         return self.found
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """One instance."""
         beat = getattr(self.strategy, "beat", UNUSABLE)
         instance = self.strategy.ask()
         score = self._score(instance, beat)
@@ -151,8 +179,8 @@ class Hunt:
         """The simplest instance near this one whose violation is at least so large."""
         left = MOST_SIMPLER
         if self.limits.seconds is not None:
-            later = max(self.limits.seconds, self.seconds + EXTRA)
-            self.limits = replace(self.limits, seconds=later)
+            taken = EXTRA if self.found.first is None else max(self.found.first[1], EXTRA)
+            self.limits = replace(self.limits, seconds=self.seconds + taken)
 
         def stands(candidate: Instance) -> bool:
             nonlocal left

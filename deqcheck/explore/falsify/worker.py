@@ -129,6 +129,7 @@ def plain(found: Found, s: AnyStatement) -> dict[str, Any]:
         "violated": {name: ranked(one) for name, one in found.violated.items()},
         "tightest": {name: ranked(one) for name, one in found.tightest.items()},
         "nearest": nearest and [nearest.value, nearest.failing],
+        "alone": found.alone,
         "met": found.met and case_of(s, found.met),
     }
 
@@ -146,5 +147,6 @@ def unplain(told: Mapping[str, Any]) -> Found:
         {name: ranked(one) for name, one in told["violated"].items()},
         {name: ranked(one) for name, one in told["tightest"].items()},
         nearest and Score(nearest[0], failing=tuple(nearest[1])),
+        told["alone"],
         told["met"] and Instance.of_tree(told["met"]),
     )
