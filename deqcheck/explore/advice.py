@@ -32,6 +32,11 @@ from deqcheck.theorems.base import AnyStatement
 FACTOR, FARTHEST, ACCURACY = 4.0, 2.0**46, 1e-3
 # Widths and numbers of samples change by at most so many doublings: they cost more than numbers.
 DOUBLINGS = 5
+# What may be doubled, and whether more of it is easier.
+SIZES = (("model.width", True), ("data.n", False))
+# Of a pair, an array is scaled by so many powers of four, either way, and by zero; the scale of the
+# other part is searched for only where one of these helps.
+FEW, PROBES = 3, (FACTOR**-8, FACTOR**-16)
 
 Changes = dict[str, float]
 
@@ -91,12 +96,10 @@ def _advice(s: AnyStatement, case: Case, p: AnyProblem, entry: Entry | None) -> 
         return Advice(**known, applies=True)
     binding = min(broken, key=lambda each: -1.0 if each.ratio is None else each.ratio)
     trial = Trial(s, case)
-    remedies, in_vain = [], []
-    for name, changes in trial.searches(scales=not s.obstacle(p)):
-        if changes is None:
-            in_vain.append(name)
-        else:
-            remedies.append(Remedy(name, changes, case_yaml(case, changes)))
+    remedies, in_vain = _remedies(case, trial.searches(scales=not s.obstacle(p)))
+    if not remedies:
+        # Pairs that are in vain, too, would make a long list.
+        remedies, _ = _remedies(case, trial.pairs())
     return Advice(
         **known,
         applies=False,
@@ -105,6 +108,19 @@ def _advice(s: AnyStatement, case: Case, p: AnyProblem, entry: Entry | None) -> 
         remedies=tuple(remedies),
         in_vain=tuple(in_vain),
     )
+
+
+def _remedies(
+    case: Case, found: Iterable[tuple[str, Changes | None]]
+) -> tuple[list[Remedy], list[str]]:
+    """What helps, and the names of what does not."""
+    remedies, in_vain = [], []
+    for name, changes in found:
+        if changes is None:
+            in_vain.append(name)
+        else:
+            remedies.append(Remedy(name, changes, case_yaml(case, changes)))
+    return remedies, in_vain
 
 
 class Trial:
@@ -127,9 +143,58 @@ class Trial:
                 yield f"scale of {' and '.join(arrays)}", self._along(keys, self._factors(True))
             for key, spec in self._numbers.items():
                 yield key, self._field(key, spec)
-        for key, larger in (("model.width", True), ("data.n", False)):
+        for key, larger in SIZES:
             if key in self._sizes:
                 yield key, self._size(key, larger)
+
+    def pairs(self) -> Iterator[tuple[str, Changes | None]]:
+        """Each size, and each array of the parameters, with what makes the residual smaller: the
+        labels, alone or with the read-out."""
+        if not self._labels:
+            return
+        parameters = list(self.case.problem().theta0)
+        groups = [(self._labels,), (parameters[-1], self._labels)]
+        # What is in the way of one scale need not be in the way of two.
+        yield from self._completed("", [{}], groups)
+        for key, larger in SIZES:
+            if key in self._sizes:
+                sizes: list[Changes] = [{key: n} for n in self._doubled(key, larger)]
+                yield from self._completed(f"{key} and ", sizes, groups)
+        for name in parameters:
+            key = f"rescale.{name}"
+            factors = [FACTOR**k for i in range(1, FEW + 1) for k in (-i, i)]
+            scales = [{key: factor * self._scaled_by(key)} for factor in (*factors, 0.0)]
+            others = [group for group in groups if name not in group]
+            yield from self._completed(
+                f"scale of {name} and ", list(filter(self._open, scales)), others
+            )
+
+    def _completed(
+        self, name: str, changes: Sequence[Changes], groups: Iterable[tuple[str, ...]]
+    ) -> Iterator[tuple[str, Changes | None]]:
+        """The first of these changes that some scale of a group of arrays completes."""
+        for arrays in groups:
+            keys = [f"rescale.{each}" for each in arrays]
+            tried = (self._beside(base, keys) for base in changes)
+            found = next((each for each in tried if each is not None), None)
+            yield f"{name}scale of {' and '.join(arrays)}", found
+
+    def _beside(self, base: Changes, keys: Sequence[str]) -> Changes | None:
+        for share in PROBES:
+            if self._with_step({**base, **{key: share * self._scaled_by(key) for key in keys}}):
+                return self._along(keys, self._factors(True), base=base)
+        return None
+
+    def _open(self, changes: Changes) -> bool:
+        """Whether no obstacle is known there."""
+        try:
+            return not self.statement.obstacle(self._built(changes))
+        except (CaseError, NoEquilibrium, OutOfRange, *FAILURES):
+            return False
+
+    @cached_property
+    def _labels(self) -> str:
+        return str(kinds(Model)[self.case.problem().model.kind].predicted)
 
     @cached_property
     def _sizes(self) -> dict[str, int]:
@@ -153,11 +218,9 @@ class Trial:
     def _groups(self) -> Iterator[tuple[str, ...]]:
         """Each parameter alone and with the labels, beside what the statement names itself."""
         named = {search.arrays for search in self.statement.searches}
-        p = self.case.problem()
-        labels = kinds(Model)[p.model.kind].predicted
-        for parameter in p.theta0:
-            for group in ((parameter,), (parameter, labels)):
-                if labels and group not in named:
+        for parameter in self.case.problem().theta0:
+            for group in ((parameter,), (parameter, self._labels)):
+                if self._labels and group not in named:
                     yield group
 
     def _field(self, key: str, spec: Number) -> Changes | None:
@@ -173,16 +236,22 @@ class Trial:
             yield 1 / factor if smaller else factor
 
     def _along(
-        self, keys: Sequence[str], factors: Iterable[float], now: float = 1.0, spec: Any = None
+        self,
+        keys: Sequence[str],
+        factors: Iterable[float],
+        now: float = 1.0,
+        spec: Any = None,
+        base: Changes | None = None,
     ) -> Changes | None:
-        """The factor nearest to 1 for which the hypotheses hold, found by doubling and then by
-        halving the interval: beyond it they may fail again."""
+        """The factor nearest to 1 for which the hypotheses hold, beside the changes `base`, found
+        by doubling and then by halving the interval: beyond it they may fail again."""
 
         def at(factor: float) -> Changes | None:
             value = now * factor
             if not (SMALLEST < abs(factor) < LARGEST) or not _allowed(spec, value):
                 return None
-            return self._with_step({key: value * self._scaled_by(key) for key in keys})
+            scaled = {key: value * self._scaled_by(key) for key in keys}
+            return self._with_step({**(base or {}), **scaled})
 
         bad = 1.0
         for factor in factors:
@@ -207,15 +276,15 @@ class Trial:
         return self.case.stated.rescale.get(name, 1.0) if head == "rescale" else 1.0
 
     def _size(self, key: str, larger: bool) -> Changes | None:
+        tried = (self._with_step({key: n}) for n in self._doubled(key, larger))
+        return next((found for found in tried if found is not None), None)
+
+    def _doubled(self, key: str, larger: bool) -> Iterator[int]:
         n = self._sizes[key]
         for _ in range(DOUBLINGS):
             n = 2 * n if larger else n // 2
-            if n < 1:
-                return None
-            found = self._with_step({key: n})
-            if found is not None:
-                return found
-        return None
+            if n >= 1:
+                yield n
 
     def _with_step(self, changes: Changes) -> Changes | None:
         """The changes, with a step that is allowed there if the case's own is not; None where a

@@ -29,7 +29,7 @@ class Advice:
     applies: bool
     # The hypothesis that is furthest from holding.
     binding: Judged | None = None
-    # Why no scale can help, where that is known.
+    # Why no single scale can help, where that is known.
     obstacle: str = ""
     remedies: tuple[Remedy, ...] = ()
     # What was tried in vain.

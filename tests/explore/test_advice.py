@@ -77,6 +77,28 @@ def test_what_no_scale_can_mend_is_said_and_not_tried() -> None:
     assert not any("scale" in name for name in found.in_vain)
 
 
+def test_two_changes_where_one_is_not_enough() -> None:
+    """a(0) is not zero, so that no scale of the labels is enough. Each ready case makes the theorem
+    apply."""
+    case = {
+        "data": {"kind": "gaussian", "n": 2, "dim": 2, "target": {"kind": "gaussian"}},
+        "model": {"kind": "relu-deq", "width": 4},
+        "init": {"kind": "gaussian", "scale": 0.1},
+        "train": {"kind": "gd", "step": 1e-3, "steps": 1},
+    }
+    theorem = "ling2022/thm1"
+    (found,) = dq.advise(case, only=[theorem], entry=False)
+    assert [remedy.name for remedy in found.remedies] == [
+        "scale of a and y",
+        "model.width and scale of a and y",
+        "data.n and scale of a and y",
+        "scale of a and scale of y",
+    ]
+    for remedy in found.remedies:
+        tree = yaml.safe_load(remedy.case)
+        assert dq.bounds(tree, only=[theorem])[theorem].word == "hypotheses hold"
+
+
 def test_convergence_theorems_are_ranked_by_how_near_they_are() -> None:
     found = dq.advise("kawaguchi2021/equality", edition="both", entry=False)
     distances = [each.distance for each in found]

@@ -32,7 +32,7 @@ def _lines(advice: Advice, clock: Clock, options: RenderOptions, replay: str) ->
         told = tell(advice.binding, clock, options, advice.id)
         yield f"  binding: {numbered(advice.binding)} {told}"
     if advice.obstacle:
-        yield f"  no scale can help: {advice.obstacle}"
+        yield f"  in the way: {advice.obstacle}"
     if advice.entry is not None:
         yield f"  training: {entry_told(advice.entry, clock)}"
     for remedy in advice.remedies:
