@@ -156,20 +156,26 @@ def _in_many_digits(
     reached = [point.k for point in curves if point is not None]
     if not wrong:
         return ""
-    # What is said of one step needs the next; a number of the whole run needs all of it.
+    # What is said of one step needs the next; a number of the whole run needs all of it, and so
+    # does what is said of a step and the end.
     total = int(first.k[-1])
-    steps = min(total, min(reached) + 1) if reached else total
+    lengths = [total] if not reached else sorted({min(total, min(reached) + 1), total})
     # Few come here: the others need not wait for this import.
     from deqcheck.dynamics.precise import repeated
 
-    run, how = repeated(p, steps, tuple(dict.fromkeys((*s.tracks, *s.infima))))
-    if run is None:
-        return _noted(verdicts, i, f"not repeated in many digits: {how}")
-    other = judge(s, run)
-    if other.outcome is Outcome.REFUTED:
-        return _noted(verdicts, i, f"refuted again in {how}, after {steps} steps")
+    other, by = None, ""
+    for steps in lengths:
+        run, how = repeated(p, steps, tuple(dict.fromkeys((*s.tracks, *s.infima))))
+        if run is None:
+            by = by or how
+            break
+        other, by = judge(s, run), how
+        if other.outcome is Outcome.REFUTED:
+            return _noted(verdicts, i, f"refuted again in {how}, after {steps} steps")
+    if other is None:
+        return _noted(verdicts, i, f"not repeated in many digits: {by}")
     verdicts[i] = replace(other, outcome=Outcome.UNDECIDED)
-    return _noted(verdicts, i, f"a refutation is withdrawn: not refuted in {how}")
+    return _noted(verdicts, i, f"a refutation is withdrawn: not refuted in {by}")
 
 
 def hopeful(verdict: Verdict, run: Trajectory) -> bool:
