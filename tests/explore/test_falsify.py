@@ -20,12 +20,14 @@ from deqcheck.cli import nightly
 from deqcheck.cli.main import cli
 from deqcheck.explore import falsify as package
 from deqcheck.explore.falsify import Asking, Limits, asked, falsify, worker
-from deqcheck.explore.falsify.draw import Drawing
+from deqcheck.explore.falsify.draw import Drawing, number
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.explore.falsify.kept import Kept
-from deqcheck.explore.falsify.score import FLAT, TIE, Scorer, margin
+from deqcheck.explore.falsify.mutate import moved
+from deqcheck.explore.falsify.score import FLAT, TIE, Scorer, TooLate, margin
 from deqcheck.explore.falsify.search import Found, Hunt
 from deqcheck.explore.falsify.shrink import complexity, cost, shrunk
+from deqcheck.fields import Number
 from deqcheck.judging import catalogue
 from deqcheck.theorems.base import Check, Cite, Constant, Space
 
@@ -131,6 +133,80 @@ def test_hypotheses_that_contradict_each_other_are_told() -> None:
     assert not nothing.searched and nothing.code == 3
     some = dq.falsify(Doe, evaluations=60, feasible=True)
     assert some.met is not None and some.code == 0 and not some.found
+
+
+def test_hypotheses_of_which_each_fails_alone_are_told_together() -> None:
+    none = dq.falsify(Impossible, evaluations=300, feasible=True)
+    assert set(none.conflicting) == {"the map contracts", "the weights are large"}
+    # norm2_W < 1 and > 2: the nearest have norm 1 or 2, a third of 1 + 2 apart.
+    assert none.short is not None and 0.3 < none.short < 0.4
+    found = Found(alone={"a": 0.5})
+    found.merge(Found(alone={"a": 0.2, "b": 0.1}))
+    assert found.alone == {"a": 0.2, "b": 0.1} and found.conflicting == ("b", "a")
+    assert worker.unplain(worker.plain(found, Doe())).alone == found.alone
+
+
+class Hidden(Doe):
+    """One claim is always within 1e-9 of failing; the other fails where W is large and no other
+    one is near."""
+
+    tight = Check("tight", "X_fro <= (1 + 1e-9)*X_fro")
+    bound = Check("bounded", "norm2_W^8 <= 0.9")
+
+    def claims(self, p: Any, state: Any) -> Iterable[Any]:
+        X_fro = 1.0 + state.measure("X_fro")
+        yield self.tight(X_fro=X_fro)
+        yield self.bound(norm2_W=state.measure("norm2.W"))
+
+
+def test_a_claim_with_more_slack_than_another_is_searched_too() -> None:
+    found = dq.falsify(Hidden, evaluations=300, seed=3)
+    assert found.found and found.simplest is not None
+    assert found.simplest.claim.name == "bounded"
+    assert [tight.claim for tight in found.tightest] == ["tight"]
+
+
+class Trained(Doe):
+    """Of a run."""
+
+    dynamics = ("descent",)
+    falls = Check("the loss falls", "gap <= gap_0")
+
+    def conclusions(self, p: Any, run: Any) -> Iterable[Any]:
+        yield self.falls.along(run, gap=run.gap, gap_0=run.gap[0])
+
+
+def test_time_that_is_over_in_a_run_is_no_mistake_of_the_author() -> None:
+    def late(step: Any) -> None:
+        raise TooLate
+
+    instance = next(x for x in _drawn(Trained) if Scorer(Trained())(x).feasible)
+    with pytest.raises(TooLate):
+        Scorer(Trained(), watch=late)(instance)
+
+
+def _drawn(cls: type[Doe]) -> Iterable[Instance]:
+    random, drawing = np.random.default_rng(2), Drawing(cls())
+    while True:
+        yield drawing.draw(random, 0)
+
+
+def test_numbers_come_near_the_ends_of_their_intervals() -> None:
+    random, spec = np.random.default_rng(1), Number(above=0, below=1)
+    drawn = [number(random, spec) for _ in range(200)]
+    assert 0 < min(drawn) < 1e-3 and 0.999 < max(drawn) < 1
+    held = 0.9
+    for _ in range(60):
+        near = moved(random, spec, held, 0.5)
+        held = near if spec.within(near) and near > held else held
+    assert 1e-12 < 1 - held < 1e-4
+
+
+def test_the_table_of_speeds_counts_instances() -> None:
+    from tests.bench.searches import rate
+
+    per_second, met = rate(Doe(), 20, (1, 1))
+    assert per_second > 1 and 0 < met <= 1
 
 
 def test_constants_that_a_statement_speaks_of_all_of_are_searched_in_their_domain() -> None:

@@ -99,15 +99,15 @@ def _number_changed(r: Random, s: AnyStatement, instance: Instance, reach: float
     name = one_of(r, names)
     spec = fields[name] if name in fields else free[name].domain
     held = instance.field(name) if name in fields else (instance.constants or {}).get(name, 1.0)
-    moved = _moved(r, spec, held, reach)
-    if r.random() < 0.4 or not spec.within(moved):
-        moved = number(r, spec)
+    value = moved(r, spec, held, reach)
+    if r.random() < 0.4 or not spec.within(value):
+        value = number(r, spec)
     if name in fields:
-        return instance.with_field(name, moved)
-    return replace(instance, constants={**(instance.constants or {}), name: moved})
+        return instance.with_field(name, value)
+    return replace(instance, constants={**(instance.constants or {}), name: value})
 
 
-def _moved(r: Random, spec: Number, held: float, reach: float) -> float:
+def moved(r: Random, spec: Number, held: float, reach: float) -> float:
     """By a factor, or its distance from an end other than 0 by one."""
     factor = float(2.0 ** (2 * reach * r.standard_normal()))
     ends = [x for x in (spec.above, spec.at_least, spec.below, spec.at_most) if x]

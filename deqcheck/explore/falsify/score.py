@@ -142,6 +142,8 @@ class Scorer:
     degenerate: bool = False
     # Raises TooLate to end a run.
     watch: Callable[[Progress], None] = lambda step: None
+    # Looks at every hypothesis, whatever fails before.
+    patient: bool = False
     # How many hypotheses it has, as far as it is known.
     _asked: int = 1
     # The smallest margin by which each claim has held.
@@ -245,7 +247,7 @@ class Scorer:
             if here:
                 penalty += here
                 names.append(each.name)
-                if not thorough or asked <= FIRST:
+                if not self.patient and (not thorough or asked <= FIRST):
                     penalty += max(self._asked - asked, 0)
                     break
         self._asked = max(self._asked, asked)

@@ -120,7 +120,7 @@ class Hunt:
         self.s, self.limits, self._only_feasible = s, limits, feasible
         self._started = time.monotonic()
         further = Also(also) if also else None
-        self._score = Scorer(s, further, degenerate, self._watch)
+        self._score = Scorer(s, further, degenerate, self._watch, patient=feasible)
         self.strategy: Strategy = strategy or Climbing(s, seed, sizes)
         self.found = Found()
 
