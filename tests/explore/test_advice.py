@@ -78,12 +78,13 @@ def test_what_no_scale_can_mend_is_said_and_not_tried() -> None:
 
 
 def test_two_changes_where_one_is_not_enough() -> None:
-    """a(0) is not zero, so that no scale of the labels is enough. Each ready case makes the theorem
-    apply."""
+    """a(0) is larger than Proposition F allows, so that no scale of the labels is enough. Each ready
+    case makes the theorem apply."""
     case = {
         "data": {"kind": "gaussian", "n": 2, "dim": 2, "target": {"kind": "gaussian"}},
         "model": {"kind": "relu-deq", "width": 4},
         "init": {"kind": "gaussian", "scale": 0.1},
+        "rescale": {"a": 10.0},
         "train": {"kind": "gd", "step": 1e-3, "steps": 1},
     }
     theorem = "ling2022/thm1"

@@ -158,6 +158,9 @@ def test_output_weights_beyond_proposition_f_are_named_as_the_obstacle() -> None
     assert named.right.value == pytest.approx((1 - np.sqrt(2) / 16) / (2 * np.sqrt(2)))
     assert "Proposition F" in Theorem1().obstacle(p)
     assert Theorem1().obstacle(f1()) == ""
+    # Below the bound there may be other reasons, but not this one.
+    small = replace(p, theta0={**p.theta0, "a": 1e-9 * p.theta0["a"]})
+    assert Theorem1().obstacle(small) == ""
     assert any("holds for no delta" in note for note in verdict.notes)
 
 

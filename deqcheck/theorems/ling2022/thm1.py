@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from deqcheck.linalg import well_posed
 from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Constant, Search
@@ -107,6 +108,8 @@ class DescentUnderCondition1(UnderCondition1):
         if not (self.has_ball(p) and p.theta0["a"].any()):
             return ""
         claim = self.small_a(**self.values(p))
+        if claim.judge().decision is not Decision.VIOLATED:
+            return ""
         return (
             f"a(0) != 0 is an obstacle: (9) needs ||a(0)|| below {claim.right.value:.4g} "
             f"(Proposition F), and it is {claim.left.value:.4g}; try --set rescale.a=0"
