@@ -78,8 +78,8 @@ def test_what_no_scale_can_mend_is_said_and_not_tried() -> None:
 
 
 def test_two_changes_where_one_is_not_enough() -> None:
-    """a(0) is larger than Proposition F allows, so that no scale of the labels is enough. Each ready
-    case makes the theorem apply."""
+    """a(0) is larger than Proposition F allows, so that no scale of the labels is enough. Each
+    ready case makes the theorem apply."""
     case = {
         "data": {"kind": "gaussian", "n": 2, "dim": 2, "target": {"kind": "gaussian"}},
         "model": {"kind": "relu-deq", "width": 4},
