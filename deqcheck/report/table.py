@@ -128,7 +128,8 @@ class _Page:
 
     def parts(self) -> Iterator[RenderableType]:
         report = self.report
-        yield Text.assemble((report.title, "bold"), f" ({report.name})")
+        file = f" ({report.name})" if report.title else report.name
+        yield Text.assemble((report.title, "bold"), file)
         yield from self._status()
         for note in report.notes:
             yield Text(f"note: {note}", BAD if note == report.warning else "")

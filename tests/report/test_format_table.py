@@ -37,6 +37,10 @@ def test_it_is_plain_without_a_terminal_and_ascii_where_it_must_be():
     table(ALL, unicode=False).encode("ascii")
 
 
+def test_a_case_without_a_title_is_called_by_its_file():
+    assert table(replace(ALL, title="")).startswith(f"{ALL.name}\n")
+
+
 def test_a_confirmed_statement():
     text = words(table(samples.report(samples.confirmed())))
     assert "CONFIRMED doe2031/thm2 (corrected) Linear rate" in text
