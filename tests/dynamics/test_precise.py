@@ -25,6 +25,7 @@ from deqcheck.linalg.precise import (
     solve,
 )
 from deqcheck.models.problem import Problem, gradient_radius, pack
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.registry import kinds
 
 Builder = Callable[..., Problem]
@@ -74,18 +75,23 @@ def test_a_sign_that_a_ball_does_not_tell_is_uncertain() -> None:
             digits.lower(np.array([digits.lift_one(1.0) + (3 * third - 1) * 1e60]))
 
 
-@every_kind
-@pytest.mark.parametrize("kind", ["delm", "implicit-relu", "monotone-deq", "relu-deq"])
-def test_it_is_the_run_in_floats_up_to_its_bars(kind: str, digits: Numbers) -> None:
-    p = example(kind)
+def same_up_to_bars(p: Problem, steps: int, digits: Numbers) -> Trajectory:
+    """The gradient is the fast one up to that one's bar, and a run, which is returned, the same."""
     with digits.working():
         lifted = {name: digits.lift(array) for name, array in p.theta0.items()}
         found = p.model.precise_gradient(lifted, digits)
         gradient = pack({name: digits.lower(array) for name, array in found.items()})
     off = float(np.linalg.norm(gradient - pack(p.start.objective.gradient)))
     assert off <= gradient_radius(p.start)
-    run, own = run_precisely(p, 3, digits), GradientDescent(step=p.step, steps=3).run(p)
+    run, own = run_precisely(p, steps, digits), GradientDescent(step=p.step, steps=steps).run(p)
     assert (np.abs(run.gap.value - own.gap.value) <= own.gap.error + run.gap.error).all()
+    return run
+
+
+@every_kind
+@pytest.mark.parametrize("kind", ["delm", "implicit-relu", "monotone-deq", "relu-deq"])
+def test_it_is_the_run_in_floats_up_to_its_bars(kind: str, digits: Numbers) -> None:
+    run = same_up_to_bars(example(kind), 3, digits)
     assert (run.gap.error[1:] > 0).all() and (run.gap.error <= 1e-11 * run.gap.value).all()
 
 
@@ -137,16 +143,7 @@ def opteq(activation: str, **fields: Any) -> Problem:
     ],
 )
 def test_opteq_in_many_digits(activation: str, fields: dict[str, Any], digits: Numbers) -> None:
-    """Its gradient is the fast one up to that one's bar, and a run the same up to its own."""
-    p = opteq(activation, **fields)
-    with digits.working():
-        lifted = {name: digits.lift(array) for name, array in p.theta0.items()}
-        found = p.model.precise_gradient(lifted, digits)
-        gradient = pack({name: digits.lower(array) for name, array in found.items()})
-    off = float(np.linalg.norm(gradient - pack(p.start.objective.gradient)))
-    assert off <= gradient_radius(p.start)
-    run, own = run_precisely(p, 2, digits), GradientDescent(step=p.step, steps=2).run(p)
-    assert (np.abs(run.gap.value - own.gap.value) <= own.gap.error + run.gap.error).all()
+    same_up_to_bars(opteq(activation, **fields), 2, digits)
 
 
 @pytest.mark.parametrize(
