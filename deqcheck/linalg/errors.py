@@ -28,8 +28,8 @@ SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100
 # A term of NumPy's pairwise sum meets at most 16 + 3 + 7 additions in its block of 128, and one for
 # each halving of the array down to such a block.
 IN_BLOCK, BLOCK_BITS = 26, 6
-# Entries that are added up sooner one by one.
-FEW = 8
+# Entries that are added up sooner one by one, as NumPy does with so few, to the last digit.
+FEW = 7
 
 
 def rounding(length: float, scale: F, factor: float = 4.0) -> F:
@@ -50,8 +50,7 @@ def summed(length: int, scale: F) -> F:
 
 
 def _squares(a: np.ndarray) -> float:
-    """Added up in pairs, which the inner products of BLAS are not; few terms may come in any
-    order."""
+    """Added up in pairs, which the inner products of BLAS are not."""
     flat = a.ravel(order="K")
     if flat.size <= FEW:
         return float(sum(x * x for x in flat.tolist()))

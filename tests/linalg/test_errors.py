@@ -163,3 +163,12 @@ def test_the_bars_hold_what_exact_arithmetic_gives(seed: int) -> None:
     sums = [sum(abs(Fraction(float(x))) for x in column) for column in a.T]
     columns = errors.norm1(a)
     assert abs(Fraction(columns.value) - max(sums)) <= Fraction(columns.error)
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_few_squares_are_added_up_as_numpy_does(n: int) -> None:
+    """So that states side by side have the digits of each alone."""
+    r = np.random.default_rng(n)
+    for _ in range(50):
+        a = r.normal(size=n) * 10.0 ** r.integers(-5, 5, size=n)
+        assert errors.length(a) == np.sqrt(np.add.reduce(a * a))
