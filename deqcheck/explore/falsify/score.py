@@ -146,8 +146,6 @@ class Scorer:
     patient: bool = False
     # How many hypotheses it has, as far as it is known.
     _asked: int = 1
-    # The smallest margin by which each claim has held.
-    _tightest: dict[str, float] = field(default_factory=dict)
 
     def __call__(self, instance: Instance, beat: float | None = None) -> Score:
         """Hypotheses in the order of the statement, which is cheap first. Those after one of the
@@ -183,22 +181,16 @@ class Scorer:
         failed = self._failed(self._hypotheses(s, p), thorough)
         if failed is not None:
             return failed
+        unfit = self._unfit(s, p)
+        if unfit is not None:
+            return unfit
         if STATIC not in s.dynamics:
-            return self._unfit(s, p) or self._trained(s, p, instance)
+            return self._trained(s, p, instance)
         claims = (c.judge() for c in s.claims(p, p.start))
         if s.is_condition:
             # Whether it is met is all that there is to ask.
-            met = Score(FLAT, True, instance=instance)
-            return self._failed(claims, thorough) or self._unfit(s, p) or met
-        found = _concluded(list(claims), instance)
-        nearer = [x for x in found.shown if x.margin < self._tightest.get(x.claim, math.inf)]
-        if not (found.refuted or nearer or (beat is not None and found.value < beat)):
-            # Nobody is told of it, and nothing follows from it.
-            return found
-        unfit = self._unfit(s, p)
-        if unfit is None:
-            self._tightest |= {x.claim: x.margin for x in nearer if not x.violated}
-        return unfit or found
+            return self._failed(claims, thorough) or Score(FLAT, True, instance=instance)
+        return _concluded(list(claims), instance)
 
     def _unfit(self, s: AnyStatement, p: AnyProblem) -> Score | None:
         """Where the start is none that a case may have, or not one that the statement looks at."""
