@@ -108,7 +108,7 @@ def stages(path: Path) -> list[list[str]]:
     if name in MODELS:
         own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
         own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
-        own += [ROOT / "tests" / "dynamics" / "test_together.py"]
+        own += [ROOT / "tests" / "dynamics" / f"test_{each}.py" for each in ("together", "precise")]
         return [list(map(str, sorted(own))), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
