@@ -109,6 +109,7 @@ def stages(path: Path) -> list[list[str]]:
         own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
         own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
         own += [ROOT / "tests" / "dynamics" / f"test_{each}.py" for each in ("together", "precise")]
+        own += [ROOT / "tests" / "importing" / "test_cases.py"]
         return [list(map(str, sorted(own))), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
