@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.linalg import errors
+from deqcheck.linalg.exact import array
 from deqcheck.models.delm.spectrum import star_map_infimum
+from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import State
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import compared, rational
@@ -111,3 +114,17 @@ def test_the_exact_number_lies_within_the_bar(model: str, sizes: tuple[int, int,
 def test_the_star_maps_exact_infimum_lies_within_its_bar(m: int) -> None:
     for gamma in (0.1, 0.5, 0.9):
         assert within(star_map_infimum(m, gamma))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_slopes_of_the_weights_are_those_with_commutation_matrices(n: int) -> None:
+    """P_A = -(I + K)(I kron A^T) and P_B = I - K, against the sparse ones."""
+    A = np.random.default_rng(n).normal(size=(n, n))
+    for found, node in (
+        (oracle.P_A(A), exact_oracle.P_A(array(A), n)),
+        (oracle.P_B(n), exact_oracle.P_B(n)),
+    ):
+        dense = found.toarray()
+        off = errors.rounding(2, float(np.linalg.norm(dense)))
+        assert within(errors.norm2(dense, off, node))
+        assert within(errors.frobenius(dense, off, node))
