@@ -50,7 +50,7 @@ def terminal(*words: str, **environment: str) -> str:
 
 def test_a_run_shows_its_progress_and_clears_it():
     # Long enough for a second line: stiff.
-    seen = terminal(*QUICK, "--set", "model.gamma=0.9")
+    seen = terminal(*QUICK, "--set", "model.gamma=0.85")
     progress, _, table = seen.rpartition("\r")
     number = r"[\d.e+-]+"
     line = rf"flow  k = \d+  t = {number}  \d+%  gap {number}  bound {number}  \d:\d\d:\d\d left"
