@@ -212,7 +212,7 @@ class Integration:
         met = self.kinked.meet(piece) if meets else None
         if met is None:
             self._keep(piece)
-            if self.kinked.comes_to_rest(self.theta0 + solver.y):
+            if solver.t < self.horizon and self.kinked.comes_to_rest(self.theta0 + solver.y):
                 self._solver = self._started(solver.t, solver.y, self.horizon)
             return
         if met.t > piece.start:

@@ -48,6 +48,8 @@ class Waiting(NamedTuple):
     state: State
     other: State | None
     growth: float
+    # Whether the second run is measured at once.
+    turn: bool
 
 
 class Sampled(NamedTuple):
@@ -149,9 +151,8 @@ class Recorder:
     _expensive: list[Sample] = field(default_factory=list)
     _moved: list[Sample] = field(default_factory=list)
     _waiting: list[Waiting] = field(default_factory=list)
-    # The sample that is last in time, with the second run there if it is still to be compared.
-    _last: Waiting | None = None
-    _last_at: int = 0
+    # The sample that is last in time, and its place.
+    _last: tuple[int, Waiting] | None = None
     # As of a Series.
     jumps: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
@@ -191,38 +192,46 @@ class Recorder:
     ) -> None:
         """The asked-for quantities, beside those of the second run if it is their turn: soon, many
         of them together."""
-        at = len(self._expensive) + len(self._waiting)
-        waits = Waiting(k, t, blur, state, other if compared(at) else None, growth)
-        self._waiting.append(waits)
-        if self._last is None or t >= self._last.t:
-            self._last = waits._replace(other=None if compared(at) else other)
-            self._last_at = at
+        turn = compared(len(self._expensive) + len(self._waiting))
+        self._waiting.append(Waiting(k, t, blur, state, other, growth, turn))
         if len(self._waiting) >= self.problem.model.states_at_once:
             self._measure_waiting()
 
     def _measure_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        others = [w.other for w in waiting if w.other is not None]
+        waiting = self._waiting
+        others = [w.other for w in waiting if w.turn and w.other is not None]
         states = [*(w.state for w in waiting), *others]
-        rows = self.problem.model.quantities(states, self.tracks) if states else []
+        try:
+            rows = self.problem.model.quantities(states, self.tracks) if states else []
+        except NoEquilibrium:
+            # Nothing is known of them, now or later.
+            self._waiting = []
+            raise
         there = iter(rows[len(waiting) :])
         for w, here in zip(waiting, rows, strict=False):
-            unknown = _unknown(w.growth)
-            off = dict.fromkeys(here, unknown) if w.other is None else _apart(here, next(there), w)
+            off = dict.fromkeys(here, _unknown(w.growth))
+            if w.turn and w.other is not None:
+                off = _apart(here, next(there), w)
+            if self._last is None or w.t >= self._last[1].t:
+                self._last = len(self._expensive), w
             self._expensive.append((w.k, w.t, w.blur, {n: (v, off[n]) for n, v in here.items()}))
+        # Whoever interrupts before gets them measured at the end.
+        self._waiting = []
 
     def _compare_last(self) -> None:
         """The sample that is last in time counts until the end of the run."""
-        last = self._last
-        if last is None or last.other is None:
+        if self._last is None:
             return
-        k, t, blur, row = self._expensive[self._last_at]
+        at, last = self._last
+        if last.turn or last.other is None:
+            return
+        k, t, blur, row = self._expensive[at]
         here = {name: value for name, (value, _) in row.items()}
         try:
             off = _apart(here, quantities(last.other, self.tracks), last)
         except NoEquilibrium:
             off = dict.fromkeys(here, math.inf)
-        self._expensive[self._last_at] = k, t, blur, {n: (v, off[n]) for n, v in here.items()}
+        self._expensive[at] = k, t, blur, {n: (v, off[n]) for n, v in here.items()}
 
     @cached_property
     def _first(self) -> dict[str, tuple[np.ndarray, float]]:
