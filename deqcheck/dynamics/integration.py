@@ -217,7 +217,8 @@ class Integration:
             return
         if met.t > piece.start:
             self._keep(piece.until(met.t))
-        self._solver = self._started(met.t, met.y, piece.end - piece.start)
+        if met.t < self.horizon:
+            self._solver = self._started(met.t, met.y, piece.end - piece.start)
 
     def _keep(self, piece: Piece) -> None:
         self.pieces.append(piece)

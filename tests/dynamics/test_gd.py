@@ -12,7 +12,9 @@ import pytest
 from deqcheck.dynamics import recorder
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.recorder import schedule
-from deqcheck.models.problem import Problem
+from deqcheck.models.delm.model import DelmModel
+from deqcheck.models.problem import NoEquilibrium, Problem, State
+from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 
 Builder = Callable[..., Problem]
@@ -52,6 +54,55 @@ def test_a_second_run_that_is_looked_at_now_and_then_shows_as_much(
     assert (now_and_then.error <= always.error + always.error[later]).all()
     # The last one is always compared.
     assert now_and_then.error[-1] <= always.error[-1] <= 2 * now_and_then.error[-1]
+
+
+@pytest.mark.parametrize("together", [1, 64])
+@pytest.mark.parametrize("call", [17, 18, 19, 20, 40])
+def test_an_interruption_while_quantities_are_measured_loses_none(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, together: int, call: int
+) -> None:
+    run, measured = _until(delm, monkeypatch, together, call, KeyboardInterrupt)
+    assert run.status is Status.INTERRUPTED
+    assert len(run.series["lambda_min_D"].t) == measured
+
+
+@pytest.mark.parametrize("call", [17, 18, 19, 20, 40])
+def test_a_state_that_cannot_be_measured_ends_the_run(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    run, measured = _until(delm, monkeypatch, 1, call, NoEquilibrium)
+    assert run.status is Status.NO_EQUILIBRIUM
+    assert len(run.series["lambda_min_D"].t) == measured - 1
+
+
+def _until(
+    delm: Builder,
+    monkeypatch: pytest.MonkeyPatch,
+    together: int,
+    call: int,
+    error: type[BaseException],
+) -> tuple[Trajectory, int]:
+    """A run whose quantities raise an error once, and at how many states they were asked for."""
+    calls, samples = 0, 0
+
+    def quantities(model: object, states: list[State], names: list[str]) -> list[object]:
+        nonlocal calls, samples
+        samples += 1
+        found = []
+        for state in states:
+            calls += 1
+            if calls == call:
+                raise error("now")
+            found.append({name: state.measure(name) for name in names})
+        return found
+
+    monkeypatch.setattr(DelmModel, "states_at_once", together)
+    monkeypatch.setattr(DelmModel, "quantities", quantities)
+    train = GradientDescent(step=1e-3, steps=100)
+    run = train.run(delm(3, 6, 1, train=train), ["lambda_min_D"])
+    # One by one, each call is a sample, and an interrupted one is asked for again.
+    again = error is KeyboardInterrupt
+    return run, samples - again if together == 1 else len(run.k)
 
 
 def precise(p: Problem, step: float, steps: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
