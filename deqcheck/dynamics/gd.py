@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from deqcheck.dynamics.recorder import OnProgress, silent
 from deqcheck.dynamics.steps import Descent, walk
+from deqcheck.dynamics.together import run_one
 from deqcheck.fields import integer, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.problem import AnyProblem
@@ -37,4 +38,7 @@ class GradientDescent(Dynamics):
         infima: Sequence[str] = (),
         report: OnProgress = silent,
     ) -> Trajectory:
+        found = run_one(problem, tracks, report)
+        if found is not None:
+            return found
         return walk(problem, self, Descent(problem, self.step, self.steps), tracks, report)

@@ -35,6 +35,8 @@ class Progress(NamedTuple):
 
 
 OnProgress = Callable[[Progress], None]
+# Steps from one report of progress to the next, at most.
+PROGRESS_EVERY = 256
 # Step, time, blur in time, and each quantity with its distance from the perturbed run.
 Sample = tuple[int, float, float, dict[str, tuple[Measured, float]]]
 

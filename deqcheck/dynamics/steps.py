@@ -11,6 +11,7 @@ import numpy as np
 from deqcheck.dynamics.perturbed_run import PerturbedRun
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
+    PROGRESS_EVERY,
     OnProgress,
     Progress,
     Recorder,
@@ -31,8 +32,6 @@ from deqcheck.models.problem import (
 )
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
-
-PROGRESS_EVERY = 256
 
 
 class Here(NamedTuple):

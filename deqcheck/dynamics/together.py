@@ -2,7 +2,8 @@
 
 What is recorded of each is what its own run would record, to the last digit, whoever is beside it.
 A run that leaves the plain way (it diverges, comes within its error of a kink, loses its
-equilibrium or its precision) drops out, and is made by itself.
+equilibrium or its precision) drops out, and is made step by step. A run beside which there is none
+is advanced together with its own perturbed run.
 """
 
 from __future__ import annotations
@@ -12,16 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.perturbed_run import LINEAR, PATTERNS, UNLUCKY
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
+    PROGRESS_EVERY,
     SAFETY,
+    KeptStates,
+    OnProgress,
+    Progress,
     Recorder,
     Sampled,
     Step,
     compared,
     looked_at,
+    schedule,
+    silent,
 )
 from deqcheck.linalg.stacked import Places, dots, norms
 from deqcheck.models.problem import AnyProblem, Params, pack, unpack
@@ -29,10 +35,13 @@ from deqcheck.models.stack import Stack, StackState
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
+from deqcheck.records.words import DESCENT
 from deqcheck.seeds import rng
 
 # So many at once: their arrays stay in the cache.
 MOST = 60
+# Where a Step has its time and its gap.
+TIME, GAP = (Step._fields.index(name) for name in ("t", "gap"))
 # After so many steps the patterns are those of the states again from which the next are found.
 RENEWED = 16
 
@@ -45,8 +54,7 @@ def run_together(
     found: list[Trajectory | None] = [None] * len(problems)
     groups: dict[Any, list[int]] = {}
     for i, p in enumerate(problems):
-        short = type(p.train) is GradientDescent and p.train.steps <= EVERY_DISTANCE
-        if short and not p.record_states:
+        if _short(p):
             shapes = tuple(p.shapes.items())
             key = p.model.kind, p.model.samples, shapes, p.train.steps, p.record_points
             groups.setdefault((*key, tuple(tracks[i])), []).append(i)
@@ -64,15 +72,26 @@ def run_together(
     return found
 
 
+def run_one(problem: AnyProblem, tracks: Sequence[str], report: OnProgress) -> Trajectory | None:
+    """The same for a problem by itself."""
+    return _group([problem], tracks, report)[0] if _short(problem) else None
+
+
+def _short(p: AnyProblem) -> bool:
+    return bool(p.dynamics == DESCENT and p.train.steps <= EVERY_DISTANCE)
+
+
 @np.errstate(all="ignore")
-def _group(problems: Sequence[AnyProblem], tracks: Sequence[str]) -> list[Trajectory | None]:
+def _group(
+    problems: Sequence[AnyProblem], tracks: Sequence[str], report: OnProgress = silent
+) -> list[Trajectory | None]:
     nothing: list[Trajectory | None] = [None] * len(problems)
     models = [p.model for p in problems]
     stack = models[0].stacked([*models, *models], problems[0].shapes)
-    if len(problems) < 2 or stack is None:
+    if stack is None or not set(tracks) <= set(stack.names):
         return nothing
     try:
-        return _Runs(problems, stack, tracks).walk()
+        return _Runs(problems, stack, tracks).walk(report)
     except np.linalg.LinAlgError:
         return nothing
 
@@ -146,31 +165,63 @@ class _Runs:
         tracked = sorted(looked_at(problems[0], self.steps)) if tracks else []
         self.tracked = _Columns(tracked, self.tracks, count)
         self.moved = _Columns(range(points), tuple(self.shapes), count)
+        self.told = set(schedule(self.steps, problems[0].record_points).tolist())
+        self.kept = {i: KeptStates() for i, p in enumerate(problems) if p.record_states}
         start = unpack_rows(self.x, self.shapes)
         self.start = {name: (a, norms(a)) for name, a in start.items()}
         masks, known = stack.first([p.start for p in problems])
         self.near = Places(np.concatenate([masks, masks]))
+        # How many steps are known, and where the last of them is.
+        self.seen = 0, self.x
         self._keep(known)
 
-    def walk(self) -> list[Trajectory | None]:
+    def walk(self, report: OnProgress) -> list[Trajectory | None]:
+        """Raises KeyboardInterrupt, but for a problem by itself."""
+        status = Status.COMPLETED
+        try:
+            for i in range(self.steps + 1):
+                if not len(self.left):
+                    break
+                self._advance(i)
+                if i % PROGRESS_EVERY == 0 or i in self.told:
+                    self._tell(i, report)
+        except KeyboardInterrupt:
+            if len(self.problems) > 1:
+                raise
+            status = Status.INTERRUPTED
         found: list[Trajectory | None] = [None] * len(self.problems)
-        for i in range(self.steps + 1):
-            if not len(self.left):
-                return found
-            theta = unpack_rows(np.concatenate([self.x, self.beside.x]), self.shapes)
-            state = self.stack.at(theta, self.near)
-            slope, at = self._record(i, theta, state), len(self.left)
-            good = state.fine[:at] & state.fine[at:] & np.isfinite(slope)
-            if i % RENEWED == 0:
-                self.near = Places(state.mask)
-            if i < self.steps:
-                self._step(i, state, slope)
-                good &= ~self.beside.lost
-            if not good.all():
-                self._keep(good)
         for row, i in enumerate(self.left.tolist()):
-            found[i] = self._finished(row, i)
+            found[i] = self._finished(row, i, status)
         return found
+
+    def _tell(self, i: int, report: OnProgress) -> None:
+        """How far the first problem is."""
+        t, gap = self.columns[0, i, [TIME, GAP]].tolist()
+        report(Progress("descent", i, t, i / self.steps, gap))
+
+    def _advance(self, i: int) -> None:
+        """Looks at all of step i, and goes on to the next."""
+        here = self.x
+        theta = unpack_rows(np.concatenate([here, self.beside.x]), self.shapes)
+        state = self.stack.at(theta, self.near)
+        slope, at = self._record(i, theta, state), len(self.left)
+        good = state.fine[:at] & state.fine[at:] & np.isfinite(slope)
+        if i % RENEWED == 0:
+            self.near = Places(state.mask)
+        if i < self.steps:
+            self._step(i, state, slope)
+            good &= ~self.beside.lost
+        if not good.all():
+            self._keep(good)
+            here = here[good]
+        self.seen = i + 1, here
+        if i in self.told:
+            self._keep_states(i)
+
+    def _keep_states(self, i: int) -> None:
+        for row, problem in enumerate(self.left.tolist()):
+            if problem in self.kept:
+                self.kept[problem].keep(i, unpack(self.seen[1][row], self.shapes))
 
     def _step(self, i: int, state: StackState, slope: np.ndarray) -> None:
         at = len(self.left)
@@ -208,15 +259,18 @@ class _Runs:
             self.moved.put(i, j, self.left, (moved, 4 * EPS * (moved + size), apart))
         return slope
 
-    def _finished(self, row: int, i: int) -> Trajectory:
+    def _finished(self, row: int, i: int, status: Status) -> Trajectory:
         p = self.problems[i]
-        every = self.columns[i]
+        count, x = self.seen
+        every = self.columns[i, :count]
         t = every[:, 1]
         how = {name: p.start.measure(name).how for name in self.tracks}
         moved = self.moved.of(i, t, dict.fromkeys(self.shapes, ""))
         made = _Recorded(p, every, _as_compared(self.tracked.of(i, t, how)), moved)
-        final = {name: a.copy() for name, a in unpack(self.x[row], self.shapes).items()}
-        return made.finish(final, Status.COMPLETED, (), 2 * (self.steps + 1))
+        if i in self.kept:
+            made.states = self.kept[i]
+        final = {name: a.copy() for name, a in unpack(x[row], self.shapes).items()}
+        return made.finish(final, status, (), 2 * count)
 
 
 def _as_compared(sampled: Sampled) -> Sampled:
@@ -243,8 +297,8 @@ class _Columns:
         self._numbers[self._position[i], j, :, rows] = np.stack(numbers, axis=1)
 
     def of(self, row: int, t: np.ndarray, how: Mapping[str, str]) -> Sampled:
-        k = np.array(list(self._position), dtype=int)
-        columns = np.ascontiguousarray(self._numbers[:, :, :, row].transpose(1, 2, 0))
+        k = np.array([i for i in self._position if i < len(t)], dtype=int)
+        columns = np.ascontiguousarray(self._numbers[: len(k), :, :, row].transpose(1, 2, 0))
         values = {}
         for name, (value, error, apart) in zip(self._names, columns, strict=True):
             values[name] = Measured(value, error, how[name]), apart

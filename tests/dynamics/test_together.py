@@ -11,11 +11,13 @@ import pytest
 from deqcheck.dynamics import recorder, together
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.dynamics.together import run_together
+from deqcheck.dynamics.steps import Descent, walk
+from deqcheck.dynamics.together import run_one, run_together
 from deqcheck.models.problem import Params, Problem
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Status
 
 EVERY = (
     "loss",
@@ -70,12 +72,19 @@ def numbers(run: Trajectory) -> dict[str, Any]:
         for name, each in getattr(run, kind).items()
     }
     final = {name: array.tobytes() for name, array in run.final.items()}
+    states = {(i, name): a.tobytes() for i, each in run.states.items() for name, a in each.items()}
     rest = (run.status, run.notes, run.evaluations, of(run.gap), of(run.infimum), run.train)
-    return {**arrays, **series, "final": final, "rest": rest}
+    return {**arrays, **series, "final": final, "states": states, "rest": rest}
+
+
+def step_by_step(
+    p: Problem, tracks: tuple[str, ...] = (), report: recorder.OnProgress = recorder.silent
+) -> Trajectory:
+    return walk(p, p.train, Descent(p, p.train.step, p.train.steps), tracks, report)
 
 
 def alone(p: Problem, tracks: tuple[str, ...] = ()) -> dict[str, Any]:
-    return numbers(p.train.run(p, tracks))
+    return numbers(step_by_step(p, tracks))
 
 
 @pytest.mark.parametrize("shape", [(2, 1, 1), (6, 3, 2), (3, 5, 4), (20, 4, 3)])
@@ -98,11 +107,8 @@ def test_who_is_beside_a_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert [numbers(run) for run in again] == [first[i] for i in order]
     monkeypatch.setattr(together, "MOST", 3)
     monkeypatch.setattr(together, "RENEWED", 1)
-    # The seventh is by itself, and nobody's business.
-    assert [run and numbers(run) for run in run_together(problems, [EVERY] * 7)] == [
-        *first[:6],
-        None,
-    ]
+    # The seventh is by itself.
+    assert [numbers(run) for run in run_together(problems, [EVERY] * 7)] == first
 
 
 def test_what_leaves_the_plain_way_drops_out_and_nobody_else() -> None:
@@ -129,7 +135,7 @@ def test_a_dead_read_out_learns_as_it_does_alone() -> None:
         assert run is not None and numbers(run) == alone(p, EVERY)
 
 
-def test_only_what_is_alike_goes_together() -> None:
+def test_flows_wide_models_and_other_quantities_are_left_out() -> None:
     wide: Params = problem(0, m=33).theta0
     problems = [
         problem(PLAIN[0]),
@@ -146,7 +152,7 @@ def test_only_what_is_alike_goes_together() -> None:
     tracks = [("loss",)] * len(problems)
     tracks[7] = ("kink_margin",)
     found = run_together(problems, tracks)
-    assert [i for i, run in enumerate(found) if run is not None] == [0, 6]
+    assert [i for i, run in enumerate(found) if run is not None] == [0, 1, 2, 3, 6]
     assert run_together([problem(7), problem(8)], [("kink_margin",)] * 2) == [None, None]
     assert run_together([], []) == []
 
@@ -160,3 +166,34 @@ def test_quantities_of_longer_runs_are_looked_at_on_a_schedule(
     for p, run in zip(problems, found, strict=True):
         assert run is not None and len(run.series["loss"].k) == 6 and len(run.k) == 13
         assert numbers(run) == alone(p, ("loss",))
+
+
+def test_a_run_by_itself_is_what_it_is_step_by_step() -> None:
+    p = replace(problem(PLAIN[0]), record_points=5, record_states=True)
+    told: dict[str, list[recorder.Progress]] = {"one": [], "steps": []}
+    one = run_one(p, EVERY, told["one"].append)
+    assert one is not None and len(one.states) == 5
+    assert numbers(one) == numbers(step_by_step(p, EVERY, told["steps"].append))
+    assert told["one"] == told["steps"] != []
+    assert numbers(p.train.run(p, EVERY)) == numbers(one)
+
+
+def test_an_interrupted_run_by_itself_keeps_what_is_known() -> None:
+    p = replace(problem(PLAIN[0]), record_points=4, record_states=True)
+
+    def interrupt(at: recorder.Progress) -> None:
+        if at.k > 1:
+            raise KeyboardInterrupt
+
+    run = run_one(p, EVERY, interrupt)
+    assert run is not None and run.status is Status.INTERRUPTED and 1 < len(run.k) < 13
+    assert numbers(run) == numbers(step_by_step(p, EVERY, interrupt))
+    # Before anything is known.
+    first = run_one(p, (), lambda _: interrupt(recorder.Progress("", 2, 0.0, 0.0, 0.0)))
+    assert first is not None and first.status is Status.INTERRUPTED
+
+
+def test_a_run_that_leaves_the_plain_way_is_made_step_by_step() -> None:
+    p = replace(problem(PLAIN[0]), train=GradientDescent(step=50.0, steps=12))
+    assert run_one(p, (), recorder.silent) is None
+    assert p.train.run(p).status is Status.NO_EQUILIBRIUM
