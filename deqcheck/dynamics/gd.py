@@ -38,7 +38,8 @@ class GradientDescent(Dynamics):
         infima: Sequence[str] = (),
         report: OnProgress = silent,
     ) -> Trajectory:
-        found = run_one(problem, tracks, report)
+        own = problem if problem.train is self else replace(problem, train=self)
+        found = run_one(own, tracks, report)
         if found is not None:
             return found
         return walk(problem, self, Descent(problem, self.step, self.steps), tracks, report)

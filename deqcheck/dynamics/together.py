@@ -8,8 +8,9 @@ is advanced together with its own perturbed run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,9 @@ from deqcheck.seeds import rng
 MOST = 60
 # Where a Step has its time and its gap.
 TIME, GAP = (Step._fields.index(name) for name in ("t", "gap"))
+# Steps whose distances, and quantities that can wait, are measured together; and of how many
+# parameters at most.
+STEPS, NUMBERS = 64, 100_000
 # After so many steps the patterns are those of the states again from which the next are found.
 RENEWED = 16
 
@@ -150,6 +154,18 @@ class PerturbedRuns:
         self.lost = ~(np.isfinite(self.push) & near)
 
 
+class Waiting(NamedTuple):
+    """The parameters of the runs at a step, and of the perturbed ones."""
+
+    i: int
+    growth: np.ndarray
+    x: np.ndarray
+    beside: np.ndarray
+
+    def kept(self, slices: np.ndarray) -> Waiting:
+        return Waiting(self.i, self.growth[slices], self.x[slices], self.beside[slices])
+
+
 class _Runs:
     def __init__(self, problems: Sequence[AnyProblem], stack: Stack, tracks: Sequence[str]):
         self.problems, self.stack, self.tracks = problems, stack, tuple(tracks)
@@ -173,6 +189,8 @@ class _Runs:
         self.near = Places(np.concatenate([masks, masks]))
         # How many steps are known, and where the last of them is.
         self.seen = 0, self.x
+        self.waiting: list[Waiting] = []
+        self.block = max(1, min(STEPS, NUMBERS // self.x.size))
         self._keep(known)
 
     def walk(self, report: OnProgress) -> list[Trajectory | None]:
@@ -189,6 +207,7 @@ class _Runs:
             if len(self.problems) > 1:
                 raise
             status = Status.INTERRUPTED
+        self._look()
         found: list[Trajectory | None] = [None] * len(self.problems)
         for row, i in enumerate(self.left.tolist()):
             found[i] = self._finished(row, i, status)
@@ -204,19 +223,19 @@ class _Runs:
         here = self.x
         theta = unpack_rows(np.concatenate([here, self.beside.x]), self.shapes)
         state = self.stack.at(theta, self.near)
-        slope, at = self._record(i, theta, state), len(self.left)
+        slope, at = self._record(i, state), len(self.left)
         good = state.fine[:at] & state.fine[at:] & np.isfinite(slope)
         if i % RENEWED == 0:
             self.near = Places(state.mask)
         if i < self.steps:
             self._step(i, state, slope)
             good &= ~self.beside.lost
-        if not good.all():
-            self._keep(good)
-            here = here[good]
         self.seen = i + 1, here
+        self._keep(good)
         if i in self.told:
             self._keep_states(i)
+        if len(self.waiting) >= self.block:
+            self._look()
 
     def _keep_states(self, i: int) -> None:
         for row, problem in enumerate(self.left.tolist()):
@@ -233,31 +252,73 @@ class _Runs:
             return
         both = np.concatenate([slices, slices])
         self.left, self.x = self.left[slices], self.x[slices]
+        self.seen = self.seen[0], self.seen[1][slices]
+        self.waiting = [w.kept(slices) for w in self.waiting]
         self.beside.keep(slices)
         self.near = Places(self.near.mask[both])
         if len(self.left):
             self.stack = self.stack.kept(both)
 
-    def _record(self, i: int, theta: Params, state: StackState) -> np.ndarray:
+    def _record(self, i: int, state: StackState) -> np.ndarray:
         at, growth = len(self.left), self.beside.error_growth
         gradient = state.gradient[:at]
         slope: np.ndarray = np.sqrt(dots(gradient, gradient))
         gap, other = state.gap[:at], state.gap[at:]
-        t, zero = i * self.beside.step, np.zeros(at)
         # The fields of a Step.
-        row = (i, t, gap, state.error[:at], slope, other, zero, growth, self.beside.push)
-        self.columns[self.left, i] = np.stack(np.broadcast_arrays(*row), axis=1)
-        if self.tracked.at(i):
+        row = np.empty((at, len(Step._fields)))
+        t, error, push = i * self.beside.step, state.error[:at], self.beside.push
+        for j, each in enumerate((i, t, gap, error, slope, other, 0.0, growth, push)):
+            row[:, j] = np.asarray(each)
+        self.columns[self.left, i] = row
+        if self.tracked.at(i) and not self.stack.later:
             for j, name in enumerate(self.tracks):
                 value, error = state.measure(name)
                 apart = growth * np.abs(value[:at] - value[at:])
-                self.tracked.put(i, j, self.left, (value[:at], error[:at], apart))
-        for j, (name, array) in enumerate(theta.items()):
-            start, size = (a[self.left] for a in self.start[name])
-            moved = norms(array[:at] - start)
-            apart = growth * norms(array[:at] - array[at:])
-            self.moved.put(i, j, self.left, (moved, 4 * EPS * (moved + size), apart))
+                self.tracked.put([i], j, self.left, (value[:at], error[:at], apart))
+        self.waiting.append(Waiting(i, growth, self.x, self.beside.x))
         return slope
+
+    def _look(self) -> None:
+        """At the steps that wait for it."""
+        waiting = [w for w in self.waiting if w.i < self.seen[0]]
+        if waiting and len(self.left):
+            self._distances(waiting)
+            if self.stack.later:
+                self._quantities([w for w in waiting if self.tracked.at(w.i)])
+        # Whoever interrupts before gets them looked at in the end.
+        self.waiting = []
+
+    def _distances(self, waiting: Sequence[Waiting]) -> None:
+        shape, steps = (len(waiting), len(self.left)), [w.i for w in waiting]
+        growth = np.stack([w.growth for w in waiting])
+        here = unpack_rows(np.concatenate([w.x for w in waiting]), self.shapes)
+        there = unpack_rows(np.concatenate([w.beside for w in waiting]), self.shapes)
+        for j, (name, array) in enumerate(here.items()):
+            start, size = (a[self.left] for a in self.start[name])
+            from_start = array.reshape(*shape, *array.shape[1:]) - start
+            moved = norms(from_start.reshape(array.shape)).reshape(shape)
+            apart = growth * norms(array - there[name]).reshape(shape)
+            self.moved.put(steps, j, self.left, (moved, 4 * EPS * (moved + size), apart))
+
+    def _quantities(self, waiting: Sequence[Waiting]) -> None:
+        """The perturbed runs are looked at where they will be compared, and in the last step."""
+        if not waiting:
+            return
+        last, at = waiting[-1].i, len(self.left)
+        beside = [w for w in waiting if w.i == last or compared(self.tracked.place(w.i))]
+        rows = np.concatenate([*(w.x for w in waiting), *(w.beside for w in beside)])
+        slices = np.tile(np.arange(at), len(waiting) + len(beside))
+        found = self.stack.measured(unpack_rows(rows, self.shapes), slices, self.tracks)
+        steps, count = [w.i for w in waiting], len(waiting) * at
+        where = np.isin(steps, [w.i for w in beside])
+        growth = np.stack([w.growth for w in beside])
+        for j, name in enumerate(self.tracks):
+            value, error = (x[:count].reshape(-1, at) for x in found.numbers[name])
+            other = found.numbers[name].value[count:].reshape(-1, at)
+            apart = np.full(value.shape, np.nan)
+            apart[where] = growth * np.abs(value[where] - other)
+            self.tracked.put(steps, j, self.left, (value, error, apart))
+        self._keep(np.asarray(found.fine.reshape(-1, at).all(axis=0)))
 
     def _finished(self, row: int, i: int, status: Status) -> Trajectory:
         p = self.problems[i]
@@ -292,9 +353,16 @@ class _Columns:
     def at(self, i: int) -> bool:
         return i in self._position
 
-    def put(self, i: int, j: int, rows: np.ndarray, numbers: tuple[np.ndarray, ...]) -> None:
-        """Values, errors and distances."""
-        self._numbers[self._position[i], j, :, rows] = np.stack(numbers, axis=1)
+    def place(self, i: int) -> int:
+        return self._position[i]
+
+    def put(
+        self, steps: Sequence[int], j: int, rows: np.ndarray, numbers: tuple[np.ndarray, ...]
+    ) -> None:
+        """Values, errors and distances, at each of the steps one for each row."""
+        places = np.array([self._position[i] for i in steps])[:, None]
+        for kind, each in enumerate(numbers):
+            self._numbers[places, j, kind, rows] = each
 
     def of(self, row: int, t: np.ndarray, how: Mapping[str, str]) -> Sampled:
         k = np.array([i for i in self._position if i < len(t)], dtype=int)
@@ -325,7 +393,7 @@ class _Recorded(Recorder):
 def unpack_rows(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
     theta, at = {}, 0
     for name, shape in shapes.items():
-        size = int(np.prod(shape, dtype=int))
+        size = math.prod(shape)
         theta[name] = np.ascontiguousarray(x[:, at : at + size]).reshape(-1, *shape)
         at += size
     return theta

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Numbers(NamedTuple):
 class StackState(ABC):
     """The models at given parameters. One number for each slice, if nothing else is said."""
 
-    # Activation patterns.
+    # Activation patterns; of no unit where there are no kinks.
     mask: np.ndarray
     # As of an Objective; the gradient with all its parts in one row.
     gap: np.ndarray
@@ -41,9 +41,19 @@ class StackState(ABC):
         """As of a State, for the `names` of a stack; may leave fewer slices fine."""
 
 
+class Measurements(NamedTuple):
+    """Some quantities of many rows of parameters, and the rows of which they are known."""
+
+    numbers: dict[str, Numbers]
+    fine: np.ndarray
+
+
 class Stack(ABC):
     # How many slices are worth being side by side.
     most: int
+    # Whether quantities are measured after the steps, many of them together, by `measured`; else at
+    # the state of each step.
+    later: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -57,6 +67,11 @@ class Stack(ABC):
     @abstractmethod
     def first(self, starts: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """The patterns of the first models at their initial states, and where they are known."""
+
+    def measured(self, theta: Params, slices: np.ndarray, names: Sequence[str]) -> Measurements:
+        """At many parameters, of the models in these places of the stack; of those that are
+        measured `later`."""
+        raise NotImplementedError
 
     @abstractmethod
     def kept(self, kept: np.ndarray) -> Stack:

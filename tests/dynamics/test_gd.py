@@ -12,6 +12,7 @@ import pytest
 from deqcheck.dynamics import recorder
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.recorder import schedule
+from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.models.delm.model import DelmModel
 from deqcheck.models.problem import NoEquilibrium, Problem, State
 from deqcheck.records.trajectory import Trajectory
@@ -99,7 +100,8 @@ def _until(
     monkeypatch.setattr(DelmModel, "states_at_once", together)
     monkeypatch.setattr(DelmModel, "quantities", quantities)
     train = GradientDescent(step=1e-3, steps=100)
-    run = train.run(delm(3, 6, 1, train=train), ["lambda_min_D"])
+    p = delm(3, 6, 1, train=train)
+    run = walk(p, train, Descent(p, 1e-3, 100), ["lambda_min_D"], recorder.silent)
     # One by one, each call is a sample, and an interrupted one is asked for again.
     again = error is KeyboardInterrupt
     return run, samples - again if together == 1 else len(run.k)

@@ -6,7 +6,7 @@ z* = U^-1 phi with U = I - gamma softmax(A), prediction B z* = Z phi with Z = B 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -18,15 +18,17 @@ from deqcheck.fields import Refusal, number
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.precise import Numbers, solve
+from deqcheck.linalg.stacked import slices
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle, side_by_side
+from deqcheck.models.delm.radii import SAFE_EXPONENT, gradient_radii
+from deqcheck.models.delm.spectrum import DENSE_LIMIT
+from deqcheck.models.delm.stacked import StackedDelm
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params
 from deqcheck.records.measured import EPS, Measured
 
-# exp stays far from overflow and from denormal sums for exponents below this.
-SAFE_EXPONENT = 300.0
 # Beyond this no digit of U^-1 can be trusted to better than about 1e-6.
 MAX_CONDITION = 1e-6 / EPS
 
@@ -162,19 +164,8 @@ class DelmModel(BuiltModel[DelmState]):
     def gradient_radius(self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float) -> float:
         # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
         inverse = math.sqrt(self.m) / (1 - self.gamma)
-        return math.hypot(*self.gradient_radii(length(B), Z_size, length(G), Q_error, inverse))
-
-    def gradient_radii(
-        self, b: float, z: float, g: float, Q_error: float, inverse: float
-    ) -> tuple[float, float]:
-        """Of grad_A and grad_B = G, from |B|, |Z|, |G| and |U^-1| <= inverse: G = Q U^-T, and
-        grad_A[:, k] = gamma J_k (Z^T G)[:, k] with ||J_k|| <= 1/2."""
-        dZ = self.z_error * z
-        dG = inverse * (Q_error + 4 * EPS * self.m * g)
-        # Z S is formed as (Z - B)/gamma, which costs 1/gamma in digits.
-        size = (z + b / self.gamma) * g
-        product = dZ * g + z * dG + 4 * EPS * (self.my + 1) * size
-        return self.gamma * product, dG
+        sizes = length(B), Z_size, length(G)
+        return math.hypot(*gradient_radii(self, *sizes, Q_error, inverse))
 
     def at(self, theta: Params, memory: Memory | None = None) -> DelmState:
         return DelmState(self, theta, memory)
@@ -189,6 +180,15 @@ class DelmModel(BuiltModel[DelmState]):
         if len(states) < 2 or self.states_at_once < 2:
             return super().quantities(states, names)
         return side_by_side.quantities(self, states, names)
+
+    def stacked(
+        self, others: Sequence[DelmModel], shapes: Mapping[str, tuple[int, ...]]
+    ) -> StackedDelm | None:
+        if set(shapes) != {"A", "B"} or any(type(model) is not DelmModel for model in others):
+            return None
+        # With one unit A does not move, which is known exactly one by one.
+        narrow = slices(self.m, self.my) > 1 < self.m and self.m * self.my <= DENSE_LIMIT
+        return StackedDelm(others) if narrow else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -30,10 +30,13 @@ def states_at_once(m: int, my: int) -> int:
 
 
 class SideBySide:
-    def __init__(self, model: DelmModel, states: Sequence[DelmState]):
-        self.model, self.gamma, self.m, self.my = model, model.gamma, model.m, model.my
-        self.A = np.stack([state.A for state in states])
-        self.B = np.stack([state.B for state in states])
+    """Of models of one shape, one for each slice."""
+
+    def __init__(self, models: Sequence[DelmModel], A: np.ndarray, B: np.ndarray):
+        self.models, self.A, self.B = models, A, B
+        self.m, self.my = models[0].m, models[0].my
+        self._gamma = np.array([model.gamma for model in models])
+        self.gamma = self._gamma[:, None, None]
 
     @property
     def fine(self) -> np.ndarray:
@@ -66,15 +69,13 @@ class SideBySide:
 
     @property
     def Z_radius(self) -> np.ndarray:
-        return np.asarray(self.model.z_error * self._z)
+        return np.asarray(self._z * [model.z_error for model in self.models])
 
     @cached_property
     def Q(self) -> np.ndarray:
         """The gradient of the outer loss at Z, with its radius kept beside it."""
-        rows = [
-            self.model.outer.evaluate(Z, z, radius)
-            for Z, z, radius in zip(self.Z, self._z.tolist(), self.Z_radius.tolist(), strict=True)
-        ]
+        at = zip(self.models, self.Z, self._z.tolist(), self.Z_radius.tolist(), strict=True)
+        rows = [model.outer.evaluate(Z, size, radius) for model, Z, size, radius in at]
         self.Q_radius = np.array([row.gradient_error for row in rows])
         return np.stack([row.gradient for row in rows])
 
@@ -88,6 +89,12 @@ class SideBySide:
     def norm1_Z(self) -> Measured:
         return _norm1(self.Z, self.Z_radius * np.sqrt(self.my))
 
+    def norm2_Z(self) -> Measured:
+        if self.m * self.my == 1:
+            return Measured(np.abs(self.Z[:, 0, 0]), self.Z_radius)
+        s = np.linalg.svd(self.Z, compute_uv=False)
+        return _weyl(s, 0, self.Z_radius, max(self.m, self.my))
+
     @cached_property
     def _U_singular(self) -> np.ndarray:
         found: np.ndarray = np.linalg.svd(self.U, compute_uv=False)
@@ -95,7 +102,7 @@ class SideBySide:
 
     def _singular(self, i: int) -> Measured:
         s = self._U_singular
-        return _weyl(s, i, 4 * EPS * self.gamma * np.sqrt(self.m), self.m)
+        return _weyl(s, i, 4 * EPS * self._gamma * np.sqrt(self.m), self.m)
 
     def norm2_U_inverse(self) -> Measured:
         return 1 / self._singular(-1)
@@ -114,7 +121,7 @@ class SideBySide:
         N = self.Z[:, None] * columns - Zs * columns
         if self.my == 1:
             squares = (N[:, :, 0, :] ** 2).sum(axis=2)
-            return np.asarray(self.U / np.sqrt(1 + self.gamma**2 * squares)[:, None, :])
+            return np.asarray(self.U / np.sqrt(1 + self.gamma**2 * squares[:, None, :]))
         P, s, _ = np.linalg.svd(N, full_matrices=False)
         shrink = 1 - 1 / np.sqrt(1 + (self.gamma * s) ** 2)
         roots = np.eye(self.my) - (P * shrink[:, :, None, :]) @ P.transpose(0, 1, 3, 2)
@@ -127,12 +134,13 @@ class SideBySide:
         sizes = np.abs(self.U)
         size = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))
         N_radius = self.Z_radius + 8 * EPS * self.m * self._z
-        lost = 0.39 * self.gamma * N_radius + 8 * EPS * self.my
+        lost = 0.39 * self._gamma * N_radius + 8 * EPS * self.my
         return np.asarray(size * lost + 4 * EPS * np.sqrt(self.m))
 
     measures: ClassVar[dict[str, Callable[[SideBySide], Measured]]] = {
         "norm1.B": norm1_B,
         "norm1.Z": norm1_Z,
+        "norm2.Z": norm2_Z,
         "norm2.U_inverse": norm2_U_inverse,
         "norm.Q": norm_Q,
         "lambda_min_D": lambda_min_D,
@@ -146,7 +154,7 @@ def _norm1(a: np.ndarray, radius: np.ndarray) -> Measured:
 
 
 def _weyl(s: np.ndarray, i: int, radius: np.ndarray | float, order: int) -> Measured:
-    """The i-th of the singular values in each row, of square matrices of this order."""
+    """The i-th of the singular values in each row, of matrices whose longer side is this."""
     return Measured(s[:, i], radius + errors.lapack((order,), 1.0) * s[:, 0], "Weyl")
 
 
@@ -154,7 +162,8 @@ def quantities(
     model: DelmModel, states: Sequence[DelmState], names: Sequence[str]
 ) -> list[dict[str, Measured]]:
     """Of each state; those that are not known here are measured state by state."""
-    stack = SideBySide(model, states)
+    A, B = (np.stack([state.theta[name] for state in states]) for name in "AB")
+    stack = SideBySide([model] * len(states), A, B)
     with np.errstate(all="ignore"):
         columns = {n: SideBySide.measures[n](stack) for n in names if n in SideBySide.measures}
     found = []

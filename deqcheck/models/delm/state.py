@@ -15,6 +15,7 @@ from deqcheck.losses.outer import Evaluation, batch_gradient
 from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
 from deqcheck.models.delm.matrices import DelmMatrices
+from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Objective, Params, State
 from deqcheck.records.measured import EPS, Measured, given, measured, minimum, sqrt
@@ -163,7 +164,7 @@ class DelmState(State):
     def _gradient_norms(self) -> dict[str, Measured]:
         inverse = float(1 / self.U_singular.low[-1])
         b, z, g = (errors.length(a) for a in (self.B, self.Z, self.gradient["B"]))
-        radii = self.model.gradient_radii(b, z, g, self.outer.gradient_error, inverse)
+        radii = gradient_radii(self.model, b, z, g, self.outer.gradient_error, inverse)
         Q = self.exact_Q
         nodes = {} if Q is None else self.again.gradient(Q)
         return {

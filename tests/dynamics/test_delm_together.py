@@ -1,0 +1,134 @@
+"""Deep equilibrium linear models that descend together with their perturbed runs: within the error
+bars, what they record is what each records step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck.dynamics import recorder
+from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.dynamics.steps import Descent, walk
+from deqcheck.dynamics.together import run_one, run_together
+from deqcheck.losses.logistic import Logistic
+from deqcheck.losses.square import Square
+from deqcheck.models.delm.side_by_side import SideBySide
+from deqcheck.models.problem import Problem
+from deqcheck.records.measured import Measured
+from deqcheck.records.trajectory import Trajectory
+
+Builder = Callable[..., Problem]
+NAMES = tuple(SideBySide.measures)
+STEPS = 70
+
+
+def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
+    # Predictions grow like 1/(1 - gamma).
+    step = 2e-3 * (1 - given.get("gamma", 0.6)) ** 3
+    train = GradientDescent(step=step, steps=STEPS)
+    return replace(delm(m, 9, my, train=train, **given), record_points=5)
+
+
+def step_by_step(p: Problem) -> Trajectory:
+    return walk(p, p.train, Descent(p, p.train.step, p.train.steps), NAMES, recorder.silent)
+
+
+def agree(one: Measured, other: Measured) -> None:
+    assert one.how == other.how
+    assert (np.abs(one.value - other.value) <= one.error + other.error).all()
+    # The radii come from the same rules; what the perturbed runs do to them differs by its signs.
+    assert (one.error <= 20 * other.error + 1e-300).all()
+    assert (other.error <= 20 * one.error + 1e-300).all()
+
+
+def alike(one: Trajectory | None, other: Trajectory) -> None:
+    assert one is not None
+    assert (one.status, one.notes, one.evaluations) == (
+        other.status,
+        other.notes,
+        other.evaluations,
+    )
+    assert np.array_equal(one.k, other.k) and np.array_equal(one.t, other.t)
+    agree(one.gap, other.gap)
+    for kind in ("series", "distance"):
+        mine, theirs = getattr(one, kind), getattr(other, kind)
+        assert list(mine) == list(theirs)
+        for name, series in mine.items():
+            assert np.array_equal(series.k, theirs[name].k)
+            agree(series.value, theirs[name].value)
+    for name, array in one.final.items():
+        np.testing.assert_allclose(array, other.final[name], rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
+@pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4)])
+def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
+    p = problem(delm, m, my, gamma=gamma, seed=m + my)
+    alike(run_one(p, NAMES, recorder.silent), step_by_step(p))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"B": np.zeros((1, 4))},
+        {"A": np.zeros((4, 4))},
+        {"Y": np.zeros((1, 9))},
+        {"loss": Square(R=0.3)},
+        {"loss": Logistic(), "Y": (np.arange(9) % 2)[None]},
+    ],
+    ids=["B = 0", "A = 0", "Y = 0", "a ball", "logistic"],
+)
+def test_other_starts_and_losses(delm: Builder, given: dict[str, Any]) -> None:
+    p = problem(delm, **given)
+    alike(run_one(p, NAMES, recorder.silent), step_by_step(p))
+
+
+def test_several_whoever_is_beside_them(delm: Builder) -> None:
+    problems = [problem(delm, gamma=0.1 + 0.2 * i, seed=i) for i in range(4)]
+    found = run_together(problems, [NAMES] * 4)
+    for p, run in zip(problems, found, strict=True):
+        alike(run, step_by_step(p))
+        one = run_one(p, NAMES, recorder.silent)
+        assert run is not None and one is not None
+        assert np.array_equal(run.gap.value, one.gap.value)
+        assert np.array_equal(run.gap.error, one.gap.error)
+        for name, series in one.series.items():
+            assert np.array_equal(series.value.error, run.series[name].value.error)
+
+
+def test_large_exponents_single_units_and_wide_models_are_left_to_single_steps(
+    delm: Builder,
+) -> None:
+    large = problem(delm, A=400 * np.eye(4))
+    wide = problem(delm, m=40)
+    several = problem(delm, m=30, my=4)
+    # With one unit the weights are gamma, and A does not move, which single steps know exactly.
+    one = problem(delm, m=1)
+    for p in (large, wide, several, one):
+        assert run_one(p, (), recorder.silent) is None
+
+
+def test_what_cannot_be_measured_drops_out_when_it_is_looked_at(delm: Builder) -> None:
+    tiny = problem(delm, B=np.full((1, 4), 1e-120), Y=np.full((1, 9), 1e-120))
+    assert run_one(tiny, NAMES, recorder.silent) is None
+
+
+def test_an_interrupted_run_keeps_the_quantities_of_what_is_known(delm: Builder) -> None:
+    p = problem(delm)
+
+    def interrupt(at: recorder.Progress) -> None:
+        if at.k > 3:
+            raise KeyboardInterrupt
+
+    run = run_one(p, NAMES, interrupt)
+    assert run is not None and 4 < len(run.k) < STEPS
+    whole = run_one(p, NAMES, recorder.silent)
+    assert whole is not None
+    for name, series in run.series.items():
+        count = len(series.k)
+        assert count == len(run.k)
+        assert np.array_equal(series.value.value, whole.series[name].value.value[:count])
