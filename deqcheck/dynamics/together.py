@@ -155,15 +155,19 @@ class PerturbedRuns:
 
 
 class Waiting(NamedTuple):
-    """The parameters of the runs at a step, and of the perturbed ones."""
+    """The parameters of the runs at a step, and of the perturbed ones; other arrays whose distances
+    are recorded, with their radii, of the runs and then of the perturbed ones."""
 
     i: int
     growth: np.ndarray
     x: np.ndarray
     beside: np.ndarray
+    features: dict[str, tuple[np.ndarray, np.ndarray]]
 
     def kept(self, slices: np.ndarray) -> Waiting:
-        return Waiting(self.i, self.growth[slices], self.x[slices], self.beside[slices])
+        both = np.concatenate([slices, slices])
+        features = {name: (a[both], radius[both]) for name, (a, radius) in self.features.items()}
+        return Waiting(self.i, self.growth[slices], self.x[slices], self.beside[slices], features)
 
 
 class _Runs:
@@ -180,11 +184,14 @@ class _Runs:
         self.columns = np.zeros((count, points, len(Step._fields)))
         tracked = sorted(looked_at(problems[0], self.steps)) if tracks else []
         self.tracked = _Columns(tracked, self.tracks, count)
-        self.moved = _Columns(range(points), tuple(self.shapes), count)
+        self.moved = _Columns((), (), count)
         self.told = set(schedule(self.steps, problems[0].record_points).tolist())
         self.kept = {i: KeptStates() for i, p in enumerate(problems) if p.record_states}
-        start = unpack_rows(self.x, self.shapes)
-        self.start = {name: (a, norms(a)) for name, a in start.items()}
+        # Of all that moves: where it begins, the norm of that, and its radius.
+        self.start = {
+            name: (a, norms(a), np.zeros(count))
+            for name, a in unpack_rows(self.x, self.shapes).items()
+        }
         masks, known = stack.first([p.start for p in problems])
         self.near = Places(np.concatenate([masks, masks]))
         # How many steps are known, and where the last of them is.
@@ -271,12 +278,23 @@ class _Runs:
             row[:, j] = np.asarray(each)
         self.columns[self.left, i] = row
         if self.tracked.at(i) and not self.stack.later:
-            for j, name in enumerate(self.tracks):
+            for name in self.tracks:
                 value, error = state.measure(name)
                 apart = growth * np.abs(value[:at] - value[at:])
-                self.tracked.put([i], j, self.left, (value[:at], error[:at], apart))
-        self.waiting.append(Waiting(i, growth, self.x, self.beside.x))
+                self.tracked.put([i], name, self.left, (value[:at], error[:at], apart))
+        features = dict(state.features)
+        if i == 0:
+            self._begin(features)
+        self.waiting.append(Waiting(i, growth, self.x, self.beside.x, features))
         return slope
+
+    def _begin(self, features: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
+        count, at = len(self.problems), len(self.left)
+        for name, (array, radius) in features.items():
+            first, known = np.zeros((count, *array.shape[1:])), np.zeros(count)
+            first[self.left], known[self.left] = array[:at], radius[:at]
+            self.start[name] = first, norms(first), known
+        self.moved = _Columns(range(self.steps + 1), tuple(self.start), count)
 
     def _look(self) -> None:
         """At the steps that wait for it."""
@@ -289,16 +307,27 @@ class _Runs:
         self.waiting = []
 
     def _distances(self, waiting: Sequence[Waiting]) -> None:
-        shape, steps = (len(waiting), len(self.left)), [w.i for w in waiting]
-        growth = np.stack([w.growth for w in waiting])
-        here = unpack_rows(np.concatenate([w.x for w in waiting]), self.shapes)
-        there = unpack_rows(np.concatenate([w.beside for w in waiting]), self.shapes)
-        for j, (name, array) in enumerate(here.items()):
-            start, size = (a[self.left] for a in self.start[name])
-            from_start = array.reshape(*shape, *array.shape[1:]) - start
-            moved = norms(from_start.reshape(array.shape)).reshape(shape)
-            apart = growth * norms(array - there[name]).reshape(shape)
-            self.moved.put(steps, j, self.left, (moved, 4 * EPS * (moved + size), apart))
+        steps, growth = [w.i for w in waiting], np.stack([w.growth for w in waiting])
+        for name, (here, radius, there) in self._followed(waiting).items():
+            start, size, known = (a[self.left] for a in self.start[name])
+            moved = _norms(here - start)
+            error = radius + known + 4 * EPS * (moved + size)
+            self.moved.put(steps, name, self.left, (moved, error, growth * _norms(here - there)))
+
+    def _followed(self, waiting: Sequence[Waiting]) -> dict[str, tuple[np.ndarray, ...]]:
+        """What is recorded of its distance: each array with axes for the steps and the runs, its
+        radius, and that of the perturbed runs."""
+        at, found = len(self.left), dict[str, tuple[np.ndarray, ...]]()
+        sides = np.stack([w.x for w in waiting]), np.stack([w.beside for w in waiting])
+        here, there = (unpack_rows(x.reshape(-1, x.shape[2]), self.shapes) for x in sides)
+        for name, array in here.items():
+            shape = len(waiting), at, *array.shape[1:]
+            both = array.reshape(shape), there[name].reshape(shape)
+            found[name] = both[0], np.zeros(shape[:2]), both[1]
+        for name in waiting[0].features:
+            array, radius = (np.stack([w.features[name][i] for w in waiting]) for i in (0, 1))
+            found[name] = array[:, :at], radius[:, :at], array[:, at:]
+        return found
 
     def _quantities(self, waiting: Sequence[Waiting]) -> None:
         """The perturbed runs are looked at where they will be compared, and in the last step."""
@@ -312,12 +341,12 @@ class _Runs:
         steps, count = [w.i for w in waiting], len(waiting) * at
         where = np.isin(steps, [w.i for w in beside])
         growth = np.stack([w.growth for w in beside])
-        for j, name in enumerate(self.tracks):
+        for name in self.tracks:
             value, error = (x[:count].reshape(-1, at) for x in found.numbers[name])
             other = found.numbers[name].value[count:].reshape(-1, at)
             apart = np.full(value.shape, np.nan)
             apart[where] = growth * np.abs(value[where] - other)
-            self.tracked.put(steps, j, self.left, (value, error, apart))
+            self.tracked.put(steps, name, self.left, (value, error, apart))
         self._keep(np.asarray(found.fine.reshape(-1, at).all(axis=0)))
 
     def _finished(self, row: int, i: int, status: Status) -> Trajectory:
@@ -326,7 +355,7 @@ class _Runs:
         every = self.columns[i, :count]
         t = every[:, 1]
         how = {name: p.start.measure(name).how for name in self.tracks}
-        moved = self.moved.of(i, t, dict.fromkeys(self.shapes, ""))
+        moved = self.moved.of(i, t, dict.fromkeys(self.start, ""))
         made = _Recorded(p, every, _as_compared(self.tracked.of(i, t, how)), moved)
         if i in self.kept:
             made.states = self.kept[i]
@@ -357,9 +386,10 @@ class _Columns:
         return self._position[i]
 
     def put(
-        self, steps: Sequence[int], j: int, rows: np.ndarray, numbers: tuple[np.ndarray, ...]
+        self, steps: Sequence[int], name: str, rows: np.ndarray, numbers: tuple[np.ndarray, ...]
     ) -> None:
         """Values, errors and distances, at each of the steps one for each row."""
+        j = self._names.index(name)
         places = np.array([self._position[i] for i in steps])[:, None]
         for kind, each in enumerate(numbers):
             self._numbers[places, j, kind, rows] = each
@@ -388,6 +418,11 @@ class _Recorded(Recorder):
 
     def _moves(self) -> Sampled:
         return self._distances
+
+
+def _norms(a: np.ndarray) -> np.ndarray:
+    """Of all but the first two axes."""
+    return norms(a.reshape(-1, *a.shape[2:])).reshape(a.shape[:2])
 
 
 def unpack_rows(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:

@@ -8,7 +8,7 @@ rounding, a sample that no unit sees), the slice is not `fine`, and nothing that
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -35,6 +35,11 @@ class StackState(ABC):
     gradient: np.ndarray
     radius: np.ndarray
     fine: np.ndarray
+
+    @property
+    def features(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        """As of a State."""
+        return {}
 
     @abstractmethod
     def measure(self, name: str) -> Numbers:

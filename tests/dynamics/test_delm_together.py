@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from side import alike, step_by_step
 
 from deqcheck.dynamics import recorder
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.dynamics.together import run_one, run_together
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
 from deqcheck.models.delm.side_by_side import SideBySide
 from deqcheck.models.problem import Problem
-from deqcheck.records.measured import Measured
-from deqcheck.records.trajectory import Trajectory
 
 Builder = Callable[..., Problem]
 NAMES = tuple(SideBySide.measures)
@@ -33,42 +31,11 @@ def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
     return replace(delm(m, 9, my, train=train, **given), record_points=5)
 
 
-def step_by_step(p: Problem) -> Trajectory:
-    return walk(p, p.train, Descent(p, p.train.step, p.train.steps), NAMES, recorder.silent)
-
-
-def agree(one: Measured, other: Measured) -> None:
-    assert one.how == other.how
-    assert (np.abs(one.value - other.value) <= one.error + other.error).all()
-    # The radii come from the same rules; what the perturbed runs do to them differs by its signs.
-    assert (one.error <= 20 * other.error + 1e-300).all()
-    assert (other.error <= 20 * one.error + 1e-300).all()
-
-
-def alike(one: Trajectory | None, other: Trajectory) -> None:
-    assert one is not None
-    assert (one.status, one.notes, one.evaluations) == (
-        other.status,
-        other.notes,
-        other.evaluations,
-    )
-    assert np.array_equal(one.k, other.k) and np.array_equal(one.t, other.t)
-    agree(one.gap, other.gap)
-    for kind in ("series", "distance"):
-        mine, theirs = getattr(one, kind), getattr(other, kind)
-        assert list(mine) == list(theirs)
-        for name, series in mine.items():
-            assert np.array_equal(series.k, theirs[name].k)
-            agree(series.value, theirs[name].value)
-    for name, array in one.final.items():
-        np.testing.assert_allclose(array, other.final[name], rtol=1e-11, atol=1e-13)
-
-
 @pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
 @pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4)])
 def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
     p = problem(delm, m, my, gamma=gamma, seed=m + my)
-    alike(run_one(p, NAMES, recorder.silent), step_by_step(p))
+    alike(run_one(p, NAMES, recorder.silent), step_by_step(p, NAMES))
 
 
 @pytest.mark.parametrize(
@@ -84,14 +51,14 @@ def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
 )
 def test_other_starts_and_losses(delm: Builder, given: dict[str, Any]) -> None:
     p = problem(delm, **given)
-    alike(run_one(p, NAMES, recorder.silent), step_by_step(p))
+    alike(run_one(p, NAMES, recorder.silent), step_by_step(p, NAMES))
 
 
 def test_several_whoever_is_beside_them(delm: Builder) -> None:
     problems = [problem(delm, gamma=0.1 + 0.2 * i, seed=i) for i in range(4)]
     found = run_together(problems, [NAMES] * 4)
     for p, run in zip(problems, found, strict=True):
-        alike(run, step_by_step(p))
+        alike(run, step_by_step(p, NAMES))
         one = run_one(p, NAMES, recorder.silent)
         assert run is not None and one is not None
         assert np.array_equal(run.gap.value, one.gap.value)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from side import step_by_step
 
 from deqcheck.dynamics import recorder, together
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.dynamics.together import run_one, run_together
 from deqcheck.models.problem import Params, Problem
 from deqcheck.models.relu_deq.model import ReluDeqModel
@@ -75,12 +75,6 @@ def numbers(run: Trajectory) -> dict[str, Any]:
     states = {(i, name): a.tobytes() for i, each in run.states.items() for name, a in each.items()}
     rest = (run.status, run.notes, run.evaluations, of(run.gap), of(run.infimum), run.train)
     return {**arrays, **series, "final": final, "states": states, "rest": rest}
-
-
-def step_by_step(
-    p: Problem, tracks: tuple[str, ...] = (), report: recorder.OnProgress = recorder.silent
-) -> Trajectory:
-    return walk(p, p.train, Descent(p, p.train.step, p.train.steps), tracks, report)
 
 
 def alone(p: Problem, tracks: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Z = relu(gamma Z A + relu(X W)) (N x m, one sample for each row), yhat = Z b, L 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,8 +14,10 @@ import numpy as np
 from deqcheck.fields import Refusal, integer, number
 from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers, relu_certain
+from deqcheck.linalg.stacked import slices
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.implicit_relu import oracle, scaled
+from deqcheck.models.implicit_relu.stacked import PARTS, StackedImplicit
 from deqcheck.models.implicit_relu.state import ImplicitReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
@@ -65,6 +67,10 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"m": self.width}
 
+    def side_by_side(self, samples: int) -> int:
+        # Each has a perturbed run beside it.
+        return slices(self.width, samples) // 2 if self.width else 1
+
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         if len(targets) != 1:
             raise ValueError(f"{len(targets)} outputs for each sample; the model has one")
@@ -98,6 +104,15 @@ class ImplicitReluModel(ReluModel[ImplicitReluState]):
 
     def at(self, theta: Params, memory: Memory | None = None) -> ImplicitReluState:
         return ImplicitReluState(self, theta, memory)
+
+    def stacked(
+        self, others: Sequence[ImplicitReluModel], shapes: Mapping[str, tuple[int, ...]]
+    ) -> StackedImplicit | None:
+        if set(shapes) != set(PARTS) or any(type(o) is not ImplicitReluModel for o in others):
+            return None
+        # A single unit has norms of its own, without an SVD.
+        m = shapes["b"][0]
+        return StackedImplicit(others, m) if m > 1 and slices(m, self.N) > 1 else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -1,0 +1,235 @@
+"""What stacks of ReLU equilibrium models share: Z = relu(W Z + C) in every slice, read out by a.
+
+The formulas and radii are those of `ReluState`, which is the twin in the tests.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from operator import methodcaller
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from deqcheck.linalg import errors
+from deqcheck.linalg.near_one import LARGEST
+from deqcheck.linalg.relu_equilibrium import relu
+from deqcheck.linalg.stacked import Places, each, follow, lengths, norms, slices
+from deqcheck.models import relu_radii
+from deqcheck.models.problem import NoEquilibrium, Params
+from deqcheck.models.relu_state import CERTIFIED, ReluState
+from deqcheck.models.stack import Numbers, Stack, StackState
+from deqcheck.records.measured import EPS, Measured
+
+
+class Equation(NamedTuple):
+    """Of every slice: its matrices, how far they may be off, and a bound on ||W||_2."""
+
+    W: np.ndarray
+    C: np.ndarray
+    W_radius: np.ndarray | float
+    C_radius: np.ndarray
+    norm: np.ndarray
+
+
+class StackedRelu(Stack):
+    """Models of m units."""
+
+    def __init__(self, models: Sequence[Any], m: int):
+        self.models, self.m = models, m
+        self.X = np.stack([model.X for model in models])
+        self.y = np.stack([model.y for model in models])
+        self.most = slices(m, self.y.shape[1])
+
+    def first(self, starts: Sequence[ReluState]) -> tuple[np.ndarray, np.ndarray]:
+        shape = len(starts), self.m, self.y.shape[1]
+        masks, known = np.zeros(shape, dtype=bool), np.zeros(len(starts), dtype=bool)
+        for i, start in enumerate(starts):
+            with suppress(NoEquilibrium):
+                found = start.equilibrium
+                masks[i], known[i] = found.mask, found.factored is not None
+        return masks, known
+
+    def kept(self, kept: np.ndarray) -> StackedRelu:
+        return type(self)([self.models[i] for i in np.flatnonzero(kept).tolist()], self.m)
+
+    @cached_property
+    def X_norm(self) -> np.ndarray:
+        return norms(self.X)
+
+    @cached_property
+    def y_length(self) -> np.ndarray:
+        return lengths(self.y)
+
+
+class StackedReluState(StackState):
+    # Which of the parameters reads out.
+    read_out: ClassVar[str]
+
+    def __init__(self, stack: Any, theta: Params, near: Places):
+        self.stack, self.theta = stack, theta
+        self.fine = np.ones(len(near.mask), dtype=bool)
+        for array in theta.values():
+            self._ask(each(np.isfinite(array)))
+        if not self.fine.all():
+            # What LAPACK refuses is out already.
+            self.theta = {
+                name: np.where(self.fine.reshape(-1, *[1] * (a.ndim - 1)), a, 0.0)
+                for name, a in theta.items()
+            }
+        self.a = self.theta[self.read_out]
+        self._solve(self.equation(), near)
+        self._adjoint()
+        self._objective()
+
+    @abstractmethod
+    def equation(self) -> Equation:
+        """At these parameters."""
+
+    @abstractmethod
+    def parts(self) -> Params:
+        """The gradient, from Z, E and r."""
+
+    @abstractmethod
+    def radii(self) -> dict[str, np.ndarray]:
+        """Of each part."""
+
+    def _ask(self, holds: np.ndarray) -> None:
+        """Of the slices that are fine."""
+        self.fine &= holds
+
+    def norm2(self, a: np.ndarray, known: Numbers | None = None) -> Numbers:
+        """Of matrices that are what they are; `known` is their largest singular value."""
+        found = largest_singular_value(a) if known is None else known
+        if min(a.shape[1:]) <= LARGEST:
+            # There rational numbers tell the side of 1.
+            bar = Measured(*found)
+            self._ask((bar.high < 1) | (bar.low >= 1))
+        return found
+
+    def _solve(self, equation: Equation, near: Places) -> None:
+        W, C, W_radius, C_radius, q = equation
+        m = W.shape[1]
+        found = follow(W, C, near)
+        self.W, self.Z, self.H, self._systems = W, found.Z, found.H, found.systems
+        self.mask = self.H > 0
+        self.W_size, self.W_radius = norms(W), W_radius
+        self.Z_length, C_length = lengths(self.Z), lengths(C)
+        noise = errors.product(m, self.W_size * self.Z_length + C_length)
+        noise = noise + W_radius * self.Z_length
+        self._away = 1 / (1 - q)
+        defect = lengths(self.Z - relu(self.H))
+        self.dZ = (defect + noise + C_radius) / (1 - q)
+        self._ask(found.fits & (q < 1))
+        size = np.maximum(np.maximum(self.Z_length, C_length), C_radius / EPS)
+        self._ask((self.dZ <= CERTIFIED * size) & np.isfinite(size))
+        # No kink is within reach, and every sample has a unit.
+        nearest = np.abs(self.H).reshape(len(W), -1).min(axis=1)
+        self._ask(nearest > self.W_size * self.dZ + noise + C_radius)
+        self._ask(each(np.asarray(self.mask.any(axis=1))))
+
+    def _adjoint(self) -> None:
+        W, a, m = self.W, self.a, self.W.shape[1]
+        self.V = self._systems.adjoint(a)
+        incoming = W.transpose(0, 2, 1) @ self.V + a[:, :, None]
+        defect = lengths(self.V - self.mask * incoming)
+        counts = np.count_nonzero(self.mask, axis=2).astype(float)
+        read_out = np.sqrt(np.matmul(counts[:, None, :], (a * a)[:, :, None])[:, 0, 0])
+        V_length = lengths(self.V)
+        total = errors.product(m, (1 + self.W_size) * V_length) + EPS * read_out
+        self.dV = (defect + total + self.W_radius * V_length) * self._away
+
+    def _objective(self) -> None:
+        Z, a, y = self.Z, self.a, self.stack.y
+        m, n = Z.shape[1:]
+        self.r: np.ndarray = np.matmul(Z.transpose(0, 2, 1), a[:, :, None])[:, :, 0] - y
+        a_length, self.r_length = lengths(a), lengths(self.r)
+        known = relu_radii.of_residual(m, a_length, self.Z_length, self.stack.y_length, self.dZ)
+        self.dr: np.ndarray = np.where(a_length > 0, known, a_length * self.dZ)
+        total = np.add.reduce(self.r * self.r, axis=1)
+        off = errors.of_squares(n, total, self.r_length, self.dr)
+        self.gap, self.error = total / 2, off / 2
+        self.E = self.V * self.r[:, None, :]
+        widest = np.sqrt(np.add.reduce(self.V * self.V, axis=1)).max(axis=1)
+        self.dE = relu_radii.of_scaled(widest, np.abs(self.r).max(axis=1), self.dV, self.dr)
+        self._parts, self._radii = self.parts(), self.radii()
+        rows = [self._parts[name].reshape(len(Z), -1) for name in self.theta]
+        self.gradient = np.concatenate(rows, axis=1)
+        self.radius = _hypot(*self._radii.values())
+        self._ask(np.isfinite(self.gap + self.error + self.radius))
+
+    @cached_property
+    def Z_norm(self) -> np.ndarray:
+        return norms(self.Z)
+
+    def measure(self, name: str) -> Numbers:
+        found = self.measures[name](self)
+        self._ask(np.isfinite(found.value + found.error))
+        return found
+
+    def part_norm(self, name: str) -> Numbers:
+        return frobenius(self._parts[name], self._radii[name])
+
+    def parameter_norm(self, name: str) -> Numbers:
+        array = self.theta[name]
+        return frobenius(array, 0.0) if array.ndim == 2 else self.norm2(array)
+
+    @property
+    def gradient_norm(self) -> Numbers:
+        parts = [self.part_norm(name) for name in self.theta]
+        value = _hypot(*(p.value for p in parts))
+        radius = _hypot(*(p.error for p in parts))
+        return Numbers(value, radius + errors.rounding(1, value))
+
+    @cached_property
+    def sigma_min_Z(self) -> Numbers:
+        m, n = self.Z.shape[1:]
+        if m < n:
+            return Numbers(*np.zeros((2, len(self.Z))))
+        s = np.linalg.svd(self.Z, compute_uv=False)
+        off = self.dZ + errors.lapack((m, n), 1.0) * s[:, 0]
+        return self._positive(np.maximum(s[:, n - 1], 0.0), off)
+
+    def _positive(self, value: np.ndarray, off: np.ndarray) -> Numbers:
+        """What may be 0 may be exactly 0, for reasons that are looked for elsewhere."""
+        self._ask(Measured(value, off).low > 0)
+        return Numbers(value, off)
+
+    def smallest_eigenvalue(self, H: np.ndarray, radius: np.ndarray) -> Numbers:
+        """Of symmetric matrices that are not certainly singular."""
+        w = np.linalg.eigvalsh(H * self.fine[:, None, None])
+        off = radius + errors.lapack(H.shape[1:], 1.0) * np.abs(w).max(axis=1)
+        return self._positive(w[:, 0], off)
+
+    measures: ClassVar[Mapping[str, Callable[[Any], Numbers]]]
+
+
+def _hypot(*columns: np.ndarray) -> np.ndarray:
+    """The very function that single numbers go through."""
+    return np.array([math.hypot(*row) for row in zip(*(c.tolist() for c in columns), strict=True)])
+
+
+def largest_singular_value(a: np.ndarray, radius: np.ndarray | float = 0.0) -> Numbers:
+    value = np.linalg.svd(a, compute_uv=False)[:, 0]
+    return Numbers(value, radius + errors.lapack(a.shape[1:], 1.0) * value)
+
+
+def frobenius(a: np.ndarray, radius: np.ndarray | float) -> Numbers:
+    value = lengths(a)
+    return Numbers(value, radius + errors.summed(a[0].size, value))
+
+
+def common_measures(parts: Sequence[str]) -> dict[str, Callable[[Any], Numbers]]:
+    """With these parameters."""
+    return {
+        "loss": lambda s: Numbers(s.gap, s.error),
+        "residual": lambda s: frobenius(s.r, s.dr),
+        "gradient": lambda s: s.gradient_norm,
+        "sigma_min_Z": lambda s: s.sigma_min_Z,
+        **{f"gradient.{name}": methodcaller("part_norm", name) for name in parts},
+        **{f"norm2.{name}": methodcaller("parameter_norm", name) for name in parts},
+    }
