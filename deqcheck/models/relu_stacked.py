@@ -27,13 +27,14 @@ from deqcheck.records.measured import EPS, Measured
 
 
 class Equation(NamedTuple):
-    """Of every slice: its matrices, how far they may be off, and a bound on ||W||_2."""
+    """Of every slice: its matrices, how far they may be off, and the room that its certificate
+    leaves: a defect is divided by it, and so is whatever goes through (I - J W)^-1 J."""
 
     W: np.ndarray
     C: np.ndarray
     W_radius: np.ndarray | float
     C_radius: np.ndarray
-    norm: np.ndarray
+    room: np.ndarray
 
 
 class StackedRelu(Stack):
@@ -69,6 +70,8 @@ class StackedRelu(Stack):
 class StackedReluState(StackState):
     # Which of the parameters reads out.
     read_out: ClassVar[str]
+    # A relative error of Z above this is known better by a state alone.
+    finest: ClassVar[float] = math.inf
 
     def __init__(self, stack: Any, theta: Params, near: Places):
         self.stack, self.theta = stack, theta
@@ -89,6 +92,11 @@ class StackedReluState(StackState):
     @abstractmethod
     def equation(self) -> Equation:
         """At these parameters."""
+
+    def defect(self) -> np.ndarray:
+        """Of Z with its pre-activations."""
+        found: np.ndarray = self.Z - relu(self.H)
+        return found
 
     @abstractmethod
     def parts(self) -> Params:
@@ -112,7 +120,7 @@ class StackedReluState(StackState):
         return found
 
     def _solve(self, equation: Equation, near: Places) -> None:
-        W, C, W_radius, C_radius, q = equation
+        W, C, W_radius, C_radius, room = equation
         m = W.shape[1]
         found = follow(W, C, near)
         self.W, self.Z, self.H, self._systems = W, found.Z, found.H, found.systems
@@ -121,12 +129,12 @@ class StackedReluState(StackState):
         self.Z_length, C_length = lengths(self.Z), lengths(C)
         noise = errors.product(m, self.W_size * self.Z_length + C_length)
         noise = noise + W_radius * self.Z_length
-        self._away = 1 / (1 - q)
-        defect = lengths(self.Z - relu(self.H))
-        self.dZ = (defect + noise + C_radius) / (1 - q)
-        self._ask(found.fits & (q < 1))
+        self._away = 1 / room
+        self.dZ = (lengths(self.defect()) + noise + C_radius) / room
+        self._ask(found.fits & (room > 0))
         size = np.maximum(np.maximum(self.Z_length, C_length), C_radius / EPS)
         self._ask((self.dZ <= CERTIFIED * size) & np.isfinite(size))
+        self._ask(self.dZ <= self.finest * self.Z_length)
         # No kink is within reach, and every sample has a unit.
         nearest = np.abs(self.H).reshape(len(W), -1).min(axis=1)
         self._ask(nearest > self.W_size * self.dZ + noise + C_radius)

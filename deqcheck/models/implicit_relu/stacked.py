@@ -58,7 +58,7 @@ class StackedImplicitState(StackedReluState):
         contraction = Measured(gamma) * Measured(*self.norm_A)
         C = np.ascontiguousarray(self.Phi.transpose(0, 2, 1))
         off = EPS * norms(weights)
-        return Equation(weights, C, off, self.Phi_radius, np.asarray(contraction.high))
+        return Equation(weights, C, off, self.Phi_radius, 1 - np.asarray(contraction.high))
 
     def parts(self) -> Params:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""

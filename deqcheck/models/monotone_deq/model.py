@@ -6,7 +6,7 @@ parameters are; yhat = Z^T u, loss |yhat - y|^2/2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,9 +16,11 @@ from deqcheck.fields import Refusal, choice, integer, number
 from deqcheck.importing.array import Given
 from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers
+from deqcheck.linalg.stacked import slices
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq import oracle
+from deqcheck.models.monotone_deq.stacked import PARTS, StackedMonotone
 from deqcheck.models.monotone_deq.state import MonotoneDeqState
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_state import ReluModel
@@ -75,6 +77,10 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"n": self.width}
 
+    def side_by_side(self, samples: int) -> int:
+        # Each has a perturbed run beside it.
+        return slices(self.width, samples) // 2 if self.width else 1
+
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
         found = super().brought(arrays)
         if "A" in found and "B" in found:
@@ -126,6 +132,16 @@ class MonotoneDeqModel(ReluModel[MonotoneDeqState]):
 
     def at(self, theta: Params, memory: Memory | None = None) -> MonotoneDeqState:
         return MonotoneDeqState(self, theta, memory)
+
+    def stacked(
+        self, others: Sequence[MonotoneDeqModel], shapes: Mapping[str, tuple[int, ...]]
+    ) -> StackedMonotone | None:
+        plain = all(type(o) is MonotoneDeqModel and o.alpha is None for o in others)
+        if set(shapes) != set(PARTS) or not plain:
+            return None
+        # A single unit has norms of its own, without an SVD.
+        n = shapes["u"][0]
+        return StackedMonotone(others, n) if n > 1 and slices(n, self.N) > 1 else None
 
     def check(self, theta: Params) -> Iterator[tuple[str, str]]:
         """What only shows at the parameters to start from: an inadmissible splitting step."""

@@ -38,7 +38,7 @@ class StackedReluDeqState(StackedReluState):
         W, U = self.theta["W"], self.theta["U"]
         C_radius = relu_radii.of_C(U.shape[2], lengths(U), self.stack.X_length)
         self.q = Measured(*self.norm2(W))
-        return Equation(W, U @ self.stack.X, 0.0, C_radius, np.asarray(self.q.high))
+        return Equation(W, U @ self.stack.X, 0.0, C_radius, 1 - np.asarray(self.q.high))
 
     def parts(self) -> Params:
         Z, E, X = self.Z, self.E, self.stack.X
