@@ -5,6 +5,7 @@ Columns are independent: each sample has its own equation in m unknowns.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -20,6 +21,8 @@ WARM_UP, NEWTON_STEPS, HALVINGS = 20, 200, 30
 NONEXPANSIVE = 1e-12
 # A radius that tells what lies exactly on a kink from what does not.
 SMALLEST = float(np.finfo(float).tiny)
+# A direction so much longer than its right-hand side comes from a system that may be singular.
+SINGULAR = 1e8
 # An error above this, relative to the state, certifies nothing.
 CERTIFIED = 1e-6
 
@@ -97,12 +100,11 @@ class FixedPoint:
         return self.network.piece_known(Z, radius) and self.prox.piece_known(moved, moved_radius)
 
     def solve(self, start: np.ndarray, near: np.ndarray | None = None) -> OpteqEquilibrium:
-        """From `near` where that leads to it; a contraction has one equilibrium, whatever the
-        start."""
+        """From `near` where that leads to the only one, which it is whatever the start."""
         with np.errstate(all="ignore"):
-            if near is not None and self.lipschitz < 1:
+            if near is not None and self._nonexpansive:
                 found = self._from(near)
-                if found.found:
+                if found.existence is Existence.UNIQUE:
                     return found
             for _ in range(WARM_UP):
                 start = self(start)
@@ -118,6 +120,8 @@ class FixedPoint:
         for _ in range(NEWTON_STEPS):
             if not np.isfinite(Z).all() or not residual.any():
                 break
+            if norm(residual) <= self.noise(Z):
+                return self._finished(Z, residual)
             moved = self._step(Z, residual)
             new = self._residuals(moved)
             if not (new < residual).any() and residual.max() <= 1e3 * self.noise(Z):
@@ -129,17 +133,29 @@ class FixedPoint:
         sizes: np.ndarray = np.linalg.norm(Z - self(Z), axis=0)
         return sizes
 
+    def _finished(self, Z: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """Within the rounding of the map one last step leaves what no further one improves."""
+        last = Z + self._direction(Z, self(Z))
+        found: np.ndarray = np.where(self._residuals(last) < residual, last, Z)
+        return found
+
+    def _direction(self, Z: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Newton's, in each column."""
+        matrices = np.eye(len(Z)) - self.jacobians(Z)
+        right = (image - Z).T
+        with suppress(np.linalg.LinAlgError):
+            found: np.ndarray = np.linalg.solve(matrices, right[:, :, None])[:, :, 0].T
+            sizes, moves = np.linalg.norm(right, axis=1), np.linalg.norm(found, axis=0)
+            if self.lipschitz < 1 or (moves <= SINGULAR * sizes).all():
+                return found
+        # Of a system that is singular up to rounding the shortest solution.
+        each = zip(matrices, right, strict=True)
+        return np.stack([np.linalg.lstsq(M, b, rcond=None)[0] for M, b in each], axis=1)
+
     def _step(self, Z: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """A Newton step in each column, halved until it helps; else one application of the map."""
         image = self(Z)
-        matrices = np.eye(len(Z)) - self.jacobians(Z)
-        right = (image - Z).T
-        if self.lipschitz < 1:
-            direction = np.linalg.solve(matrices, right[:, :, None])[:, :, 0].T
-        else:
-            # Systems may be singular.
-            each = zip(matrices, right, strict=True)
-            direction = np.stack([np.linalg.lstsq(M, b, rcond=None)[0] for M, b in each], axis=1)
+        direction = self._direction(Z, image)
         best, share = image.copy(), 1.0
         open_ = np.ones(Z.shape[1], dtype=bool)
         for _ in range(HALVINGS):
@@ -175,8 +191,11 @@ class FixedPoint:
         On a kink it need not be isolated: relu rests at 0 and on all of t >= 0."""
         if self.lipschitz < 1:
             return True
-        nonexpansive = self.lipschitz <= 1 + NONEXPANSIVE * len(self.network.layers)
-        return nonexpansive and self.piece_known(Z, max(error, SMALLEST))
+        return self._nonexpansive and self.piece_known(Z, max(error, SMALLEST))
+
+    @property
+    def _nonexpansive(self) -> bool:
+        return self.lipschitz <= 1 + NONEXPANSIVE * len(self.network.layers)
 
     def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
         systems = np.eye(len(Z)) - self.jacobians(Z)
