@@ -18,7 +18,7 @@ from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
 
-# How many random patterns of signs the perturbed run cycles through.
+# How many random patterns the perturbed run cycles through.
 PATTERNS = 61
 # A perturbed run pushed by chance across the one direction that grows falls short of the run's own
 # error, by a factor f with a probability of about 1/f. Where distances grow, the factor of safety
@@ -27,6 +27,16 @@ UNLUCKY = 1e3
 # Errors above this share of the parameters no longer follow the linear law above; nor do they where
 # a run has left the scale on which it began (an exponential knows no larger one than 1).
 LINEAR = 1e-3
+
+
+def patterns(seed: int, size: int) -> np.ndarray:
+    """Random numbers of which every window of this size is a pattern: they stay in the cache.
+    Of either sign, and of different sizes, since equal ones may cancel in a sum (a 1-norm); 1/2 at
+    least, for a rounding loses no more than EPS/2 of a number."""
+    stream, length = rng(seed, "gd.rounding"), size + PATTERNS - 1
+    signs = stream.choice((-1.0, 1.0), length)
+    found: np.ndarray = signs * stream.uniform(0.5, 1.0, length)
+    return found
 
 
 class PerturbedRun:
@@ -40,9 +50,7 @@ class PerturbedRun:
         self.step, self.momentum, self.eps = step, momentum, eps
         self._velocity = np.zeros(0)
         self._x, self._shapes = pack(problem.theta0), problem.shapes
-        self._signs = rng(problem.seed, "gd.rounding").choice(
-            (-1.0, 1.0), self._x.size + PATTERNS - 1
-        )
+        self._patterns = patterns(problem.seed, self._x.size)
         # Each parameter may be off by all of a gradient's radius.
         self._shares = np.concatenate(
             [np.full(a.size, a.size**-0.5) for a in problem.theta0.values()]
@@ -90,7 +98,6 @@ class PerturbedRun:
         )
 
     def _disturbed(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
-        """The patterns are windows of one long row of signs: they stay in the cache."""
         if self.momentum:
             gradient, radius = self._turned(first, radius, gradient), 0.0
         moved = self._x - self.step * gradient
@@ -101,7 +108,7 @@ class PerturbedRun:
             # What is exactly zero (a dead unit) stays so: rounding cannot bring it to life.
             lost *= gradient != 0
         push += lost
-        push *= self._signs[first : first + push.size]
+        push *= self._patterns[first : first + push.size]
         moved += push
         return moved
 
@@ -109,6 +116,6 @@ class PerturbedRun:
         """The velocity, off by its own rounding and by what the gradient may lose."""
         v = gradient + (self.momentum * self._velocity if self._velocity.size else 0.0)
         lost = self.eps * np.abs(v) + radius * self._shares * (v != 0)
-        v += lost * self._signs[first : first + v.size]
+        v += lost * self._patterns[first : first + v.size]
         self._velocity = v
         return v

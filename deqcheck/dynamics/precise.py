@@ -12,14 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.dynamics.perturbed_run import PATTERNS
+from deqcheck.dynamics.perturbed_run import PATTERNS, patterns
 from deqcheck.dynamics.recorder import SAFETY, OnProgress, silent
 from deqcheck.dynamics.steps import Here, walk
 from deqcheck.linalg.precise import Numbers, Uncertain, numbers
 from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
-from deqcheck.seeds import rng
 
 # Multiplications in many digits that a repetition may take: some seconds.
 WORK = 3e6
@@ -91,9 +90,7 @@ class Rounded:
     def __init__(self, problem: AnyProblem):
         self._shapes = problem.shapes
         self._x = pack(problem.theta0)
-        self._signs = rng(problem.seed, "gd.rounding").choice(
-            (-1.0, 1.0), self._x.size + PATTERNS - 1
-        )
+        self._patterns = patterns(problem.seed, self._x.size)
         self._off, self.push = 0.0, 0.0
 
     @property
@@ -102,7 +99,7 @@ class Rounded:
 
     def follow(self, k: int, x: np.ndarray, turned: float) -> None:
         """To the next x; `turned` is what the last rounding made of a step."""
-        off = EPS * np.abs(x) * self._signs[k % PATTERNS :][: x.size]
+        off = EPS * np.abs(x) * self._patterns[k % PATTERNS :][: x.size]
         before, self._off = self._off, norm(off)
         self._x = x + off
         self.push = SAFETY * math.fsum((before, self._off, turned))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.dynamics.perturbed_run import LINEAR, PATTERNS, UNLUCKY
+from deqcheck.dynamics.perturbed_run import LINEAR, PATTERNS, UNLUCKY, patterns
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
     PROGRESS_EVERY,
@@ -37,7 +37,6 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import DESCENT
-from deqcheck.seeds import rng
 
 # So many at once: their arrays stay in the cache.
 MOST = 60
@@ -106,9 +105,7 @@ class PerturbedRuns:
     def __init__(self, problems: Sequence[AnyProblem], x: np.ndarray, step: np.ndarray):
         self.x, self.step = x, step
         size = x.shape[1]
-        self._signs = np.stack(
-            [rng(p.seed, "gd.rounding").choice((-1.0, 1.0), size + PATTERNS - 1) for p in problems]
-        )
+        self._patterns = np.stack([patterns(p.seed, size) for p in problems])
         arrays = problems[0].theta0.values()
         self._shares = np.concatenate([np.full(a.size, a.size**-0.5) for a in arrays])
         self._pushed, self._growth = np.zeros(len(x)), np.ones(len(x))
@@ -137,7 +134,7 @@ class PerturbedRuns:
         lost *= gradient != 0
         push += lost
         first = k % PATTERNS
-        push *= self._signs[:, first : first + x.shape[1]]
+        push *= self._patterns[:, first : first + x.shape[1]]
         moved += push
         away = moved - x
         distance = norms(away)

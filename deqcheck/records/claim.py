@@ -176,16 +176,21 @@ class Claim:
         return replace(better, basis=Basis(True, answer.by))
 
     def _overruled(self, found: Judged, better: Judged) -> Judged:
-        """An estimate may be wrong, and so may what holds up to rounding; a radius that counts the
-        roundings may not."""
+        """An estimate may be wrong, and so may what holds up to rounding, as an identity does where
+        the bars overlap; a radius that counts the roundings may not."""
         told = (
             f"{found.left.value!r} +- {found.left.error:.2g} {self.relation} "
             f"{found.right.value!r} +- {found.right.error:.2g} {found.decision}"
         )
-        if found.basis == FLOATS and NOISE not in self.formula:
+        rounded = NOISE in self.formula or (self.relation == "==" and self._within_bars(better))
+        if found.basis == FLOATS and not rounded:
             sides = f"{better.left.value!r} and {better.right.value!r}"
             raise tower.Contradiction(f"{self.name}: {told}; exact numbers are {sides}")
         return replace(better, note=_joined(better.note, f"estimated in doubles: {told}"))
+
+    def _within_bars(self, better: Judged) -> bool:
+        pairs = (better.left, self.left), (better.right, self.right)
+        return all(new.low <= old.high and old.low <= new.high for new, old in pairs)
 
     def _judged(self, decision: Decision) -> Judged:
         undecided = decision is Decision.UNDECIDED

@@ -32,6 +32,18 @@ def test_the_scalar_case_stays_within_its_error_bar_of_exact_arithmetic(delm: Bu
     assert run.t[-1] == pytest.approx(2.0) and run.k[-1] == 200
 
 
+def test_what_rounding_does_to_a_sum_does_not_cancel(delm: Builder) -> None:
+    """With m = 1 the softmax is 1, and a step is rational; it takes most of B away."""
+    step, gamma, given = 0.00064, 0.97, [(4, 53), (5, 67)]
+    B, Y = ([[each[i]] for each in given] for i in (0, 1))
+    train = GradientDescent(step=step, steps=1)
+    run = train.run(delm(1, 1, 2, gamma, Phi=[[1]], Y=Y, A=[[0]], B=B, train=train), ["norm1.B"])
+    c = 1 / (1 - Fraction(gamma))
+    exact = sum(abs(b - Fraction(step) * 2 * (c * b - y) * c) for b, y in given)
+    found = run.series["norm1.B"].value[1]
+    assert abs(Fraction(float(found.value)) - exact) <= Fraction(float(found.error))
+
+
 def test_divergence_is_a_status_with_what_was_computed(delm: Builder) -> None:
     train = GradientDescent(step=10.0, steps=5000)
     run = train.run(delm(1, 1, 1, 0.5, train=train, **SCALAR))

@@ -13,7 +13,7 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.records import tower
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import Claim, Judged
 from deqcheck.records.comparison import Decision, computed_again
 from deqcheck.records.measured import (
     Measured,
@@ -189,6 +189,20 @@ def test_a_bar_that_counts_its_roundings_and_misses_the_number_is_a_bug() -> Non
     wrong = Measured(3.0, 1e-9, "", rational(1))
     with tower.certifying(), pytest.raises(tower.Contradiction, match=r"3\.0 .*exact numbers"):
         Claim("c", wrong, "<=", measured(2)).judge()
+
+
+def test_an_identity_up_to_rounding_need_not_be_one() -> None:
+    def found(exact: Fraction) -> Judged:
+        return Claim("c", Measured(1.0, 1e-12, "", rational(exact)), "==", measured(1)).judge()
+
+    other = 1 + Fraction(1, 10**20)
+    assert found(other).decision is Decision.HOLDS
+    with tower.certifying():
+        judged = found(other)
+        with pytest.raises(tower.Contradiction):
+            found(Fraction(2))
+    assert judged.decision is Decision.VIOLATED
+    assert "estimated in doubles: 1.0 +- 1e-12 == 1.0" in judged.note
 
 
 def test_a_question_has_a_budget() -> None:

@@ -218,6 +218,15 @@ def test_a_wrong_gram_matrix_is_caught(implicit: Builder) -> None:
         assert judged[check.name] is Decision.VIOLATED
 
 
+def test_at_a_fit_the_bar_of_the_speed_is_that_of_the_residual(implicit: Builder) -> None:
+    """The labels are the predictions, up to rounding."""
+    p = implicit(y=implicit().start.predictions)
+    assert not p.start.r.any()
+    (speed,) = (c for c in Lemma41().remarks(p, None) if c.name == Lemma41.speed.name)
+    largest = np.linalg.eigvalsh(p.start.H_with_radius[0])[-1]
+    assert speed.right.error >= largest * p.start.r_radius**2 > 0
+
+
 PATH = [
     (Theorem42, "rate", "gap/gap_0 <= exp(-2.1*alpha0^2*t)"),
     (Theorem42, "bounded_w", "norm_W <= lambda1/(1+lambda1)"),

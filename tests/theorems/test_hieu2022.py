@@ -247,6 +247,20 @@ def test_a_broken_bound_of_descent_is_caught(
     caught(p, statement, check, formula, judge)
 
 
+@pytest.mark.parametrize("statement", [LossDerivative, KernelDynamics])
+def test_a_residual_that_rounds_to_zero_confirms_no_wrong_identity(
+    monotone: Builder, judge: Judge, statement: type[Statement]
+) -> None:
+    """Every product with it is 0, but the labels are the predictions up to rounding only."""
+    first = monotone(2, 2, 3, 0.5)
+    p = monotone(2, 2, 3, 0.5, y=first.start.predictions)
+    assert not p.start.r.any()
+    printed, corrected = (judge(p, statement, edition).outcome for edition in statement.editions)
+    exact = flint() is not None
+    assert printed is (Outcome.REFUTED if exact else Outcome.UNDECIDED)
+    assert corrected is (Outcome.CONFIRMED if exact else Outcome.UNDECIDED)
+
+
 @pytest.mark.parametrize(
     ("statement", "check", "formula"), POINT_BREAKS, ids=lambda x: getattr(x, "id", "")
 )

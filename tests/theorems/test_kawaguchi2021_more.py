@@ -12,7 +12,7 @@ from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
 from deqcheck.models.problem import Problem
-from deqcheck.records.comparison import Decision
+from deqcheck.records.comparison import Decision, computed_again
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021 import expansion, hessian
 from deqcheck.theorems.kawaguchi2021.average import AverageFirst
@@ -80,6 +80,19 @@ def test_a_more_even_step_is_refuted(delm: Builder) -> None:
     assert judge(AverageFirst, p).outcome is Outcome.CONFIRMED
     wrong = broken(AverageFirst, "even", "4*limit", "limit/4")
     assert judge(wrong, p).outcome is Outcome.REFUTED
+
+
+def test_a_step_from_a_fit_is_known_as_well_as_its_residual(delm: Builder) -> None:
+    """The labels are the predictions, up to rounding: so is all of the step."""
+    pytest.importorskip("flint")
+    for seed in range(4):
+        first = delm(3, 4, 1, 0.5, seed=seed, A=np.zeros((3, 3)))
+        p = delm(3, 4, 1, 0.5, seed=seed, A=np.zeros((3, 3)), Y=first.start.predictions)
+        for claim in AverageFirst("corrected").claims(p, p.start):
+            exact = computed_again(claim.left, claim.relation, claim.right)
+            assert exact is not None
+            assert claim.left.low <= exact.left.high
+            assert exact.left.low <= claim.left.high
 
 
 def test_a_norm_above_one_is_not_enough_to_diverge(delm: Builder) -> None:

@@ -132,8 +132,8 @@ class Lemma41(OffKinks):
         H, radius = state.H_with_radius
         gradient, size = state.measure("gradient"), float(np.linalg.norm(state.r))
         H_size = float(np.linalg.norm(H))
-        error = 2 * H_size * size * state.r_radius
-        error += size**2 * (radius + 8 * EPS * state.N * H_size)
+        error = H_size * state.r_radius * (2 * size + state.r_radius)
+        error += (size + state.r_radius) ** 2 * (radius + 8 * EPS * state.N * H_size)
         again = state.again.r
         node = exact.inner(again, exact.product(state.computed.H(state.again), again))
         rHr = Measured(float(state.r @ H @ state.r), error, again=node)

@@ -50,17 +50,19 @@ def same(
 
     Both are made from the same computed state, so they agree up to the rounding in their radii
     where they are the same function of it; `unsure` is what the state's own error can change, and
-    counts where they are not.
+    counts where they are not, or where both are zero, as every function of a residual that rounds
+    to zero.
     """
     a, b = left.array, right.array
     stream = rng(p.seed, f"same.{check.name}")
     ways = [b, *(stream.standard_normal(np.shape(a)) for _ in range(DIRECTIONS))]
-    ways = [w / (float(np.linalg.norm(w)) or 1.0) for w in ways]
+    ways = [w / float(np.linalg.norm(w)) for w in ways if w.any()]
     noise = [4 * EPS * np.size(x) ** 0.5 * float(np.linalg.norm(x)) for x in (a, b)]
     radius = left.radius + right.radius + sum(noise)
     # At equal excess the first one wins, which has the most digits.
     excess = [max(abs(float(np.vdot(a - b, w))) - radius, 0.0) for w in ways]
-    way, off = ways[int(np.argmax(excess))], unsure if max(excess) > 0 else 0.0
+    way, other = ways[int(np.argmax(excess))], max(excess) > 0 or not (a.any() or b.any())
+    off = unsure if other else 0.0
     return check(
         f"along its own and {DIRECTIONS} random directions",
         left=_along(left, way, noise[0] + off),

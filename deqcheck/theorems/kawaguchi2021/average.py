@@ -54,12 +54,13 @@ class AverageFirst(OneOutput):
     def claims(self, p: Problem, state: DelmState) -> Iterable[Claim]:
         if not self.looked_at(p):
             return
-        V = TrustRegion.at(state).v
-        # A single entry is no spread.
+        V, split = TrustRegion.at(state).v, Split(state)
         lost = 64 * EPS * p.model.m * state.measure("cond1_U").value ** 2 * float(np.abs(V).max())
-        lost *= state.curved.cancelled
-        again = Split(state).again
+        # V = -U^-T r with ||U^-1||_1 = 1/(1 - gamma); near a fit r has lost digits.
+        lost = state.curved.cancelled * lost + split.r_error / (1 - p.model.gamma)
+        again = split.again
         spread, mean = (again.spread, again.mean) if again else (None, None)
+        # A single entry is no spread.
         yield self.even(
             spread=Measured(float(np.ptp(V)), 2 * lost if len(V) > 1 else 0.0, again=spread),
             mean=Measured(abs(float(V.mean())), lost, again=mean),
