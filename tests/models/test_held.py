@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from deqcheck.models.problem import Held, Problem, norm, pack, unpack
+from deqcheck.models.problem import Held, NoEquilibrium, Problem, norm, pack, unpack
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from tests.opteq_instances import arrays, problem
 
@@ -90,3 +90,23 @@ def test_a_slope_adds_its_share_of_the_pull(made: Problem) -> None:
     state = made.model.at(unpack(theta, made.shapes)).with_slopes(chosen)
     expected = pack(here.gradient) + np.array([pack(here.row(k)) for k in kinks]).T @ c
     assert norm(pack(state.gradient) - expected) <= 1e-9 * norm(expected)
+
+
+@pytest.mark.parametrize(
+    ("made", "name"), [("relu-deq", "W"), ("implicit-relu", "A")], indirect=["made"]
+)
+@pytest.mark.parametrize("size", [0.5, 2.0])
+def test_nothing_is_held_where_there_is_no_equilibrium(
+    made: Problem, name: str, size: float
+) -> None:
+    """z = relu(w z + c) with w a multiple of I has one solution for w < 1, and for w = 2 and c > 0
+    none; that on a pattern exists all the same."""
+    units = len(made.theta0[name])
+    w = size / getattr(made.model, "gamma", 1.0) * np.eye(units)
+    state = made.model.at({**made.theta0, name: w})
+    above = made.start.kinks.above
+    if size < 1:
+        assert np.isfinite(state.held(above).residual)
+    else:
+        with pytest.raises(NoEquilibrium):
+            state.held(above)

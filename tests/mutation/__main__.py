@@ -48,6 +48,8 @@ MODELS = {
     "opteq": "xie2021",
     "equilibrium": "equilibrium",
 }
+# Tests of a family that are elsewhere.
+BESIDE = {"monotone_deq": ["tests/cli/test_slice.py"]}
 # Tests in tests/models that several families share.
 SHARED = ("activations", "kinks", "held", "exact_states", "every_model")
 # Their tests, the quicker ones first.
@@ -110,6 +112,7 @@ def stages(path: Path) -> list[list[str]]:
         own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
         own += [ROOT / "tests" / "dynamics" / f"test_{each}.py" for each in ("together", "precise")]
         own += [ROOT / "tests" / "importing" / "test_cases.py"]
+        own += [ROOT / each for each in BESIDE.get(name, ())]
         return [list(map(str, sorted(own))), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
