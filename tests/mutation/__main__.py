@@ -48,10 +48,15 @@ MODELS = {
     "opteq": "xie2021",
     "equilibrium": "equilibrium",
 }
-# Tests of a family that are elsewhere.
-BESIDE = {"monotone_deq": ["tests/cli/test_slice.py"]}
-# Tests in tests/models that several families share.
+# Tests in tests/models that several families share, and those that are elsewhere; some are of one
+# family.
 SHARED = ("activations", "kinks", "held", "exact_states", "every_model")
+ELSEWHERE = [
+    "tests/dynamics/test_together.py",
+    "tests/dynamics/test_precise.py",
+    "tests/importing/test_cases.py",
+]
+BESIDE = {"monotone_deq": ["tests/cli/test_slice.py"]}
 # Their tests, the quicker ones first.
 RULES = {
     "deqcheck/linalg/errors.py": ["tests/linalg/test_errors.py", "tests/linalg"],
@@ -108,12 +113,10 @@ def stages(path: Path) -> list[list[str]]:
     if _QUICK:
         return [outside]
     if name in MODELS:
-        own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
-        own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
-        own += [ROOT / "tests" / "dynamics" / f"test_{each}.py" for each in ("together", "precise")]
-        own += [ROOT / "tests" / "importing" / "test_cases.py"]
-        own += [ROOT / each for each in BESIDE.get(name, ())]
-        return [list(map(str, sorted(own))), outside]
+        own = sorted((ROOT / "tests" / "models").glob(f"test_{name}*.py"))
+        beside = [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
+        beside += [ROOT / each for each in (*ELSEWHERE, *BESIDE.get(name, ()))]
+        return [list(map(str, own)), list(map(str, beside)), outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
 
