@@ -116,7 +116,9 @@ def stages(path: Path) -> list[list[str]]:
         own = sorted((ROOT / "tests" / "models").glob(f"test_{name}*.py"))
         beside = [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
         beside += [ROOT / each for each in (*ELSEWHERE, *BESIDE.get(name, ()))]
-        return [list(map(str, own)), list(map(str, beside)), outside]
+        # Of tests that take one model after the other, those of this one.
+        others = " and ".join(f"not [{each.replace('_', '-')}]" for each in MODELS if each != name)
+        return [list(map(str, own)), [*map(str, beside), "-k", others], outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
 
