@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,18 +67,31 @@ def test_gradients_of_loss_and_heights_are_their_differences_on_any_sides(made: 
     assert np.allclose(rows, rates, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("made", KINDS, indirect=True)
-def test_a_slope_adds_its_share_of_the_pull(made: Problem) -> None:
+# Units of the inner layer, too; their outer ones are on where all other units push.
+PULLED = [*((kind, False) for kind in KINDS), ("implicit-relu", True)]
+
+
+@pytest.mark.parametrize(("made", "inner"), PULLED, indirect=["made"])
+def test_a_slope_adds_its_share_of_the_pull(made: Problem, inner: bool) -> None:
     """On a kink: with the unit on, the gradient is that with it off plus e J, where e counts what
     the unit hears of itself; and at half the slope half of that."""
+    if inner:
+        made = replace(made, theta0={**made.theta0, "A": np.abs(made.theta0["A"])})
     off, theta = made.start.kinks.above.copy(), pack(made.theta0)
-    kinks = np.argsort(np.abs(held(made, theta, off).heights))[:2]
+    heights = np.abs(held(made, theta, off).heights)
+    heights[: made.start.Z.size if inner else 0] = np.inf
+    kinks = np.argsort(heights)[:2]
     off[kinks] = False
     for _ in range(20):
         here = held(made, theta, off)
         rows = np.array([pack(here.row(k)) for k in kinks])
         theta = theta - np.linalg.lstsq(rows, here.heights[kinks], rcond=None)[0]
+    if inner:
+        off = made.model.at(unpack(theta, made.shapes)).kinks.above.copy()
+        assert off[kinks - made.start.Z.size].all()
+        off[kinks] = False
     here = held(made, theta, off)
+    assert here.pulls(kinks.tolist()).any()
     slopes, couplings = np.array([0.5, 0.25]), here.couplings(kinks.tolist())
     # e = pulls + couplings^T c and c = s e.
     c = np.linalg.solve(

@@ -56,7 +56,10 @@ ELSEWHERE = [
     "tests/dynamics/test_precise.py",
     "tests/importing/test_cases.py",
 ]
-BESIDE = {"monotone_deq": ["tests/cli/test_slice.py"]}
+BESIDE = {
+    "monotone_deq": ["tests/cli/test_slice.py"],
+    "implicit_relu": ["tests/theorems/test_gao2022_proofs.py"],
+}
 # Their tests, the quicker ones first.
 RULES = {
     "deqcheck/linalg/errors.py": ["tests/linalg/test_errors.py", "tests/linalg"],
