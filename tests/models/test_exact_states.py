@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from deqcheck.models.delm.spectrum import star_map_infimum
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import State
 from deqcheck.records.measured import Measured
-from deqcheck.records.tower import Again, compared, rational
+from deqcheck.records.tower import Again, Untold, compared, rational
 from tests.conftest import delm_problem, implicit_problem
 
 pytest.importorskip("flint")
@@ -213,3 +214,49 @@ def test_derivatives_in_kronecker_form_are_those_sample_by_sample(
                 dZ[:, j] = inverse[:, k] * (1 if printed else on[k])
                 wanted[:, j * n + k] = other.read(dZ, printed)
         assert is_near(exact_oracle.sensitivity_operator(state, printed), wanted)
+
+
+def further(state: Any) -> None:
+    """What theorems ask of an OptEq state beyond what it measures."""
+    again = state.again
+    again.visited(again.Z)
+    assert again.J and again.dZ and again.jacobian_of(0) and again.at_rest
+    if state.model.fields.solver != "implicit":
+        again.seen(0, 0)
+        again.largest_factors()
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "least"),
+    [
+        ("delm", (2, 2, 1), 4),
+        ("delm", (2, 3, 2), 4),
+        *((f"opteq {i}", (2, 2, 1), n) for i, n in enumerate((15, 12, 19, 5, 5, 5, 5, 6, 8, 6))),
+    ],
+    ids=str,
+)
+def test_what_is_told_is_what_is_computed(
+    model: str, sizes: tuple[int, int, int], least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate says in words what a node is: the words give the same matrix. SAM and proximal
+    layers have words for a part of it."""
+    nodes: list[Again] = []
+    told = Again.told
+
+    def noted(self: Again, make: Callable[[], Again]) -> Again:
+        nodes.append(self)
+        return told(self, make)
+
+    monkeypatch.setattr(Again, "told", noted)
+    state: Any = MODELS[model](np.random.default_rng(0), *sizes)
+    for name in state.names:
+        state.measure(name)
+    if "opteq" in model:
+        further(state)
+    checked = 0
+    for node in nodes:
+        with suppress(Untold):
+            apart = exact.frobenius(exact.minus(node, node.spoken))
+            assert compared(apart, rational(1e-10)).sign == -1
+            checked += 1
+    assert checked >= least
