@@ -65,7 +65,7 @@ def opteq(way: int, r: np.random.Generator, m: int, n: int, d: int) -> State:
 OPTEQ: list[dict[str, Any]] = [
     {"activation": "relu", "solver": "implicit", "depth": 2},
     {"activation": "tanh", "solver": "implicit", "alpha": 0.5},
-    {"activation": {"kind": "mix", "k": 0.3}, "iterations": 2, "extractor": "tanh"},
+    {"activation": {"kind": "mix", "k": 0.3}, "iterations": 2, "extractor": "tanh", "depth": 2},
     {"activation": "hardtanh", "solver": "implicit", "prox": {"kind": "l1", "weight": 0.1}},
     {"activation": "softplus", "solver": "implicit", "prox": {"kind": "euclidean", "weight": 0.2}},
     {"activation": "identity", "solver": "implicit", "prox": "distance", "explicit_step": 0.3},
@@ -224,6 +224,7 @@ def further(state: Any) -> None:
     if state.model.fields.solver != "implicit":
         again.seen(0, 0)
         again.largest_factors()
+        again.columns((2, 1))
 
 
 @pytest.mark.parametrize(

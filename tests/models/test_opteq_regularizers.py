@@ -10,6 +10,7 @@ import pytest
 from deqcheck.models.opteq.activations import Mix, Tanh
 from deqcheck.models.opteq.convex import ExplicitStep, Potential, Quadratic
 from deqcheck.models.opteq.regularizers import L1, Box, Distance, Euclidean
+from deqcheck.models.opteq.sweep import Sam, Weights
 
 W = 0.7
 A, C = np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 1.5]]), np.array([0.5, -0.25])
@@ -181,3 +182,16 @@ def test_an_explicit_step(gamma: float) -> None:
     assert np.allclose(step.prox(Z), Z - gamma * A.T @ (A @ Z - C[:, None]))
     assert np.allclose(step.prox_slopes(Z), np.eye(3) - gamma * A.T @ A)
     assert step.lipschitz == pytest.approx(max(1.0, gamma * top - 1))
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.9])
+def test_a_sam_step(gamma: float) -> None:
+    """(1 - g lambda) z - g grad R(z), its adjoint, its Jacobian and the norm of that: A has a
+    kernel, so that both ends of the spectrum are attained."""
+    R, w = PROXIMAL["quadratic"], Weights(0.5, 0.3)
+    sam = Sam(gamma, R, [w])
+    V = (1 - 0.3 * gamma) * np.eye(3) - gamma * A.T @ A
+    assert np.allclose(sam.S(Z, w), V @ Z + gamma * (A.T @ C)[:, None])
+    assert np.allclose(sam.adjoint(Z, Z[:, ::-1], w), V @ Z[:, ::-1])
+    assert np.allclose(sam.jacobians(Z, w), V)
+    assert sam.stretch(w) == pytest.approx(np.linalg.norm(V, 2)) and sam.lambda_ == 0.3
