@@ -4,6 +4,7 @@ names, draws and orders."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import deqcheck as dq
 from deqcheck import registry
 from deqcheck.case.renamed import notices
 from deqcheck.cli.exit_code import exit_code
+from deqcheck.judging import states
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Ending, Report
@@ -245,6 +247,33 @@ def test_a_run_is_judged_until_its_hypothesis_breaks(p: Any) -> None:
         "to hold"
     )
     assert dq.judge(ToTheEnd, p, train=DESCENT).outcome == "not applicable"
+    # What comes after that need not be known; what comes before it must.
+    stopped = replace(run.trajectory, status=Status.INTERRUPTED)  # type: ignore[type-var]
+    assert dq.judge(UntilBroken, p, stopped).outcome == "confirmed"
+    assert dq.judge(UntilBroken, p, stopped.until(5)).outcome == "undecided"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("at", "gravest"),
+    [
+        (("confirmed", "undecided", "refuted"), "refuted"),
+        (("not applicable", "confirmed", "undecided"), "undecided"),
+        (("not checked", "not applicable", "confirmed"), "confirmed"),
+        (("not applicable", "not checked", "not checked"), "not checked"),
+    ],
+)
+def test_of_many_states_the_gravest_outcome_counts(
+    p: Any, at: tuple[str, ...], gravest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = dq.judge(Remarked, p)
+    start, *others = (replace(one, outcome=Outcome(word)) for word in at)
+    pairs = zip((7, 9), others, strict=True)
+    monkeypatch.setattr(states, "_states", lambda p: pairs)
+    found = states.over_states(start, p, lambda there: there)  # type: ignore[arg-type,return-value]
+    assert found.outcome == gravest
+    k = (0, 7, 9)[at.index(gravest)]
+    assert found.notes[-1].startswith("judged at 3 states, 0 <= k <= 9: ")
+    assert found.notes[-1].endswith(f"shown is k = {k}" if k else "at 1")
 
 
 def test_only_steps_that_were_looked_at_are_counted(p: Any) -> None:

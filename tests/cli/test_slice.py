@@ -133,6 +133,12 @@ def test_the_centre_is_the_end_point_and_many_repeats_the_equilibrium(monotone, 
     p = monotone(5, 3, 2, 1.0, A=np.zeros((5, 5)), B=np.zeros((5, 5)))
     found = cut(p.model, p.theta0, 0, 3, 0.1)
     assert found.losses["deq"][1, 1] == p.start.loss.value
+    ways = [filter_normalised(p.theta0, 0, f"slice.{i}") for i in (1, 2)]
+    for i, j in ((0, 2), (1, 0)):
+        steps = [found.alpha[i] * ways[0][n] + found.beta[j] * ways[1][n] for n in p.theta0]
+        moved = {n: a + step for (n, a), step in zip(p.theta0.items(), steps, strict=True)}
+        assert found.losses["deq"][i, j] == pytest.approx(p.model.at(moved).loss.value, rel=1e-12)
+    assert found.alpha.tolist() == found.beta.tolist() == [-0.1, 0.0, 0.1]
     # W = 0: one sweep is the equilibrium.
     for name in found.losses:
         assert found.losses[name][1, 1] == pytest.approx(p.start.loss.value, rel=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
@@ -11,7 +12,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.recorder import silent
 from deqcheck.judging.second_look import settled
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Claim
+from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict, outcome_of
@@ -102,6 +103,22 @@ def test_what_descent_refutes_is_asked_again_in_many_digits(
     run, verdict, asked = looked(delm, lambda run: next(answers), train)
     assert asked == ["gd 0", "gd 0"] and verdict.outcome is outcome
     assert told in verdict.notes[-1] and told in run.notes[-1]
+
+
+def test_what_only_the_whole_run_refutes_is_asked_of_the_whole_run(delm: Builder) -> None:
+    """Violated at k = 0, as what is said of a step and the end may be."""
+    train = GradientDescent(step=1e-3, steps=3)
+    p, asked = delm(1, 4, 1, train=train), []
+
+    def judge(s: AnyStatement, run: Trajectory) -> Verdict:
+        asked.append(int(run.k[-1]))
+        left = Measured(np.full(len(run.k), 2.0 if run.k[-1] == 3 else 0.5), 0.1)
+        found = [Curve("c", left, "<=", Measured(np.ones(len(run.k))), run.k, run.t).judge()]
+        return Verdict(s.id, s.title, s.edition, outcome_of([], found), (), tuple(found))
+
+    _, (verdict,) = settled(p, [Theorem1("corrected")], silent, judge)
+    assert asked == [3, 1, 3] and verdict.outcome is Outcome.REFUTED
+    assert verdict.notes[-1].endswith("after 3 steps")
 
 
 def test_what_descent_does_not_refute_is_not_asked_again(delm: Builder) -> None:

@@ -123,6 +123,16 @@ def test_what_leaves_the_plain_way_drops_out_and_nobody_else() -> None:
         assert run is not None and numbers(run) == alone(p, ("loss",))
 
 
+def test_a_norm_of_which_rational_numbers_tell_the_side_of_1_drops_out() -> None:
+    """Alone, |U| beside 1 has a narrower bar than an SVD gives."""
+    plain = [problem(seed) for seed in PLAIN[:3]]
+    U = plain[0].theta0["U"]
+    at_one = changed(plain[0], U=U / np.linalg.norm(U, 2))
+    found = run_together([at_one, *plain[1:]], [("norm2.U",)] * 3)
+    assert [run is None for run in found] == [True, False, False]
+    assert run_together([at_one, *plain[1:]], [("norm2.a",)] * 3)[0] is not None
+
+
 def test_a_dead_read_out_learns_as_it_does_alone() -> None:
     problems = [changed(problem(seed), a=np.zeros(6)) for seed in PLAIN[:4]]
     for p, run in zip(problems, run_together(problems, [EVERY] * 4), strict=True):

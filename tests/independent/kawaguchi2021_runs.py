@@ -312,6 +312,11 @@ def gd(
 SMALLEST = Delm(*(np.array([[x]]) for x in (1.0, 1.0, 0.0, 0.0)), gamma=0.5)
 ONE = drawn(78, m=1, n=4, my=1, gamma=0.3, loss="logistic", tau=0.05)
 
+# Two features are the same: sigma_min(Phi) = 0, and the printed bound does not fall.
+ALIKE = replace(RIDGE, Phi=RIDGE.Phi[[0, 0]])
+# The curvature is largest at the end of the run, not at its start.
+RISES = replace(drawn(75, m=2, n=4, my=1, gamma=0.5, loss="logistic", tau=0.05), B=np.zeros((1, 2)))
+
 INSTANCES = [
     thm1(SQUARE, 0.3, "printed", "square"),
     thm1(SQUARE, 0.3, "corrected", "square"),
@@ -334,6 +339,7 @@ INSTANCES = [
     thm1(REST, 0.2, "printed", "at rest"),
     cor2(RIDGE, 1.5, "printed", "ridge"),
     cor2(RIDGE, 1.5, "corrected", "ridge"),
+    cor2(ALIKE, 0.4, "printed", "alike", "not applicable"),
     cor2(BALL, 0.5, "printed", "ball"),
     cor2(BALL, 0.5, "corrected", "ball"),
     cor2(BARE, 0.3, "printed", "bare"),
@@ -353,6 +359,7 @@ INSTANCES = [
     gd(BALL, 5e-3, 10, "printed", "ball"),
     gd(BALL, 5e-3, 10, "corrected", "ball"),
     gd(ONE, 0.05, 6, "corrected", "one unit"),
+    gd(RISES, 0.01, 12, "corrected", "rising"),
     gd(
         SMALLEST,
         0.1875,

@@ -12,7 +12,7 @@ import deqcheck as dq
 
 from .harness import attribute
 from .xie2021_bounds import MIXED, SMALL, WIDE, Bounds, Constants
-from .xie2021_net import OWN, SOFTPLUS, TANH, Net, arrays, fro
+from .xie2021_net import OWN, SOFTPLUS, TANH, Net, arrays, fro, norm2
 from .xie2021_training import (
     FAR,
     GIVEN,
@@ -26,6 +26,18 @@ from .xie2021_training import (
 )
 
 TWO = scaled(74, 3, (4, 3), 0.6)
+
+
+def extracting(size: float) -> Net:
+    """x = tanh(W_0 x_0), three features of four inputs, with ||X_0|| = size."""
+    r = np.random.default_rng(75)
+    X0 = r.normal(size=(4, 3))
+    v = TWO.v | {"W0": 0.6 * r.normal(size=(3, 4)), "X": size / norm2(X0) * X0}
+    return replace(TWO, v=v, extractor=TANH)
+
+
+# L_g = max(1, ||X_0||) is 1 for the first.
+NARROW, BROAD = extracting(0.5), extracting(2.5)
 FREE: dict[str, float] = {}
 
 
@@ -80,8 +92,10 @@ def test_certified_start(net: Net) -> None:
         (replace(TWO, s=SOFTPLUS), GIVEN),
         (replace(TWO, alpha=0.05), GIVEN),
         (TWO, {**GIVEN, "B_x": 600.0}),
+        (NARROW, GIVEN),
+        (BROAD, FREE),
     ],
-    ids=["given", "free", "softplus", "small alpha", "wide data"],
+    ids=["given", "free", "softplus", "small alpha", "wide data", "narrow", "broad"],
 )
 def test_printed_constants(net: Net, fixed: dict[str, float]) -> None:
     """Q0, Q1 and C_z of (30), with every constant that was chosen."""
@@ -115,9 +129,11 @@ def test_printed_hypotheses_of_two_layers(fixed: dict[str, float]) -> None:
         check(name, found[name], wanted[name])
 
 
-def test_the_data_of_two_layers_would_stay() -> None:
-    """By (24) and (25), |X^t - X^0| <= (2/Q0) a K L B_Ub B_L L_g |r_0|."""
-    check("data_stay", judged(TWO, GIVEN)["data_stay"], printed_hypotheses(TWO, GIVEN)["data_stay"])
+@pytest.mark.parametrize("net", [TWO, NARROW, BROAD], ids=["given", "narrow", "broad"])
+def test_the_data_of_two_layers_would_stay(net: Net) -> None:
+    """By (24) and (25), |X^t - X^0| <= (2/Q0) a K L B_Ub B_L L_g^2 |r_0|: once in the gradient by
+    W_0, and once from W_0 to X."""
+    check("data_stay", judged(net, GIVEN)["data_stay"], printed_hypotheses(net, GIVEN)["data_stay"])
 
 
 def test_admissible_steps() -> None:

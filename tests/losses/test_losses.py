@@ -180,3 +180,32 @@ def test_high_powers_of_the_hinge_are_within_their_bars(k: int) -> None:
         short = 1 - Fraction(float(w))
         assert abs(Fraction(gap) - short**k) <= Fraction(error)
         assert abs(Fraction(float(gradient[0, 0])) + k * short ** (k - 1)) <= gradient_error
+
+
+@pytest.mark.parametrize("at", [-0.3, 1.0])
+def test_strong_convexity_brackets_the_infimum_from_any_point(
+    at: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """L(w) - L* <= |L'(w)|^2/(2 mu): for log(1 + e^w) - w + 10 w^2 and mu = 20 hardly less."""
+    kind, one = Logistic(tau=10.0), np.ones((1, 1))
+    outer = kind.on(one, one)
+    monkeypatch.setattr(outer, "minimise", lambda *words: np.array([at]))
+    found = outer._strongly_convex_infimum()
+    grid = np.linspace(0, 0.1, 100_001)
+    lowest = float((np.log(1 + np.exp(-grid)) + 10 * grid**2).min())
+    here = plain(kind, one, one, np.array([[at]]))
+    assert found.low <= lowest <= here <= found.high + 1e-12
+    assert here - found.low < 1.05 * (here - lowest)
+
+
+def test_the_constant_of_a_ball_without_a_stationary_point() -> None:
+    """|grad| |w - v| >= L* for v of zero loss, and |w - v| <= |v| + R sqrt m; the loss is at most
+    sum (1 + R |phi|_1)^2 there."""
+    Phi, Y = np.array([[2.0, 1.0], [0.0, 1.0]]), np.ones((1, 2))
+    radius = 0.2
+    # Both features ask for all of the ball: w = (R, R), and v = (1/2, 1/2).
+    lowest = 2 * (1 - 2 * radius) ** 2
+    highest = (1 + 2 * radius) ** 2 + (1 + 2 * radius) ** 2
+    slope = lowest / (np.sqrt(0.5) + radius * np.sqrt(2))
+    found = SmoothedHinge(R=radius).on(Phi, Y).pl.kappa
+    assert found.value == pytest.approx(slope**2 / (2 * (highest - lowest)), rel=1e-6)

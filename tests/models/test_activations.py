@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
+from deqcheck.models.equilibrium.activations import activation
 from deqcheck.models.opteq.activations import Activation, Mix
 from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.registry import kinds
@@ -50,6 +51,21 @@ def test_slopes_and_curvature(s: Activation) -> None:
     assert np.abs(s.value(T)).max() <= s.bound
     inside = np.clip(T, *s.resting) if s.resting[0] <= s.resting[1] else T[:0]
     assert np.allclose(s.value(inside), inside, atol=0)
+
+
+def test_at_a_kink_the_slope_is_that_to_its_left() -> None:
+    """So relu'(0) = 0, and hardtanh' is 0 at -1 and 1 at 1."""
+    assert {s.kind: s.kinks for s in ACTIVATIONS if s.kinks} == {
+        "relu": (0.0,),
+        "hardtanh": (-1.0, 1.0),
+    }
+    for s in ACTIVATIONS:
+        for kink in s.kinks:
+            before, at, after = s.slope(kink + np.array([-1e-6, 0.0, 1e-6]))
+            assert at == before != after
+    for kind, left in (("relu", 0.0), ("leaky-relu", 0.1)):
+        slope = activation(kind, 0.1).slope(np.array([-1e-6, 0.0, 1e-6]))
+        assert slope.tolist() == [left, left, 1.0]
 
 
 @pytest.mark.parametrize("s", ACTIVATIONS, ids=names)

@@ -283,3 +283,9 @@ def test_bars_do_not_vanish_where_squares_underflow(delm: Builder) -> None:
     found = p.model.objective(p.theta0)
     assert p.start.Z_radius > 0 and found.radius is not None and found.radius() > 0
     assert p.start.measure("gradient.B").error > 0
+
+
+def test_each_column_of_softmax_is_shifted_by_its_own_maximum(delm: Builder) -> None:
+    """exp(800) is no double: (1/2, 1/2) and (1, e^-800)."""
+    p = delm(2, 4, 1, 0.5, A=[[0.0, 800.0], [0.0, 0.0]])
+    assert p.start.S.tolist() == [[0.5, 1.0], [0.5, 0.0]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
-from deqcheck.models.equilibrium import distance
+from deqcheck.models.equilibrium import distance, lipschitz
 from deqcheck.models.equilibrium.illposed import witness
 from deqcheck.models.equilibrium.model import rounded
 from deqcheck.models.equilibrium.parametrised import nemon, projected
@@ -92,6 +92,19 @@ def test_two_equilibria() -> None:
     wide[:3, :3] = [[0.5, 1, 0], [0, 0.5, 1], [1, 0, 0.5]]
     by_vector = witness(wide)
     assert by_vector is not None and by_vector.residual(by_vector.first) == 0
+    # Of many units the pair with the smallest minor: 1/64 - 1/16 here, and 1 - 9/16 there.
+    pairs = np.zeros((20, 20))
+    pairs[:2, :2], pairs[2:4, 2:4] = [[7 / 8, 0.25], [0.25, 7 / 8]], [[0, 0.75], [0.75, 0]]
+    by_pair = witness(pairs)
+    assert by_pair is not None and by_pair.minor.value == -3 / 64 and by_pair.how == "of units 0, 1"
+
+
+@pytest.mark.parametrize("at", [0.1, 0.45, 0.55, 0.9])
+def test_golden_sections(at: float) -> None:
+    """Without a cut the better of the two points, after many the smallest value."""
+    tried = {u: abs(u - at) for u in (1 - lipschitz.GOLDEN, lipschitz.GOLDEN)}
+    assert lipschitz.least(lambda u: abs(u - at), 0.0, 1.0, 0) == min(tried, key=tried.__getitem__)
+    assert lipschitz.least(lambda u: abs(u - at), 0.0, 1.0, 32) == pytest.approx(at, abs=1e-6)
 
 
 def test_a_batch_that_ascends() -> None:

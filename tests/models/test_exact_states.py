@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -10,13 +11,13 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import array
 from deqcheck.models.delm.spectrum import star_map_infimum
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import State
 from deqcheck.records.measured import Measured
-from deqcheck.records.tower import compared, rational
+from deqcheck.records.tower import Again, Untold, compared, rational
 from tests.conftest import delm_problem, implicit_problem
 
 pytest.importorskip("flint")
@@ -64,7 +65,7 @@ def opteq(way: int, r: np.random.Generator, m: int, n: int, d: int) -> State:
 OPTEQ: list[dict[str, Any]] = [
     {"activation": "relu", "solver": "implicit", "depth": 2},
     {"activation": "tanh", "solver": "implicit", "alpha": 0.5},
-    {"activation": {"kind": "mix", "k": 0.3}, "iterations": 2, "extractor": "tanh"},
+    {"activation": {"kind": "mix", "k": 0.3}, "iterations": 2, "extractor": "tanh", "depth": 2},
     {"activation": "hardtanh", "solver": "implicit", "prox": {"kind": "l1", "weight": 0.1}},
     {"activation": "softplus", "solver": "implicit", "prox": {"kind": "euclidean", "weight": 0.2}},
     {"activation": "identity", "solver": "implicit", "prox": "distance", "explicit_step": 0.3},
@@ -128,3 +129,135 @@ def test_the_slopes_of_the_weights_are_those_with_commutation_matrices(n: int) -
         off = errors.rounding(2, float(np.linalg.norm(dense)))
         assert within(errors.norm2(dense, off, node))
         assert within(errors.frobenius(dense, off, node))
+
+
+def is_near(node: Again, dense: np.ndarray) -> bool:
+    """The matrix that is computed again, entry by entry."""
+    apart = exact.frobenius(exact.minus(node, array(dense)))
+    return compared(apart, rational(1e-10 * (1 + float(np.abs(dense).max())))).sign == -1
+
+
+class Sampled:
+    """The monotone model one sample after the other, without vec and Kronecker products."""
+
+    def __init__(self, state: Any):
+        self.s, self.on = state, state.equilibrium.mask.astype(float)
+
+    def map(self, name: str, way: np.ndarray) -> np.ndarray:
+        """g = Z - relu(W Z + U X) along a change."""
+        s, A = self.s, self.s.A
+        if name == "Z":
+            return way - self.on * (s.W @ way)
+        if name == "U":
+            return -self.on * (way @ s.X)
+        moved = {"W": way, "A": -(way.T @ A + A.T @ way), "B": way - way.T}[name]
+        return -self.on * (moved @ s.Z)
+
+    def state(self, name: str, way: np.ndarray) -> np.ndarray:
+        right = -self.map(name, way)
+        systems = [np.eye(self.s.n) - on[:, None] * self.s.W for on in self.on.T]
+        return np.stack([np.linalg.solve(M, b) for M, b in zip(systems, right.T, strict=True)], 1)
+
+    def read(self, dZ: np.ndarray, printed: bool) -> np.ndarray:
+        """(I_N kron u^T) vec(dZ), or (u^T kron I_N) vec(dZ)."""
+        n, N = dZ.shape
+        rows = dZ.ravel(order="F").reshape(N, n, order="F") if printed else dZ.T
+        found: np.ndarray = rows @ self.s.u
+        return found
+
+    def jacobian(self, printed: bool) -> np.ndarray:
+        """Of the predictions by A, B, U and u."""
+        columns = []
+        for name in "ABU":
+            for at in np.ndindex(self.s.theta[name].shape):
+                way = np.zeros(self.s.theta[name].shape)
+                way[at] = 1.0
+                columns.append(self.read(self.state(name, way), printed))
+        return np.column_stack([*columns, self.s.Z.T])
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 2), (2, 3, 1)], ids=str)
+def test_derivatives_in_kronecker_form_are_those_sample_by_sample(
+    sizes: tuple[int, int, int],
+) -> None:
+    """Lemmas 3.2.1 to 3.2.3, Proposition 4, Lemmas 3.3.2 and C.0.2 of Hieu 2022."""
+    n, N, d = sizes
+    r = np.random.default_rng(4)
+    state: Any = monotone_deq(r, n, N, d)
+    assert state.equilibrium.mask.any() and not state.equilibrium.mask.all()
+    other = Sampled(state)
+    for name, shape in {"Z": (n, N), "W": (n, n), "A": (n, n), "B": (n, n), "U": (n, d)}.items():
+        way = r.normal(size=shape)
+        assert is_near(exact_oracle.map_slope(state, name, way), other.map(name, way))
+        if name == "Z":
+            continue
+        moved = other.state(name, way)
+        assert is_near(exact_oracle.state_slope(state, name, way), moved)
+        for printed in (False, True):
+            slope = np.array([[state.r @ other.read(moved, printed)]])
+            assert is_near(exact_oracle.loss_slope(state, name, way, printed), slope)
+        if name in "WU":
+            turned = array(way.T.ravel(order="F"))
+            for printed, sign in ((False, 1), (True, -1)):
+                found = exact_oracle.row_slope(state, turned, name == "U", printed)
+                assert is_near(found, sign * moved.T)
+    for printed in (False, True):
+        J = other.jacobian(printed)
+        product = exact_oracle.kernel_product(state, printed)
+        assert is_near(product, -(J @ (J.T @ state.r))[:, None])
+        wanted = np.zeros((N, n * N))
+        for j in range(N):
+            on = state.equilibrium.mask[:, j]
+            inverse = np.linalg.inv(np.eye(n) - on[:, None] * state.W)
+            for k in range(n):
+                dZ = np.zeros((n, N))
+                dZ[:, j] = inverse[:, k] * (1 if printed else on[k])
+                wanted[:, j * n + k] = other.read(dZ, printed)
+        assert is_near(exact_oracle.sensitivity_operator(state, printed), wanted)
+
+
+def further(state: Any) -> None:
+    """What theorems ask of an OptEq state beyond what it measures."""
+    again = state.again
+    again.visited(again.Z)
+    assert again.J and again.dZ and again.jacobian_of(0) and again.at_rest
+    if state.model.fields.solver != "implicit":
+        again.seen(0, 0)
+        again.largest_factors()
+        again.columns((2, 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "sizes", "least"),
+    [
+        ("delm", (2, 2, 1), 4),
+        ("delm", (2, 3, 2), 4),
+        *((f"opteq {i}", (2, 2, 1), n) for i, n in enumerate((15, 12, 19, 5, 5, 5, 5, 6, 8, 6))),
+    ],
+    ids=str,
+)
+def test_what_is_told_is_what_is_computed(
+    model: str, sizes: tuple[int, int, int], least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate says in words what a node is: the words give the same matrix. SAM and proximal
+    layers have words for a part of it."""
+    nodes: list[Again] = []
+    told = Again.told
+
+    def noted(self: Again, make: Callable[[], Again]) -> Again:
+        nodes.append(self)
+        return told(self, make)
+
+    monkeypatch.setattr(Again, "told", noted)
+    state: Any = MODELS[model](np.random.default_rng(0), *sizes)
+    for name in state.names:
+        state.measure(name)
+    if "opteq" in model:
+        further(state)
+    checked = 0
+    for node in nodes:
+        with suppress(Untold):
+            apart = exact.frobenius(exact.minus(node, node.spoken))
+            assert compared(apart, rational(1e-10)).sign == -1
+            checked += 1
+    assert checked >= least

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from deqcheck.models.problem import Held, Problem, norm, pack, unpack
+from deqcheck.models.problem import Held, NoEquilibrium, Problem, norm, pack, unpack
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from tests.opteq_instances import arrays, problem
 
@@ -66,18 +67,31 @@ def test_gradients_of_loss_and_heights_are_their_differences_on_any_sides(made: 
     assert np.allclose(rows, rates, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("made", KINDS, indirect=True)
-def test_a_slope_adds_its_share_of_the_pull(made: Problem) -> None:
+# Units of the inner layer, too; their outer ones are on where all other units push.
+PULLED = [*((kind, False) for kind in KINDS), ("implicit-relu", True)]
+
+
+@pytest.mark.parametrize(("made", "inner"), PULLED, indirect=["made"])
+def test_a_slope_adds_its_share_of_the_pull(made: Problem, inner: bool) -> None:
     """On a kink: with the unit on, the gradient is that with it off plus e J, where e counts what
     the unit hears of itself; and at half the slope half of that."""
+    if inner:
+        made = replace(made, theta0={**made.theta0, "A": np.abs(made.theta0["A"])})
     off, theta = made.start.kinks.above.copy(), pack(made.theta0)
-    kinks = np.argsort(np.abs(held(made, theta, off).heights))[:2]
+    heights = np.abs(held(made, theta, off).heights)
+    heights[: made.start.Z.size if inner else 0] = np.inf
+    kinks = np.argsort(heights)[:2]
     off[kinks] = False
     for _ in range(20):
         here = held(made, theta, off)
         rows = np.array([pack(here.row(k)) for k in kinks])
         theta = theta - np.linalg.lstsq(rows, here.heights[kinks], rcond=None)[0]
+    if inner:
+        off = made.model.at(unpack(theta, made.shapes)).kinks.above.copy()
+        assert off[kinks - made.start.Z.size].all()
+        off[kinks] = False
     here = held(made, theta, off)
+    assert here.pulls(kinks.tolist()).any()
     slopes, couplings = np.array([0.5, 0.25]), here.couplings(kinks.tolist())
     # e = pulls + couplings^T c and c = s e.
     c = np.linalg.solve(
@@ -90,3 +104,23 @@ def test_a_slope_adds_its_share_of_the_pull(made: Problem) -> None:
     state = made.model.at(unpack(theta, made.shapes)).with_slopes(chosen)
     expected = pack(here.gradient) + np.array([pack(here.row(k)) for k in kinks]).T @ c
     assert norm(pack(state.gradient) - expected) <= 1e-9 * norm(expected)
+
+
+@pytest.mark.parametrize(
+    ("made", "name"), [("relu-deq", "W"), ("implicit-relu", "A")], indirect=["made"]
+)
+@pytest.mark.parametrize("size", [0.5, 2.0])
+def test_nothing_is_held_where_there_is_no_equilibrium(
+    made: Problem, name: str, size: float
+) -> None:
+    """z = relu(w z + c) with w a multiple of I has one solution for w < 1, and for w = 2 and c > 0
+    none; that on a pattern exists all the same."""
+    units = len(made.theta0[name])
+    w = size / getattr(made.model, "gamma", 1.0) * np.eye(units)
+    state = made.model.at({**made.theta0, name: w})
+    above = made.start.kinks.above
+    if size < 1:
+        assert np.isfinite(state.held(above).residual)
+    else:
+        with pytest.raises(NoEquilibrium):
+            state.held(above)

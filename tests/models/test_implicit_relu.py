@@ -124,6 +124,15 @@ def test_an_unaffordable_spectrum_is_bracketed(
     assert bracket.low <= exact <= bracket.high and bracket.error > 0.01
 
 
+@pytest.mark.parametrize(
+    ("a", "real"), [([[0.0, -3.0], [3.0, 1.0]], 0.5), ([[-5.0, 0.0], [0.0, 1.0]], 1.0)]
+)
+def test_the_largest_real_part_is_no_modulus(a: list[list[float]], real: float) -> None:
+    """Of (1 +- i sqrt 35)/2, and of -5 and 1."""
+    found = spectrum.largest_real_part(np.array(a))
+    assert abs(found.value - real) <= found.error + 1e-15 and found.error < 1e-12
+
+
 def test_alpha0_is_zero_with_fewer_units_than_samples(implicit: Builder) -> None:
     s = implicit(5, 6, 4).start
     alpha0 = s.measure("sigma_min_Z")

@@ -200,3 +200,22 @@ def test_implicit_gradients_next_to_a_kink_are_open(b: float, fields: Any, known
     p = problem(data, theta, activation="relu", solver="implicit", **fields)
     assert np.isfinite(p.start.measure("gradient").error) == known
     assert np.isfinite(p.start.measure("jacobian_norm").error) == (known or bool(fields))
+
+
+@pytest.mark.parametrize(
+    ("W", "U", "matters"),
+    [
+        ([[0.0, 0.0], [0.5, 0.0]], [[0.0], [1.0]], 1),
+        ([[0.0, 0.5], [0.0, 0.0]], [[-0.5], [1.0]], 0),
+    ],
+    ids=["heard by the second unit", "hears the second unit"],
+)
+def test_a_kink_matters_where_what_is_read_out_hears_it(W: Any, U: Any, matters: int) -> None:
+    """The first unit rests on its kink, and only the second is read out: then the slope of the
+    first one counts if and only if the second one hears it."""
+    p = relu_deq(2, 1, 1, W=np.array(W), U=U, a=[0.0, 1.0], X=[[1.0]], y=[5.0])
+    assert p.start.equilibrium.H[0, 0] == 0 < p.start.equilibrium.H[1, 0]
+    assert p.start.kinks_that_matter == matters
+    assert len(p.start.warnings) == matters
+    slopes = [p.start.with_slopes(np.array([s, np.nan])).gradient["U"][0, 0] for s in (0.0, 1.0)]
+    assert (slopes[0] != slopes[1]) == bool(matters)

@@ -77,6 +77,22 @@ def test_sweeps_without_polish_agree(monotone: Builder, monkeypatch: pytest.Monk
         assert np.linalg.norm(polished.Z - swept.Z) <= polished.error + swept.error
 
 
+def test_the_default_steps_are_the_documented_ones(
+    monotone: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1/|I - W| and m/|I - W|^2: given, they take as many sweeps, and others do not."""
+    monkeypatch.setattr(relu_equilibrium, "POLISH_BUDGET", 0.0)
+    p, m = monotone(5, 3, 4, 0.5), 0.5
+    A, B = p.theta0["A"], p.theta0["B"]
+    length = np.linalg.norm(m * np.eye(5) + A.T @ A - B + B.T, 2)
+    for solver, alpha in (("peaceman-rachford", 1 / length), ("forward-backward", m / length**2)):
+        default, given, other = (
+            MonotoneDeqModel(m, p.model.X, p.model.y, solver, a).at(p.theta0).equilibrium.sweeps
+            for a in (None, alpha, alpha / 2)
+        )
+        assert default == given != other
+
+
 def test_an_equilibrium_that_sweeps_cannot_find(monotone: Builder) -> None:
     # n = 1, m = 3: relu(-2 z + 1) from 0 gives 1, 0, 1, 0, ...; the fixed point is 1/3.
     arrays: dict[str, Any] = {"A": [[0]], "B": [[0]], "U": [[1]], "u": [1], "X": [[1]], "y": [0]}

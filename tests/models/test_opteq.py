@@ -416,3 +416,20 @@ def test_bad_fields_are_refused(fields: dict[str, Any], message: str) -> None:
         small(**{"iterations": 2, **fields})
     key, sentence = caught.value.problems[0]
     assert f"{key}: {sentence}".startswith(message)
+
+
+def test_newton_and_kantorovich_ask_for_the_square_of_the_inverse() -> None:
+    """One unit, T(z) = a w tanh(w z + c) + (1 - a) z: with beta = 1/(1 - T'), a residual r and
+    bend = a w^3 sup |tanh''| there is a root within 2 beta r if beta^2 r bend <= 1/2."""
+    a, w, c, z = 0.6, 0.97, 0.05, 0.1
+    data = {"X": np.ones((1, 1)), "Y": np.zeros((1, 1))}
+    theta = {"W1": [[w]], "U1": [[c]], "b1": [0.0], "Wo": [[1.0]]}
+    theta = {name: np.array(x) for name, x in theta.items()}
+    p = problem(data, theta, activation="tanh", solver="implicit", alpha=a)
+    slope = a * w**2 * (1 - np.tanh(w * z + c) ** 2) + 1 - a
+    beta, bend = 1 / (1 - slope), a * w**3 * 4 / (3 * np.sqrt(3))
+    assert beta > 5
+    edge, at = 1 / (2 * beta**2 * bend), np.array([[z]])
+    inside = p.start.map._local_radius(at, 0.999 * edge)
+    assert inside == pytest.approx(2 * beta * 0.999 * edge, rel=1e-6)
+    assert p.start.map._local_radius(at, 1.001 * edge) == np.inf

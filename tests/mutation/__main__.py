@@ -48,8 +48,18 @@ MODELS = {
     "opteq": "xie2021",
     "equilibrium": "equilibrium",
 }
-# Tests in tests/models that several families share.
+# Tests in tests/models that several families share, and those that are elsewhere; some are of one
+# family.
 SHARED = ("activations", "kinks", "held", "exact_states", "every_model")
+ELSEWHERE = [
+    "tests/dynamics/test_together.py",
+    "tests/dynamics/test_precise.py",
+    "tests/importing/test_cases.py",
+]
+BESIDE = {
+    "monotone_deq": ["tests/cli/test_slice.py"],
+    "implicit_relu": ["tests/theorems/test_gao2022_proofs.py"],
+}
 # Their tests, the quicker ones first.
 RULES = {
     "deqcheck/linalg/errors.py": ["tests/linalg/test_errors.py", "tests/linalg"],
@@ -106,11 +116,12 @@ def stages(path: Path) -> list[list[str]]:
     if _QUICK:
         return [outside]
     if name in MODELS:
-        own = [*(ROOT / "tests" / "models").glob(f"test_{name}*.py")]
-        own += [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
-        own += [ROOT / "tests" / "dynamics" / f"test_{each}.py" for each in ("together", "precise")]
-        own += [ROOT / "tests" / "importing" / "test_cases.py"]
-        return [list(map(str, sorted(own))), outside]
+        own = sorted((ROOT / "tests" / "models").glob(f"test_{name}*.py"))
+        beside = [ROOT / "tests" / "models" / f"test_{each}.py" for each in SHARED]
+        beside += [ROOT / each for each in (*ELSEWHERE, *BESIDE.get(name, ()))]
+        # Of tests that take one model after the other, those of this one.
+        others = " and ".join(f"not [{each.replace('_', '-')}]" for each in MODELS if each != name)
+        return [list(map(str, own)), [*map(str, beside), "-k", others], outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
     return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
 

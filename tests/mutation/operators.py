@@ -205,7 +205,8 @@ def _call_changes(node: ast.Call) -> Iterator[ast.expr]:
 
 
 def _not_numbers(tree: ast.Module) -> set[int]:
-    """Indices, ranges, axes and exponents (which are changed by one) are not halved or doubled."""
+    """Indices, ranges, axes, shapes (any negative size stands for what is left) and exponents
+    (which are changed by one) are not halved or doubled."""
     kept: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript):
@@ -216,6 +217,9 @@ def _not_numbers(tree: ast.Module) -> set[int]:
             kept.add(id(node.value))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in ("range", "enumerate", "islice"):
+                kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "reshape":
                 kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
         elif isinstance(node, ast.JoinedStr):
             kept |= {id(inner) for inner in ast.walk(node)}

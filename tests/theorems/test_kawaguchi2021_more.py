@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.judging import judge
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
@@ -16,6 +17,7 @@ from deqcheck.records.comparison import Decision, computed_again
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021 import expansion, hessian
 from deqcheck.theorems.kawaguchi2021.average import AverageFirst
+from deqcheck.theorems.kawaguchi2021.constant import ceiling
 from deqcheck.theorems.kawaguchi2021.convexity import Convexity
 from deqcheck.theorems.kawaguchi2021.def1 import Definition1
 from deqcheck.theorems.kawaguchi2021.divergence import Divergence
@@ -226,3 +228,18 @@ def test_the_short_vector_of_the_erratum(delm: Builder) -> None:
     (curved,) = judge(Convexity, p).conclusions
     assert (curved.left.value, curved.right.value) == pytest.approx((1.25, 1.0), rel=1e-12)
     assert judge(Convexity, p, edition="printed").outcome is Outcome.REFUTED
+
+
+def test_no_point_outside_the_ball_bounds_its_constant() -> None:
+    """log(1 + e^-w) on |w| < 1: |L'|^2/(2 (L - L(1))) falls towards w = -1 and beyond, where the
+    start is."""
+
+    def quotient(w: float) -> float:
+        gap = np.logaddexp(0.0, -w) - np.logaddexp(0.0, -1.0)
+        return float((1 + np.exp(w)) ** -2.0 / (2 * gap))
+
+    data, theta = {"Phi": [[1.0]], "Y": [[1.0]]}, {"A": [[0.0]], "B": [[-0.95]]}
+    p = dq.problem("delm", data, theta, gamma=0.5, loss={"kind": "logistic", "R": 1.0})
+    assert p.start.Z[0, 0] == pytest.approx(-1.9)
+    assert quotient(-1.9) < 0.9 * quotient(-1.0)
+    assert ceiling(p).value == pytest.approx(quotient(-1.0), rel=1e-5)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.linalg.coarse import tail
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.thm4 import Theorem4
 from deqcheck.theorems.ling2022.thm5 import Theorem5
@@ -36,6 +38,33 @@ def test_the_coarse_way_says_yes_only_where_the_certified_one_does(
     monkeypatch.setattr(Theorem4, "_surely", lambda *words: False)
     slow = [s.trial(p, seed) for seed in TRIED]
     assert all(b is True for a, b in zip(quick, slow, strict=True) if a)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_coarse_bound_is_that_of_two_gram_matrices(layers: int) -> None:
+    """|Z^T Z - Y^T Y|_F <= |Z - Y|_F (|Z|_F + |Y|_F), and |Z|_F <= |Y|_F + |Z - Y|_F."""
+    p, edge = problem(60, 0.08), (8 * 0.08) ** 0.5
+    theta = draw(p, 0, Theorem4.id)
+    away, at = tail(theta["W"], theta["U"], p.model.X, layers, edge + (1 - edge) / 8)
+    needed = away * (2 * at + away) / (12 * 60 * edge**layers)
+    for factor, says in ((1.001, True), (0.999, False)):
+        s = Theorem4("printed", {"l": layers, "C": factor * needed})
+        assert s._surely(p, theta) is says
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_an_event_is_told_on_both_sides_of_its_edge(layers: int) -> None:
+    """|G - G^(l)|_F against C n m (2 sqrt2 sigma_w)^l, with Z from many sweeps."""
+    p = problem(40, 0.08)
+    theta = draw(p, 1, Theorem4.id)
+    W, C = theta["W"], theta["U"] @ p.model.X
+    states = [np.zeros_like(C)]
+    for _ in range(300):
+        states.append(np.maximum(W @ states[-1] + C, 0.0))
+    Z, Y = states[-1], states[layers]
+    edge = np.linalg.norm(Z.T @ Z - Y.T @ Y) / (12 * 40 * (8 * 0.08) ** (layers / 2))
+    for factor, happens in ((1.001, True), (0.999, False)):
+        assert Theorem4("printed", {"l": layers, "C": factor * edge}).trial(p, 1) is happens
 
 
 def test_the_usual_constants_need_no_equilibrium(monkeypatch: pytest.MonkeyPatch) -> None:
