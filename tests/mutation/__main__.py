@@ -57,8 +57,12 @@ ELSEWHERE = [
     "tests/importing/test_cases.py",
 ]
 BESIDE = {
-    "monotone_deq": ["tests/cli/test_slice.py"],
-    "implicit_relu": ["tests/theorems/test_gao2022_proofs.py"],
+    "delm": ["tests/dynamics/test_delm_together.py"],
+    "monotone_deq": ["tests/cli/test_slice.py", "tests/dynamics/test_monotone_together.py"],
+    "implicit_relu": [
+        "tests/theorems/test_gao2022_proofs.py",
+        "tests/dynamics/test_implicit_together.py",
+    ],
 }
 # Their tests, the quicker ones first.
 RULES = {
