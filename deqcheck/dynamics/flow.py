@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
@@ -39,6 +39,8 @@ LOOSEST = 1e-6
 # no fixed proportion between tolerance and error.
 MULTISTEP = ("BDF", "LSODA")
 ONE_STEP_SAFETY, MULTISTEP_SAFETY = 10.0, 300.0
+# Recorded times and steps are small shares of the horizon, and have to be floats.
+SHORTEST = 1e-300
 # Starving is looked for in each of these parts of the recorded times.
 SEGMENTS = 20
 # Each accepted step is looked at this often for the tracked quantities, but all steps together
@@ -78,6 +80,10 @@ class GradientFlow(Dynamics):
         default=1e-12,
         doc="absolute tolerance, relative to |theta(0)| or to how far theta may move, if less",
     )
+
+    def faults(self, problem: AnyProblem) -> Iterable[tuple[str, str]]:
+        if self.horizon < SHORTEST:
+            yield "horizon", f"{self.horizon:g} is too short; expected at least {SHORTEST:g}"
 
     def tighter(self) -> GradientFlow | None:
         """A hundred times, as far as the methods go; None where they are there already."""

@@ -75,7 +75,10 @@ class Equilibrium:
     @cached_property
     def mask(self) -> np.ndarray:
         """Active units; the derivative of relu at 0 is taken as 0."""
-        return self.H > 0
+        active: np.ndarray = self.H > 0
+        # At an equilibrium H = Z > 0 where Z > 0; where W is large W Z + C may cancel to nothing.
+        cancelled = ~active & (self.Z > 0)
+        return active | cancelled & (self.error < self.Z) if cancelled.any() else active
 
     @cached_property
     def slopes(self) -> np.ndarray:
@@ -151,7 +154,7 @@ class Equilibrium:
         # The Frobenius norm costs less than the spectral one, and nearly always tells.
         if float(size.min(initial=np.inf)) > self._H_error(self.W_size):
             return np.zeros(size.shape, dtype=bool)
-        # At an equilibrium H = Z > 0 where Z > 0, however large W is.
+        # As in the mask, H > 0 where Z is known to be.
         near: np.ndarray = (size <= self.H_error) & (self.error >= self.Z)
         return near & ~self.exact_zeros if near.any() else near
 

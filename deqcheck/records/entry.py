@@ -40,10 +40,12 @@ def trend(t: Sequence[float], ratios: Sequence[float | None]) -> Trend | None:
     late[-3:] = True
     moved = ratio[-1] / ratio[late][0]
     word = LEVEL if 1 / FLAT < moved < FLAT else RISING if moved > 1 else FALLING
-    slope, height = np.polyfit(x[late], np.log(ratio[late]), 1)
+    # In shares of the last time, whose square may be no float.
+    slope, height = np.polyfit(x[late] / x[-1], np.log(ratio[late]), 1)
     ahead = word == RISING and slope > 0 and ratio[-1] < 1
-    at = float(-height / slope) if ahead else None
-    return Trend(word, float(ratio[0]), float(ratio[-1]), at if at and at > x[-1] else None)
+    share = float(-height / slope) if ahead else 0.0
+    at = share * float(x[-1]) if share > 1 else None
+    return Trend(word, float(ratio[0]), float(ratio[-1]), at)
 
 
 @dataclass(frozen=True, repr=False)

@@ -178,3 +178,11 @@ def test_only_a_flow_that_cannot_go_on_without_equilibrium_ends(
     run = train.run(p)
     assert run.status is status
     assert any("gone" in note for note in run.notes) is (status is Status.NO_EQUILIBRIUM)
+
+
+@pytest.mark.parametrize(("horizon", "said"), [(1e-301, "too short"), (1e-300, "")])
+def test_a_horizon_whose_shares_are_no_floats_is_refused(
+    delm: Builder, horizon: float, said: str
+) -> None:
+    told = [text for _, text in GradientFlow(horizon=horizon).faults(delm(1, 1, 1, **SCALAR))]
+    assert said in "".join(told) and bool(told) == bool(said)

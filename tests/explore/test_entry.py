@@ -184,6 +184,9 @@ def test_trends() -> None:
     assert rising is not None and rising.word == "rising"
     # exp(t) = 1e6.
     assert rising.at == pytest.approx(6 * np.log(10), rel=1e-9)
+    # Squares of the times are no floats.
+    soon = trend((1e-250 * t).tolist(), (1e-6 * np.exp(t)).tolist())
+    assert soon is not None and soon.at == pytest.approx(1e-250 * rising.at, rel=1e-9)
     flat = trend(t.tolist(), [0.04] * 11)
     assert flat is not None and (flat.word, flat.at) == ("flat", None)
     falling = trend(t.tolist(), np.exp(-t).tolist())

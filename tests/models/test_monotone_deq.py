@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import mpmath as mp
@@ -28,6 +29,19 @@ def test_gradients_agree_three_ways(
 ) -> None:
     for agreement in gradcheck(monotone(n, d, N, m, seed=n, solver=solver)):
         assert agreement.agrees, agreement
+
+
+@pytest.mark.parametrize("a", [1e7, 1e8, 1e12])
+def test_a_unit_is_active_where_its_pre_activation_cancels(monotone: Builder, a: float) -> None:
+    """z = 0.7/(m + a^2) is known to many digits, W z + 0.7 to none: W = 1 - m - a^2."""
+    arrays = {"X": [[1]], "y": [0.5], "A": [[a]], "B": [[0]], "U": [[0.7]], "u": [2 * a * a]}
+    p = monotone(1, 1, 1, 0.5, **arrays)
+    assert p.start.equilibrium.mask.all()
+    slope = 2 * Fraction(a) ** 2 / (Fraction(0.5) + Fraction(a) ** 2)
+    exact = float((slope * Fraction(0.7) - Fraction(0.5)) * slope)
+    assert abs(p.start.gradient["U"][0, 0] - exact) <= 1e-9
+    assert p.start.measure("gradient.U").error >= abs(p.start.gradient["U"][0, 0] - exact)
+    assert dq.judge("hieu2022/pl", p, edition="printed").outcome != "refuted"
 
 
 def test_gradcheck_catches_the_printed_kronecker_order(
