@@ -123,7 +123,10 @@ def stages(path: Path) -> list[list[str]]:
         others = " and ".join(f"not [{each.replace('_', '-')}]" for each in MODELS if each != name)
         return [list(map(str, own)), [*map(str, beside), "-k", others], outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
-    return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
+    every += [
+        ROOT / "tests" / "theorems" / f"test_{each}.py" for each in ("frequency", "exact_leaves")
+    ]
+    return [outside, list(map(str, every))]
 
 
 def survives(mutant: Mutant, arguments: Sequence[str]) -> bool:
