@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import deqcheck as dq
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import array
+from deqcheck.models.delm.exact import ExactDelm
 from deqcheck.models.delm.spectrum import star_map_infimum
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import State
@@ -109,6 +111,16 @@ def test_the_exact_number_lies_within_the_bar(model: str, sizes: tuple[int, int,
         spectral = "lambda_min_D" if model == "delm" else "sigma_min_Z"
         assert {"loss", "residual", "gradient", spectral} <= set(exact)
         assert not [name for name, x in exact.items() if not within(x)]
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_softmax_of_equal_entries_is_rational(m: int) -> None:
+    """1/m, so that Z = B/(1 - gamma) for equal columns of B: no balls tell equal numbers."""
+    found = ExactDelm(np.full((m, m), 0.25), np.full((2, m), 3.0), 0.5)
+    for matrix, count, value in ((found.S, m * m, Fraction(1, m)), (found.Z, 2 * m, 6)):
+        entries = Again(exact.vec, matrix)
+        for i in range(count):
+            assert compared(exact.entry(entries, i), rational(value)).sign == 0
 
 
 @pytest.mark.parametrize("m", range(1, 8))

@@ -127,7 +127,10 @@ def stages(path: Path) -> list[list[str]]:
         others = " and ".join(f"not [{each.replace('_', '-')}]" for each in MODELS if each != name)
         return [list(map(str, own)), [*map(str, beside), "-k", others], outside]
     every = sorted((ROOT / "tests" / "theorems").glob(f"test_{paper}*.py"))
-    return [outside, [*map(str, every), str(ROOT / "tests" / "theorems" / "test_frequency.py")]]
+    every += [
+        ROOT / "tests" / "theorems" / f"test_{each}.py" for each in ("frequency", "exact_leaves")
+    ]
+    return [outside, list(map(str, every))]
 
 
 def survives(mutant: Mutant, arguments: Sequence[str]) -> bool:
@@ -193,7 +196,8 @@ def files(papers: Sequence[str]) -> list[Path]:
 
 
 def explained() -> dict[str, str]:
-    """Why a boundary is no other statement: a line `label # reason` for each."""
+    """Why a boundary is no other statement: a line `label # reason` for each, or
+    `label in the line that is changed # reason`."""
     lines = SURVIVORS.read_text().splitlines() if SURVIVORS.exists() else []
     pairs = (line.split(" # ", 1) for line in lines if " # " in line)
     return {label.strip(): reason.strip() for label, reason in pairs}
@@ -238,10 +242,12 @@ def report(chosen: Sequence[Mutant], jobs: int) -> int:
             label = chosen[at].label
             if killed:
                 continue
-            equivalent += label in reasons
+            reason = reasons.get(label) or reasons.get(chosen[at].place_told)
+            equivalent += reason is not None
             left.append(label)
-            reason = reasons.get(label, "unexplained")
-            print(f"survived: {label}, line {chosen[at].line} ({reason})", flush=True)
+            print(
+                f"survived: {label}, line {chosen[at].line} ({reason or 'unexplained'})", flush=True
+            )
     total = len(chosen) - equivalent
     score = (len(chosen) - len(left)) / total if total else 1.0
     print(

@@ -40,6 +40,11 @@ class Mutant:
     def label(self) -> str:
         return f"{self.path.parent.name}/{self.path.name}: {self.change}"
 
+    @property
+    def place_told(self) -> str:
+        """The label with the line that is changed: of constants there are many in a file."""
+        return f"{self.label} in {self.path.read_text().splitlines()[self.line - 1].strip()}"
+
     def tree(self) -> ast.Module:
         tree = ast.parse(self.path.read_text())
         _put(tree, list(ast.walk(tree))[self.place], self.new)
