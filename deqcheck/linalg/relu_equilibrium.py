@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import wide
-from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
+from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
@@ -76,9 +76,15 @@ class Equilibrium:
     def mask(self) -> np.ndarray:
         """Active units; the derivative of relu at 0 is taken as 0."""
         active: np.ndarray = self.H > 0
-        # At an equilibrium H = Z > 0 where Z > 0; where W is large W Z + C may cancel to nothing.
+        # Where W is large W Z + C may cancel to nothing.
         cancelled = ~active & (self.Z > 0)
-        return active | cancelled & (self.error < self.Z) if cancelled.any() else active
+        return active | cancelled & self._surely_active if cancelled.any() else active
+
+    @property
+    def _surely_active(self) -> np.ndarray:
+        """At an equilibrium H = Z > 0 where Z > 0; what sweeps made of Z need be none."""
+        found: np.ndarray = self.error < self.Z
+        return found & (not isinstance(self.certificate, Swept))
 
     @cached_property
     def slopes(self) -> np.ndarray:
@@ -154,8 +160,7 @@ class Equilibrium:
         # The Frobenius norm costs less than the spectral one, and nearly always tells.
         if float(size.min(initial=np.inf)) > self._H_error(self.W_size):
             return np.zeros(size.shape, dtype=bool)
-        # As in the mask, H > 0 where Z is known to be.
-        near: np.ndarray = (size <= self.H_error) & (self.error >= self.Z)
+        near: np.ndarray = (size <= self.H_error) & ~self._surely_active
         return near & ~self.exact_zeros if near.any() else near
 
     @cached_property
