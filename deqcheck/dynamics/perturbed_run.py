@@ -10,10 +10,12 @@ and its distance is measured.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from deqcheck.dynamics.recorder import SAFETY
+from deqcheck.linalg.stacked import norms
 from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
@@ -119,3 +121,55 @@ class PerturbedRun:
         v += lost * self._patterns[first : first + v.size]
         self._velocity = v
         return v
+
+
+class PerturbedRuns:
+    """PerturbedRun, without momentum, for every slice of several problems of one shape."""
+
+    def __init__(self, problems: Sequence[AnyProblem], x: np.ndarray, step: np.ndarray):
+        self.x, self.step = x, step
+        size = x.shape[1]
+        self._patterns = np.stack([patterns(p.seed, size) for p in problems])
+        arrays = problems[0].theta0.values()
+        self._shares = np.concatenate([np.full(a.size, a.size**-0.5) for a in arrays])
+        self._pushed, self._growth = np.zeros(len(x)), np.ones(len(x))
+        self.push = np.zeros(len(x))
+        self._scale = np.maximum(1.0, norms(x))
+        self.lost = np.zeros(len(x), dtype=bool)
+
+    @property
+    def error_growth(self) -> np.ndarray:
+        return np.minimum(self._growth, UNLUCKY)
+
+    def keep(self, slices: np.ndarray) -> None:
+        for name, array in vars(self).items():
+            if name != "_shares":
+                setattr(self, name, array[slices])
+
+    def follow(
+        self, k: int, x: np.ndarray, slope: np.ndarray, radius: np.ndarray, gradient: np.ndarray
+    ) -> None:
+        size = norms(x)
+        self.push = EPS * (size + self.step * slope) + self.step * radius
+        moved = self.x - self.step[:, None] * gradient
+        push = np.abs(moved)
+        push *= EPS
+        lost = self._shares * (self.step * radius)[:, None]
+        lost *= gradient != 0
+        push += lost
+        first = k % PATTERNS
+        push *= self._patterns[:, first : first + x.shape[1]]
+        moved += push
+        away = moved - x
+        distance = norms(away)
+        apart = distance > 0
+        away *= np.where(apart, self.push / distance, 0.0)[:, None]
+        moved += away
+        distance += np.where(apart, self.push, 0.0)
+        self.x = moved
+        self._pushed += 2 * self.push
+        self._growth = np.where(
+            distance > self._growth * self._pushed, distance / self._pushed, self._growth
+        )
+        near = SAFETY * self.error_growth * distance <= LINEAR * np.minimum(size, self._scale)
+        self.lost = ~(np.isfinite(self.push) & near)

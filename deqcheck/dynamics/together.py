@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.dynamics.perturbed_run import LINEAR, PATTERNS, UNLUCKY, patterns
+from deqcheck.dynamics.perturbed_run import PerturbedRuns
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
     PROGRESS_EVERY,
-    SAFETY,
     KeptStates,
     OnProgress,
     Progress,
@@ -99,58 +98,6 @@ def _group(
         return nothing
 
 
-class PerturbedRuns:
-    """PerturbedRun for every slice."""
-
-    def __init__(self, problems: Sequence[AnyProblem], x: np.ndarray, step: np.ndarray):
-        self.x, self.step = x, step
-        size = x.shape[1]
-        self._patterns = np.stack([patterns(p.seed, size) for p in problems])
-        arrays = problems[0].theta0.values()
-        self._shares = np.concatenate([np.full(a.size, a.size**-0.5) for a in arrays])
-        self._pushed, self._growth = np.zeros(len(x)), np.ones(len(x))
-        self.push = np.zeros(len(x))
-        self._scale = np.maximum(1.0, norms(x))
-        self.lost = np.zeros(len(x), dtype=bool)
-
-    @property
-    def error_growth(self) -> np.ndarray:
-        return np.minimum(self._growth, UNLUCKY)
-
-    def keep(self, slices: np.ndarray) -> None:
-        for name, array in vars(self).items():
-            if name != "_shares":
-                setattr(self, name, array[slices])
-
-    def follow(
-        self, k: int, x: np.ndarray, slope: np.ndarray, radius: np.ndarray, gradient: np.ndarray
-    ) -> None:
-        size = norms(x)
-        self.push = EPS * (size + self.step * slope) + self.step * radius
-        moved = self.x - self.step[:, None] * gradient
-        push = np.abs(moved)
-        push *= EPS
-        lost = self._shares * (self.step * radius)[:, None]
-        lost *= gradient != 0
-        push += lost
-        first = k % PATTERNS
-        push *= self._patterns[:, first : first + x.shape[1]]
-        moved += push
-        away = moved - x
-        distance = norms(away)
-        apart = distance > 0
-        away *= np.where(apart, self.push / distance, 0.0)[:, None]
-        moved += away
-        distance += np.where(apart, self.push, 0.0)
-        self.x = moved
-        self._pushed += 2 * self.push
-        self._growth = np.where(
-            distance > self._growth * self._pushed, distance / self._pushed, self._growth
-        )
-        near = SAFETY * self.error_growth * distance <= LINEAR * np.minimum(size, self._scale)
-        self.lost = ~(np.isfinite(self.push) & near)
-
-
 class Waiting(NamedTuple):
     """The parameters of the runs at a step, and of the perturbed ones; other arrays whose distances
     are recorded, with their radii, of the runs and then of the perturbed ones."""
@@ -181,7 +128,7 @@ class _Runs:
         self.columns = np.zeros((count, points, len(Step._fields)))
         tracked = sorted(looked_at(problems[0], self.steps)) if tracks else []
         self.tracked = _Columns(tracked, self.tracks, count)
-        self.moved = _Columns((), (), count)
+        self.moved = _Columns(range(points), tuple(self.shapes), count)
         self.told = set(schedule(self.steps, problems[0].record_points).tolist())
         self.kept = {i: KeptStates() for i, p in enumerate(problems) if p.record_states}
         # Of all that moves: where it begins, the norm of that, and its radius.
@@ -212,6 +159,9 @@ class _Runs:
                 raise
             status = Status.INTERRUPTED
         self._look()
+        if status is Status.INTERRUPTED and not len(self.left):
+            # It would be made once more.
+            raise KeyboardInterrupt
         found: list[Trajectory | None] = [None] * len(self.problems)
         for row, i in enumerate(self.left.tolist()):
             found[i] = self._finished(row, i, status)
@@ -287,6 +237,8 @@ class _Runs:
 
     def _begin(self, features: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
         count, at = len(self.problems), len(self.left)
+        if not features:
+            return
         for name, (array, radius) in features.items():
             first, known = np.zeros((count, *array.shape[1:])), np.zeros(count)
             first[self.left], known[self.left] = array[:at], radius[:at]

@@ -17,7 +17,9 @@ from deqcheck.dynamics.together import run_one, run_together
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
 from deqcheck.models.delm.side_by_side import SideBySide
+from deqcheck.models.delm.stacked import StackedDelm
 from deqcheck.models.problem import Problem
+from deqcheck.records.verdict import Status
 
 Builder = Callable[..., Problem]
 NAMES = tuple(SideBySide.measures)
@@ -99,3 +101,23 @@ def test_an_interrupted_run_keeps_the_quantities_of_what_is_known(delm: Builder)
         count = len(series.k)
         assert count == len(run.k)
         assert np.array_equal(series.value.value, whole.series[name].value.value[:count])
+
+
+@pytest.mark.parametrize("call", [0, 3])
+def test_an_interruption_within_a_step_is_no_reason_to_begin_again(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    calls, at = 0, StackedDelm.at
+
+    def interrupted(*asked: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > call:
+            raise KeyboardInterrupt
+        return at(*asked)
+
+    monkeypatch.setattr(StackedDelm, "at", interrupted)
+    p = problem(delm)
+    run = p.train.run(p, NAMES)
+    assert run.status is Status.INTERRUPTED and len(run.k) == call
+    assert set(run.distance) == {"A", "B"}
