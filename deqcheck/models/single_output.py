@@ -15,6 +15,7 @@ import numpy as np
 from deqcheck.fields import Refusal, integer
 from deqcheck.importing.array import Given
 from deqcheck.kinds import Model, Shapes
+from deqcheck.linalg.stacked import slices
 from deqcheck.models.problem import Params
 
 PAGE = "`deqcheck docs models`"
@@ -38,6 +39,11 @@ class SingleOutput(Model):
         default=None,
         doc="which output, from 0, where the arrays hold several; all: a case for each",
     )
+
+    def side_by_side(self, samples: int) -> int:
+        """Each has a perturbed run beside it; the only size that a case may state is the width."""
+        width = max(self.sizes().values(), default=0)
+        return slices(width, samples) // 2 if width else 1
 
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
         deep = [each for name, each in arrays.items() if each.array.ndim > 2 and name != "X"]

@@ -10,6 +10,7 @@ import pytest
 
 from deqcheck.fields import Refusal
 from deqcheck.gradcheck import gradcheck
+from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint
 from deqcheck.models.opteq.network import Network
@@ -433,3 +434,17 @@ def test_newton_and_kantorovich_ask_for_the_square_of_the_inverse() -> None:
     inside = p.start.map._local_radius(at, 0.999 * edge)
     assert inside == pytest.approx(2 * beta * 0.999 * edge, rel=1e-6)
     assert p.start.map._local_radius(at, 1.001 * edge) == np.inf
+
+
+@pytest.mark.parametrize("activation", ["tanh", "hardtanh"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_state_whose_squares_are_no_floats_is_off_by_no_more_than_told(
+    activation: str, seed: int
+) -> None:
+    """Without inputs the equilibrium is 0, which Newton's method comes near to from elsewhere."""
+    p = small(seed, activation=activation, solver="implicit")
+    theta = {n: np.zeros_like(a) if n[0] in "Ub" else 0.5 * a for n, a in p.theta0.items()}
+    memory = Memory()
+    memory.state = np.random.default_rng(seed).normal(size=p.start.Z.shape)
+    found = p.model.at(theta, memory).solved
+    assert np.abs(found.Z).max() <= found.error

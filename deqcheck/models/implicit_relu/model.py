@@ -67,10 +67,6 @@ train: {kind: gd, step: 1e-3, steps: 50}"""
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"m": self.width}
 
-    def side_by_side(self, samples: int) -> int:
-        # Each has a perturbed run beside it.
-        return slices(self.width, samples) // 2 if self.width else 1
-
     def from_samples(self, inputs: np.ndarray, targets: np.ndarray) -> Params:
         if len(targets) != 1:
             raise ValueError(f"{len(targets)} outputs for each sample; the model has one")

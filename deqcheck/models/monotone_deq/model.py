@@ -77,10 +77,6 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
     def sizes(self) -> dict[str, int]:
         return {} if self.width is None else {"n": self.width}
 
-    def side_by_side(self, samples: int) -> int:
-        # Each has a perturbed run beside it.
-        return slices(self.width, samples) // 2 if self.width else 1
-
     def brought(self, arrays: dict[str, Given]) -> dict[str, Given]:
         found = super().brought(arrays)
         if "A" in found and "B" in found:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg.errors import rounding
+from deqcheck.linalg.errors import length, rounding
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import NoEquilibrium, norm
 
@@ -87,7 +87,7 @@ class FixedPoint:
     def noise(self, Z: np.ndarray) -> float:
         """Rounding of one evaluation; the last layer rounds once more."""
         _, moved, radius = self.network.visit(Z, 0.0)
-        own = rounding(len(Z), norm(moved) + norm(Z))
+        own = rounding(len(Z), length(moved) + length(Z))
         if self.prox is None:
             return radius + own
         return float(self.prox.lipschitz * radius + own + self.prox.noise(moved))
@@ -169,7 +169,8 @@ class FixedPoint:
         return best
 
     def _certified(self, Z: np.ndarray) -> OpteqEquilibrium:
-        residual, noise = norm(self._residuals(Z)), self.noise(Z)
+        # Also of states so small that their squares are no floats.
+        residual, noise = length(Z - self(Z)), self.noise(Z)
         if not np.isfinite(Z).all() or not np.isfinite(residual):
             return OpteqEquilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
         total = residual + noise
