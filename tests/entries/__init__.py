@@ -1,0 +1,1 @@
+"""Entries into theorems, compared with a scan of every state."""
