@@ -8,8 +8,8 @@
 Ordinary instances have Gaussian data and the works' initialisations; their descents never enter,
 since the hypotheses on the step do not weaken along a run. With `--near` the read-out is 0, the
 step is one that the theorem admits, and the labels are a little larger than that. The scan judges
-every state in full, one after the other; those of descents come from a plain loop of gradient steps.
-Exit code 1 where the two differ, or where the verdict from the entry on is `refuted`.
+every state in full, one after the other; those of descents come from a plain loop of gradient
+steps. Exit code 1 where the two differ, or where the verdict from the entry on is `refuted`.
 """
 
 from __future__ import annotations
