@@ -49,8 +49,8 @@ def summed(length: int, scale: F) -> F:
     return rounding(max(4, min(length, IN_BLOCK + halvings)), scale, 1.0)
 
 
-def _squares(a: np.ndarray) -> float:
-    """Added up in pairs, which the inner products of BLAS are not."""
+def squares(a: np.ndarray) -> float:
+    """||a||_F^2. Added up in pairs, which the inner products of BLAS are not."""
     flat = a.ravel(order="K")
     if flat.size <= FEW:
         return float(sum(x * x for x in flat.tolist()))
@@ -60,7 +60,7 @@ def _squares(a: np.ndarray) -> float:
 
 def length(a: np.ndarray) -> float:
     """Frobenius norm, also where squares would underflow or overflow."""
-    norm = math.sqrt(_squares(a))
+    norm = math.sqrt(squares(a))
     if SMALLEST_PLAIN < norm < LARGEST_PLAIN:
         return norm
     largest = float(np.abs(a).max(initial=0.0))
@@ -68,7 +68,7 @@ def length(a: np.ndarray) -> float:
         return norm
     # A power of two scales without rounding; what falls below 1e-300 of the largest is nothing.
     exponent = math.frexp(largest)[1]
-    scaled = math.sqrt(_squares(np.ldexp(a, -exponent)))
+    scaled = math.sqrt(squares(np.ldexp(a, -exponent)))
     return float(np.ldexp(scaled, exponent))
 
 
@@ -80,7 +80,7 @@ def of_squares(count: int, value: F, size: F, radius: F) -> F:
 
 def sum_of_squares(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
-    value = _squares(a)
+    value = squares(a)
     # What underflowed is not zero.
     lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
     error = of_squares(a.size, value, length(a), radius) + lost
