@@ -53,7 +53,10 @@ def squares(a: np.ndarray) -> float:
     """||a||_F^2. Added up in pairs, which the inner products of BLAS are not."""
     flat = a.ravel(order="K")
     if flat.size <= FEW:
-        return float(sum(x * x for x in flat.tolist()))
+        total = 0.0
+        for x in flat.tolist():
+            total += x * x
+        return total
     with np.errstate(over="ignore"):
         return float(np.add.reduce(flat * flat))
 
@@ -155,7 +158,7 @@ def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
     """Ascending eigenvalues of a symmetric matrix (Weyl)."""
     if not np.isfinite(a).all():
         return Measured(np.full(len(a), np.nan), np.inf)
-    w = np.linalg.eigvalsh(a)
+    w = remembered.eigenvalues(a)
     size = float(np.abs(w).max(initial=0.0))
     return Measured(w, np.full(w.shape, radius + lapack(a.shape, size)), "Weyl")
 
