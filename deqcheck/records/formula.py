@@ -119,6 +119,10 @@ class Formula:
         or a minimum on the larger one."""
         return self._ratios(values)
 
+    def log_ratios_of_logs(self, logs: Mapping[str, float]) -> list[float]:
+        """The same, of logarithms that several formulas share."""
+        return self._ratios.of_logs(logs)
+
 
 def _parse(text: str) -> ast.expr:
     try:
