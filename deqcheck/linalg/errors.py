@@ -25,6 +25,8 @@ from deqcheck.records.tower import Again
 F = TypeVar("F", float, np.ndarray)
 # Norms between these have squares that neither underflow nor overflow.
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100
+# What underflow may take from a product in each of a million entries, together.
+UNDERFLOW = 1e3 * TINY
 # A term of NumPy's pairwise sum meets at most 16 + 3 + 7 additions in its block of 128, and one for
 # each halving of the array down to such a block.
 IN_BLOCK, BLOCK_BITS = 26, 6
@@ -34,7 +36,7 @@ FEW = 7
 
 def rounding(length: float, scale: F, factor: float = 4.0) -> F:
     """A sum of `length` products whose absolute values add up to at most `scale`."""
-    return factor * length * EPS * scale
+    return factor * length * (EPS * scale + UNDERFLOW * (scale > 0))
 
 
 def product(length: int, scale: F) -> F:
@@ -44,9 +46,9 @@ def product(length: int, scale: F) -> F:
 
 
 def summed(length: int, scale: F) -> F:
-    """The same for a contiguous array that NumPy adds up in pairs."""
+    """The same for a contiguous array that NumPy adds up in pairs; sums do not underflow."""
     halvings = max(length.bit_length() - BLOCK_BITS, 0)
-    return rounding(max(4, min(length, IN_BLOCK + halvings)), scale, 1.0)
+    return max(4, min(length, IN_BLOCK + halvings)) * EPS * scale
 
 
 def squares(a: np.ndarray) -> float:

@@ -160,8 +160,9 @@ class Scorer:
             if [*s.outside(), *s.faults()]:
                 return Score(UNUSABLE)
         try:
-            p = instance.problem
-        except (Refusal, ValueError, *FAILURES):
+            with in_range():
+                p = instance.problem
+        except (Refusal, ValueError, OutOfRange):
             return Score(UNUSABLE)
         try:
             with in_range(), authored(s, p), roughly(self._memory), values_seen() as values:
