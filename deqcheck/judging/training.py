@@ -40,7 +40,7 @@ def tracks_of(statements: Sequence[AnyStatement]) -> tuple[str, ...]:
 
 def check_start(problem: AnyProblem) -> None:
     """Raises OutOfRange where even the loss of the initial parameters is no float."""
-    _finite_at_start("loss", float(problem.start.measure("loss").value))
+    _finite_at_start("loss", problem.start.loss_alone)
 
 
 def _finite_at_start(what: str, value: float) -> None:

@@ -25,6 +25,8 @@ from deqcheck.records.tower import Again
 F = TypeVar("F", float, np.ndarray)
 # Norms between these have squares that neither underflow nor overflow.
 SMALLEST_PLAIN, LARGEST_PLAIN = 1e-100, 1e100
+# What underflow may take from a product in each of a million entries, together.
+UNDERFLOW = 1e3 * TINY
 # A term of NumPy's pairwise sum meets at most 16 + 3 + 7 additions in its block of 128, and one for
 # each halving of the array down to such a block.
 IN_BLOCK, BLOCK_BITS = 26, 6
@@ -34,7 +36,7 @@ FEW = 7
 
 def rounding(length: float, scale: F, factor: float = 4.0) -> F:
     """A sum of `length` products whose absolute values add up to at most `scale`."""
-    return factor * length * EPS * scale
+    return factor * length * (EPS * scale + UNDERFLOW * (scale > 0))
 
 
 def product(length: int, scale: F) -> F:
@@ -44,23 +46,26 @@ def product(length: int, scale: F) -> F:
 
 
 def summed(length: int, scale: F) -> F:
-    """The same for a contiguous array that NumPy adds up in pairs."""
+    """The same for a contiguous array that NumPy adds up in pairs; sums do not underflow."""
     halvings = max(length.bit_length() - BLOCK_BITS, 0)
-    return rounding(max(4, min(length, IN_BLOCK + halvings)), scale, 1.0)
+    return max(4, min(length, IN_BLOCK + halvings)) * EPS * scale
 
 
-def _squares(a: np.ndarray) -> float:
-    """Added up in pairs, which the inner products of BLAS are not."""
+def squares(a: np.ndarray) -> float:
+    """||a||_F^2. Added up in pairs, which the inner products of BLAS are not."""
     flat = a.ravel(order="K")
     if flat.size <= FEW:
-        return float(sum(x * x for x in flat.tolist()))
+        total = 0.0
+        for x in flat.tolist():
+            total += x * x
+        return total
     with np.errstate(over="ignore"):
         return float(np.add.reduce(flat * flat))
 
 
 def length(a: np.ndarray) -> float:
     """Frobenius norm, also where squares would underflow or overflow."""
-    norm = math.sqrt(_squares(a))
+    norm = math.sqrt(squares(a))
     if SMALLEST_PLAIN < norm < LARGEST_PLAIN:
         return norm
     largest = float(np.abs(a).max(initial=0.0))
@@ -68,7 +73,7 @@ def length(a: np.ndarray) -> float:
         return norm
     # A power of two scales without rounding; what falls below 1e-300 of the largest is nothing.
     exponent = math.frexp(largest)[1]
-    scaled = math.sqrt(_squares(np.ldexp(a, -exponent)))
+    scaled = math.sqrt(squares(np.ldexp(a, -exponent)))
     return float(np.ldexp(scaled, exponent))
 
 
@@ -80,7 +85,7 @@ def of_squares(count: int, value: F, size: F, radius: F) -> F:
 
 def sum_of_squares(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
-    value = _squares(a)
+    value = squares(a)
     # What underflowed is not zero.
     lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
     error = of_squares(a.size, value, length(a), radius) + lost
@@ -155,7 +160,7 @@ def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
     """Ascending eigenvalues of a symmetric matrix (Weyl)."""
     if not np.isfinite(a).all():
         return Measured(np.full(len(a), np.nan), np.inf)
-    w = np.linalg.eigvalsh(a)
+    w = remembered.eigenvalues(a)
     size = float(np.abs(w).max(initial=0.0))
     return Measured(w, np.full(w.shape, radius + lapack(a.shape, size)), "Weyl")
 

@@ -21,7 +21,7 @@ from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.remembered import singular_values
-from deqcheck.linalg.stacked import NEWTON, Places, follow
+from deqcheck.linalg.stacked import NEWTON, Places, follow, narrow
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.
@@ -253,6 +253,9 @@ def picard(
 ) -> Equilibrium:
     """Sweeps Z <- relu(W Z + C) from the pre-activations `start`; narrow ones are finished on the
     active set where that is cheap."""
+    at_once = _at_once(W, C, certificate) if start is None else None
+    if at_once is not None:
+        return at_once
 
     def sweep(Z: np.ndarray) -> np.ndarray:
         return relu(W @ Z + C)
@@ -281,6 +284,9 @@ def peaceman_rachford(
 ) -> Equilibrium:
     """For monotone I - W, where plain sweeps need not converge. Contracts at least by
     sqrt((L - m)/(L + m)) with L = ||I - W||, m the modulus, at alpha = 1/L."""
+    at_once = _at_once(W, C, certificate)
+    if at_once is not None:
+        return at_once
     alpha = 1 / lipschitz
     lu = scipy.linalg.lu_factor(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
 
@@ -296,6 +302,9 @@ def forward_backward(
     W: np.ndarray, C: np.ndarray, certificate: Monotone, alpha: float
 ) -> Equilibrium:
     """Z <- relu(Z - alpha ((I - W) Z - C)), a contraction for 0 < alpha < 2 m/||I - W||^2."""
+    at_once = _at_once(W, C, certificate)
+    if at_once is not None:
+        return at_once
     step = (1 - alpha) * np.eye(len(W)) + alpha * W
 
     def sweep(Z: np.ndarray) -> np.ndarray:
@@ -354,6 +363,11 @@ def _settle(
         if settled or not np.isfinite(moved):
             break
     return Equilibrium(W, C, relu(state), certificate, count)
+
+
+def _at_once(W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium | None:
+    """Without sweeps, of which narrow systems cost less than a few."""
+    return _newton(W, C, certificate, C > 0) if narrow(*C.shape) else None
 
 
 def _newton(

@@ -114,6 +114,11 @@ class State(ABC):
         """One of `names`, with its error bar. Raises KeyError for any other."""
 
     @property
+    def loss_alone(self) -> float:
+        """measure("loss").value, for models that have it sooner without its radius."""
+        return float(self.measure("loss").value)
+
+    @property
     def predictions(self) -> np.ndarray:
         """In the shape of the targets. Of models that name what they predict."""
         raise NotImplementedError

@@ -196,6 +196,10 @@ class ReluState(State):
         # Halving is exact.
         return Measured(total.value / 2, total.error / 2, again=(total / 2).again)
 
+    @property
+    def loss_alone(self) -> float:
+        return errors.squares(self.r) / 2
+
     @cached_property
     def _sensitivities(self) -> tuple[np.ndarray, float]:
         found, hint = self.equilibrium, self._hint

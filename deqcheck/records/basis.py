@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 # Where a radius comes from, if it is an estimate: with a safety factor, or from what was looked at.
 # The weaker ones come first.
@@ -30,6 +31,7 @@ WEAKER = ("trials", "sampled")
 ORDER = {how: i for i, how in enumerate(ESTIMATES)}
 
 
+@lru_cache(maxsize=1024)
 def weakest(*hows: str) -> str:
     """Of several sources of error the weakest estimate; empty where none is one."""
     known = [how for how in hows if _source(how) in ORDER]
@@ -59,6 +61,7 @@ class Basis:
 FLOATS = Basis(False, "float64")
 
 
+@lru_cache(maxsize=1024)
 def resting_on(*hows: str) -> Basis:
     """What a comparison of numbers with these sources of error rests on."""
     how = weakest(*hows)

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from deqcheck.records import log_domain
 from deqcheck.records import measured as ms
@@ -21,11 +22,11 @@ RELATIONS = ("<=", ">=", "==", "<", ">")
 NOISE = "noise"
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
 }
 _FUNCTIONS: dict[str, Callable[..., Measured]] = {
     "exp": ms.exp,
@@ -36,6 +37,8 @@ _FUNCTIONS: dict[str, Callable[..., Measured]] = {
     "max": ms.maximum,
     "abs": lambda x: abs(measured(x)),
 }
+# One side of a formula.
+Evaluation: TypeAlias = Callable[[Mapping[str, Any]], Measured]
 _LANGUAGE = (ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)
 
 
@@ -91,8 +94,13 @@ class Formula:
         missing = sorted(self.names - values.keys())
         if missing:
             raise FormulaError(f"names {' and '.join(missing)}, for which no value was given")
+        left, right = self._evaluations
+        return left(values), right(values)
+
+    @cached_property
+    def _evaluations(self) -> tuple[Evaluation, Evaluation]:
         left, right = self.trees
-        return measured(_evaluate(left, values)), measured(_evaluate(right, values))
+        return _evaluation(left), _evaluation(right)
 
     @cached_property
     def _ratios(self) -> log_domain.Ratios:
@@ -110,6 +118,10 @@ class Formula:
         error bars: at most 0 where it holds, one for each entry of a maximum on the smaller side
         or a minimum on the larger one."""
         return self._ratios(values)
+
+    def log_ratios_of_logs(self, logs: Mapping[str, float]) -> list[float]:
+        """The same, of logarithms that several formulas share."""
+        return self._ratios.of_logs(logs)
 
 
 def _parse(text: str) -> ast.expr:
@@ -138,16 +150,29 @@ def _constant(x: float) -> Measured:
     return given(Fraction(repr(x)))
 
 
-def _evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _evaluation(node: ast.expr) -> Evaluation:
+    """What the node says, as a function of the values."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return _constant(node.value)
+        constant = _constant(node.value)
+        return lambda values: constant
     if isinstance(node, ast.Name):
-        return measured(values[node.id])
+        name = node.id
+        return lambda values: measured(values[name])
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_evaluate(node.operand, values)
+        inner = _evaluation(node.operand)
+        return lambda values: -inner(values)
     if isinstance(node, ast.BinOp):
-        operator = _OPERATORS[type(node.op)]
-        return operator(_evaluate(node.left, values), _evaluate(node.right, values))
+        return _binary(_OPERATORS[type(node.op)], node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return _FUNCTIONS[node.func.id](*(_evaluate(a, values) for a in node.args))
+        function, arguments = _FUNCTIONS[node.func.id], [_evaluation(a) for a in node.args]
+        return lambda values: function(*[each(values) for each in arguments])
     raise ValueError(f"not part of the formula language: {ast.dump(node)}")
+
+
+def _binary(apply: Callable[[Any, Any], Any], node: ast.BinOp) -> Evaluation:
+    left, power = _evaluation(node.left), node.right
+    if apply is operator.pow and isinstance(power, ast.Constant) and isinstance(power.value, int):
+        exponent = power.value
+        return lambda values: left(values) ** exponent
+    right = _evaluation(power)
+    return lambda values: apply(left(values), right(values))

@@ -31,7 +31,11 @@ class Ratios:
 
     def __call__(self, values: Mapping[str, float]) -> list[float]:
         """inf where it has no value, as for a negative number; 0/0 is an equality."""
-        logs = [logarithm(values[name]) for name in self._names]
+        return self.of_logs({name: logarithm(values[name]) for name in self._names})
+
+    def of_logs(self, known: Mapping[str, float]) -> list[float]:
+        """The same, of the logarithms."""
+        logs = [known[name] for name in self._names]
         if any(map(math.isnan, logs)):
             return [math.inf] * self._count
         return [0.0 if math.isnan(found) else float(found) for found in self._of_logs(*logs)]

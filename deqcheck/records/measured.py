@@ -95,16 +95,16 @@ class Measured:
         return Measured(self.value, self.error + np.asarray(extra), how or self.how)
 
     def __neg__(self) -> Measured:
-        return Measured(-self.value, self.error, self.how, _carried("minus", self))
+        return Measured(-self.value, self.error, self.how, _one("minus", self))
 
     def __abs__(self) -> Measured:
-        return Measured(abs(self.value), self.error, self.how, _carried("size", self))
+        return Measured(abs(self.value), self.error, self.how, _one("size", self))
 
     def __add__(self, other: Number) -> Measured:
-        b = measured(other)
-        if _single(self, b):
-            total = scalar.plus(self.value, self.error, b.value, b.error)
-            return Measured(*total, _how(self, b), _carried("plus", self, b))
+        b = other if isinstance(other, Measured) else measured(other)
+        if isinstance(self.value, float) and isinstance(b.value, float):
+            found, radius = scalar.plus(self.value, self.error, b.value, b.error)
+            return Measured(found, radius, _how(self, b), _both("plus", self, b))
         with np.errstate(all="ignore"):
             total = self.value + b.value
             # Adding an exact zero does not round, nor does a sum of which nothing is lost.
@@ -118,10 +118,10 @@ class Measured:
         return self + (-measured(other))
 
     def __mul__(self, other: Number) -> Measured:
-        b = measured(other)
-        if _single(self, b):
-            product = scalar.times(self.value, self.error, b.value, b.error)
-            return Measured(*product, _how(self, b), _carried("times", self, b))
+        b = other if isinstance(other, Measured) else measured(other)
+        if isinstance(self.value, float) and isinstance(b.value, float):
+            found, radius = scalar.times(self.value, self.error, b.value, b.error)
+            return Measured(found, radius, _how(self, b), _both("times", self, b))
         with np.errstate(all="ignore"):
             error = (
                 _times(abs(self.value), b.error)
@@ -135,10 +135,10 @@ class Measured:
             return _rounded(product, _overflown(product, self, b, error), ulps, _how(self, b))
 
     def __truediv__(self, other: Number) -> Measured:
-        b = measured(other)
-        if _single(self, b) and b.value != 0:
-            quotient = scalar.over(self.value, self.error, b.value, b.error)
-            return Measured(*quotient, _how(self, b), _carried("over", self, b))
+        b = other if isinstance(other, Measured) else measured(other)
+        if isinstance(self.value, float) and isinstance(b.value, float) and b.value != 0:
+            found, radius = scalar.over(self.value, self.error, b.value, b.error)
+            return Measured(found, radius, _how(self, b), _both("over", self, b))
         with np.errstate(all="ignore"):
             away = np.abs(b.value) - b.error
             quotient = np.divide(self.value, b.value)
@@ -157,7 +157,8 @@ class Measured:
         if isinstance(power, int) and power >= 0:
             return _integer_power(self, power)
         p = measured(power)
-        if p.exact and np.ndim(p.value) == 0 and float(p.value).is_integer() and p.value >= 0:
+        whole = isinstance(p.value, float) and p.error == 0 and p.value.is_integer()
+        if whole and p.value >= 0:
             return _integer_power(self, int(p.value))
         return exp(log(self) * p)
 
@@ -182,14 +183,13 @@ def _how(a: Measured, b: Measured) -> str:
     return weakest(a.how, b.how) if a.how or b.how else ""
 
 
-def _carried(operation: str, *xs: Measured) -> Again | None:
-    """The same operation on what computes the numbers again, if all of them can be."""
-    parts = []
-    for x in xs:
-        if x.again is None:
-            return None
-        parts.append(x.again)
-    return Again(operation, *parts)
+def _one(operation: str, x: Measured) -> Again | None:
+    """The same operation on what computes the number again, if it can be."""
+    return None if x.again is None else Again(operation, x.again)
+
+
+def _both(operation: str, a: Measured, b: Measured) -> Again | None:
+    return None if a.again is None or b.again is None else Again(operation, a.again, b.again)
 
 
 def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
@@ -204,8 +204,10 @@ def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
 def given(x: float | Fraction, of: Again | None = None) -> Measured:
     """A number of the instance, which is this double and no other, or any rational number; `of`
     tells what it is the value of."""
-    if isinstance(x, float) and not math.isfinite(x):
-        return Measured(x)
+    if isinstance(x, float):
+        if not math.isfinite(x):
+            return Measured(x)
+        return Measured(float(x), again=rational(x) if of is None else valued(of, x))
     exact = Fraction(x)
     near = float(exact)
     error = 0.0 if Fraction(near) == exact else EPS * abs(near) + TINY
@@ -248,10 +250,6 @@ def nonnegative(x: Measured) -> Measured:
 def _times(a: Any, b: Any) -> Any:
     """Product with 0 * inf = 0: an exact zero factor removes the other side's uncertainty."""
     return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))
-
-
-def _single(a: Measured, b: Measured) -> bool:
-    return isinstance(a.value, float) and isinstance(b.value, float)
 
 
 def _outward(value: Any, error: Any, side: int) -> Any:
@@ -318,14 +316,14 @@ def _monotone(
     `plain` tells of a number and its image where that is not rounded."""
     if isinstance(x.value, float):
         image = scalar.image(f, x.value, x.error, plain, LIBM_ULPS)
-        return Measured(*image, x.how, _carried(name, x))
+        return Measured(*image, x.how, _one(name, x))
     with np.errstate(all="ignore"):
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
         ulps = np.where((np.asarray(x.error) == 0) & plain(x.value, value), 0.0, LIBM_ULPS)
     found = _rounded(value, _overflown(value, x, x, error), ulps, x.how)
-    return Measured(found.value, found.error, x.how, _carried(name, x)) if x.again else found
+    return Measured(found.value, found.error, x.how, _one(name, x)) if x.again else found
 
 
 def exp(x: Number) -> Measured:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeAlias
 
@@ -68,36 +67,35 @@ class Check:
         self.name = name
         self.formula = Formula(formula)
         self.equation = equation
-        with self._blamed():
+        try:
             self.formula.check()
+        except (ValueError, TypeError) as error:
+            raise self._blamed(error) from None
         self.decays = decays
         self.contracts = contracts
         self.starts_equal = decays if starts_equal is None else starts_equal
 
-    @contextmanager
-    def _blamed(self) -> Iterator[None]:
-        try:
-            yield
-        except (ValueError, TypeError) as error:
-            raise FormulaError(f"check {self.name!r}: {self.formula.text!r} {error}") from None
+    def _blamed(self, error: Exception) -> FormulaError:
+        return FormulaError(f"check {self.name!r}: {self.formula.text!r} {error}")
 
     def __call__(self, note: str = "", /, **values: Any) -> Claim:
         note_values(values)
-        values = with_step(values)
-        with self._blamed():
-            left, right = self.formula.sides(values)
+        values, formula = with_step(values), self.formula
+        try:
+            left, right = formula.sides(values)
             if np.ndim(left.value) or np.ndim(right.value):
                 raise FormulaError("has a value for each step; use `along` or `sampled`")
-        relation = self.formula.relation
+        except (ValueError, TypeError) as error:
+            raise self._blamed(error) from None
         return Claim(
             name=self.name,
             left=left,
-            relation=relation,
+            relation=formula.relation,
             right=right,
             equation=self.equation,
-            formula=self.formula.text,
+            formula=formula.text,
             note=note,
-            rounding=self.formula.rounding,
+            rounding=formula.rounding,
             leaves=values,
         )
 
@@ -119,8 +117,10 @@ class Check:
 
     def sampled(self, k: np.ndarray, t: np.ndarray, note: str = "", /, **values: Any) -> Curve:
         """The formula at given steps."""
-        with self._blamed():
+        try:
             sides = self.formula.sides({"k": k.astype(float), "t": t, **values})
+        except (ValueError, TypeError) as error:
+            raise self._blamed(error) from None
         left, right = (_spread(side, k.shape) for side in sides)
         return Curve(
             name=self.name,

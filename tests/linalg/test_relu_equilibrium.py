@@ -9,7 +9,13 @@ import pytest
 
 from deqcheck.linalg import relu_equilibrium
 from deqcheck.linalg.certificates import Contraction, Monotone
-from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford, picard, relu
+from deqcheck.linalg.relu_equilibrium import (
+    Equilibrium,
+    forward_backward,
+    peaceman_rachford,
+    picard,
+    relu,
+)
 
 
 def contraction(seed: int, m: int = 3, n: int = 4, q: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
@@ -81,6 +87,28 @@ def test_iterating_without_polish_agrees(monkeypatch: pytest.MonkeyPatch) -> Non
     V_swept, radius_swept = swept.sensitivities(a)
     assert np.linalg.norm(polished.Z - swept.Z) <= polished.error + swept.error
     assert np.linalg.norm(V - V_swept) <= radius + radius_swept
+
+
+def test_what_is_found_at_once_is_what_sweeps_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(seed: int) -> list[Equilibrium]:
+        m, n = 1 + seed % 4, 1 + seed % 3
+        W, C = contraction(seed, m, n, 0.99)
+        V, D = monotone(seed, m, n)
+        lipschitz = float(np.linalg.norm(np.eye(m) - V, 2))
+        certificate = Monotone(0.3)
+        return [
+            picard(W, C, Contraction(0.991)),
+            peaceman_rachford(V, D, certificate, lipschitz),
+            forward_backward(V, D, certificate, 0.3 / lipschitz**2),
+        ]
+
+    at_once = [found(seed) for seed in range(40)]
+    assert not any(each.sweeps for group in at_once for each in group)
+    monkeypatch.setattr(relu_equilibrium, "narrow", lambda m, n: False)
+    for seed, group in enumerate(at_once):
+        for one, swept in zip(group, found(seed), strict=True):
+            assert swept.sweeps and np.array_equal(one.mask, swept.mask)
+            assert np.linalg.norm(one.Z - swept.Z) <= one.error + swept.error < 1e-10
 
 
 def test_sensitivities_are_the_derivative_of_the_read_out() -> None:

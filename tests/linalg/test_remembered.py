@@ -29,3 +29,16 @@ def test_a_matrix_is_decomposed_once_and_again_where_it_was_changed(monkeypatch)
     monkeypatch.setattr(remembered, "KEPT", 1)
     remembered.singular_values(a + 1)
     assert len(remembered._found) == 1
+
+
+def test_few_entries_are_their_own_key() -> None:
+    r = np.random.default_rng(1)
+    for shape in ((2, 2), (1, 4), (4, 1), (3, 5)):
+        a = r.normal(size=shape)
+        for b in (a, np.asfortranarray(a), a.T):
+            expected = np.linalg.svd(b, compute_uv=False)
+            remembered.singular_values(b)[:] = 0.0
+            assert np.array_equal(remembered.singular_values(b), expected)
+        gram = a @ a.T
+        remembered.eigenvalues(gram)[:] = 0.0
+        assert np.array_equal(remembered.eigenvalues(gram), np.linalg.eigvalsh(gram))

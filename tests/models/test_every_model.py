@@ -130,6 +130,8 @@ def test_the_fast_gradient_agrees_with_its_twins(kind, spellings) -> None:
                 agreements = gradcheck(problem)
         except (CaseError, NoEquilibrium):
             return
+        alone = problem.model.at(problem.theta0).loss_alone
+        assert alone == problem.start.measure("loss").value
         for agreement in agreements:
             assert agreement.explicit <= agreement.tolerance_explicit, agreement
             assert smooth_agreement(problem, agreement), agreement

@@ -19,6 +19,7 @@ from deqcheck.judging.authored import authored
 from deqcheck.judging.errors import UsageError
 from deqcheck.judging.training import check_start, train
 from deqcheck.judging.verdicts import Drawing, verdict
+from deqcheck.linalg.minimax import Memory, roughly
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, gradient_norm
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.claim import Judged
@@ -146,6 +147,8 @@ class Scorer:
     patient: bool = False
     # How many hypotheses it has, as far as it is known.
     _asked: int = 1
+    # Of searches for free constants: where none make the hypotheses hold, that is all that counts.
+    _memory: Memory = field(default_factory=dict)
 
     def __call__(self, instance: Instance, beat: float | None = None) -> Score:
         """Hypotheses in the order of the statement, which is cheap first. Those after one of the
@@ -157,11 +160,12 @@ class Scorer:
             if [*s.outside(), *s.faults()]:
                 return Score(UNUSABLE)
         try:
-            p = instance.problem
-        except (Refusal, ValueError, *FAILURES):
+            with in_range():
+                p = instance.problem
+        except (Refusal, ValueError, OutOfRange):
             return Score(UNUSABLE)
         try:
-            with in_range(), authored(s, p), values_seen() as values:
+            with in_range(), authored(s, p), roughly(self._memory), values_seen() as values:
                 found = self._score(s, p, instance, beat)
                 if self.also is None or not found.feasible:
                     return found

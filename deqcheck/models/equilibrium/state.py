@@ -96,17 +96,24 @@ class EquilibriumState(State):
     # ---- the equilibrium ------------------------------------------------------------------------
 
     @cached_property
-    def equilibrium(self) -> Equilibrium:
-        """Raises NoEquilibrium where none was found."""
+    def _found(self) -> tuple[np.ndarray, list[Residual]]:
+        """Equilibria, of which nothing is known yet but their residuals. Raises NoEquilibrium."""
         if not (np.isfinite(self.W).all() and np.isfinite(self.inputs).all()):
             raise NoEquilibrium("the weights or the inputs are not finite")
         with np.errstate(all="ignore"):
             Z = equilibria(self.W, self.inputs, self.s)
-        bounds, proof = np.zeros(self.N), ""
-        for j, r in enumerate(self.residuals(Z)):
+        residuals = self.residuals(Z)
+        for j, r in enumerate(residuals):
             size = errors.length(Z[:, j]) + errors.length(self.inputs[:, j])
             if not r.length.value <= FOUND * size * (1 + errors.length(self.W)):
                 raise NoEquilibrium(f"no equilibrium was found for sample {j}")
+        return Z, residuals
+
+    @cached_property
+    def equilibrium(self) -> Equilibrium:
+        """Raises NoEquilibrium where none was found."""
+        (Z, residuals), bounds, proof = self._found, np.zeros(self.N), ""
+        for j, r in enumerate(residuals):
             bound, proof = nearest(self.weights, r)
             bounds[j] = 0.0 if proof and self._silent(Z[:, j], j) else bound.high
         return Equilibrium(Z, self.pre_activations(Z)[0], bounds, proof)
@@ -123,7 +130,7 @@ class EquilibriumState(State):
 
     @property
     def Z(self) -> np.ndarray:
-        return self.equilibrium.Z
+        return self._found[0]
 
     @cached_property
     def H_error(self) -> np.ndarray:
@@ -210,6 +217,10 @@ class EquilibriumState(State):
         radius = self.outputs_radius + EPS * errors.length(self.residual)
         total = errors.sum_of_squares(self.residual, radius)
         return Measured(total.value / 2, total.error / 2)
+
+    @property
+    def loss_alone(self) -> float:
+        return errors.squares(self.residual) / 2
 
     @cached_property
     def adjoint(self) -> np.ndarray:

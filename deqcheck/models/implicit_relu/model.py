@@ -13,6 +13,7 @@ import numpy as np
 
 from deqcheck.fields import Refusal, integer, number
 from deqcheck.kinds import Loss
+from deqcheck.linalg import errors
 from deqcheck.linalg.precise import Numbers, relu_certain
 from deqcheck.linalg.stacked import slices
 from deqcheck.losses.half_square import HalfSquare
@@ -96,7 +97,7 @@ class ImplicitReluModel(ReluModel[ImplicitReluState]):
         self.kind = ImplicitRelu.kind
         self.gamma, self.X, self.y = gamma, X, y
         self.N, self.d = X.shape
-        self.X_size = float(np.linalg.norm(X))
+        self.X_size = errors.length(X)
 
     def at(self, theta: Params, memory: Memory | None = None) -> ImplicitReluState:
         return ImplicitReluState(self, theta, memory)

@@ -30,7 +30,7 @@ def scaled_start(
 ) -> tuple[float, Params]:
     """gamma and beta theta(0) for the W of theta(0), with beta this many times the smallest."""
     Phi = relu(X @ W)
-    radius = errors.product(X.shape[1], float(np.linalg.norm(X) * np.linalg.norm(W)))
+    radius = errors.product(X.shape[1], errors.length(X) * errors.length(W))
     a1, size = errors.nth_singular_value(Phi, len(X), radius), errors.norm2(W)
     if not a1.low > 0:
         raise Refusal(

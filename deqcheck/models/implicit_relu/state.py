@@ -65,7 +65,7 @@ class ImplicitReluState(ReluState):
     @cached_property
     def Phi_radius(self) -> float:
         """Rounding of X W, which the ReLU does not enlarge, and which dead units do not pass on."""
-        size = self.model.X_size * _size(self.W)
+        size = self.model.X_size * errors.length(self.W)
         radius = errors.product(self.model.d, size)
         dead = self.XW.max() <= 0 and (self.XW + self.XW_reach).max() <= 0
         return 0.0 if dead else radius
@@ -99,7 +99,7 @@ class ImplicitReluState(ReluState):
     def canonical(self) -> Canonical:
         scaled = self.gamma * self.A.T
         support = partial(_support, self.A, self.X, self.W, self.XW)
-        return Canonical(scaled, self.Phi.T, EPS * _size(scaled), self.Phi_radius, support)
+        return Canonical(scaled, self.Phi.T, EPS * errors.length(scaled), self.Phi_radius, support)
 
     @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
@@ -143,7 +143,7 @@ class ImplicitReluState(ReluState):
     @property
     def EP_radius(self) -> float:
         """Of E o P: on the other side of a doubtful kink the entry of P is there or not."""
-        return self.V_radius + _size(self.P[self.on_doubtful])
+        return self.V_radius + errors.length(self.P[self.on_doubtful])
 
     @cached_property
     def kinks(self) -> Kinks:
@@ -197,7 +197,7 @@ class ImplicitReluState(ReluState):
             may = grown
         U = self.equilibrium
         incoming = self.b[:, None] + U.W.T @ self.V
-        size = _size(self.b) + U.W_size * (_size(self.V) + self.V_radius)
+        size = errors.length(self.b) + U.W_size * (errors.length(self.V) + self.V_radius)
         radius = U.W_size * self.V_radius + errors.product(self.m, size)
         return may, may & (np.abs(incoming) > radius)
 
@@ -225,8 +225,8 @@ class ImplicitReluState(ReluState):
         """How fast the predictions move if the parameters move by d, and the radius of that."""
         dZ, off = self.tangent_of_Z(d)
         db = d.get("b", np.zeros_like(self.b))
-        size = _size(dZ) * _size(self.b) + _size(self.Z) * _size(db)
-        radius = _size(self.b) * off + _size(db) * self.equilibrium.error
+        size = errors.length(dZ) * errors.length(self.b) + errors.length(self.Z) * errors.length(db)
+        radius = errors.length(self.b) * off + errors.length(db) * self.equilibrium.error
         moved: np.ndarray = dZ.T @ self.b + self.Z.T @ db
         return moved, radius + errors.product(self.m, size)
 
@@ -241,13 +241,13 @@ class ImplicitReluState(ReluState):
             source, source_radius = np.zeros(self.Z.shape), 0.0
         dZ = U.on_its_pattern(source)
         incoming = U.W @ dZ + source
-        defect = _size(np.where(U.mask, dZ - incoming, 0.0))
-        noise = errors.product(self.m, (U.W_size * _size(dZ) + _size(source)))
-        noise += U.W_radius * _size(dZ) + source_radius
+        defect = errors.length(np.where(U.mask, dZ - incoming, 0.0))
+        noise = errors.product(self.m, (U.W_size * errors.length(dZ) + errors.length(source)))
+        noise += U.W_radius * errors.length(dZ) + source_radius
         # On the other side of its kink a doubtful unit passes on what comes in, or nothing.
         radius = (defect + noise) * U.certificate.inverse
         if U.doubtful.any():
-            radius += (_size(incoming[U.doubtful]) + noise) * U.certificate.inverse
+            radius += (errors.length(incoming[U.doubtful]) + noise) * U.certificate.inverse
         return dZ, radius
 
     def _source(self, d: Params) -> tuple[np.ndarray, float]:
@@ -255,13 +255,13 @@ class ImplicitReluState(ReluState):
         source, radius = np.zeros(self.Z.shape), 0.0
         if "A" in d:
             source += self.gamma * (d["A"].T @ self.Z)
-            rounded = errors.product(self.m, _size(self.Z))
-            radius += self.gamma * _size(d["A"]) * (self.equilibrium.error + rounded)
+            rounded = errors.product(self.m, errors.length(self.Z))
+            radius += self.gamma * errors.length(d["A"]) * (self.equilibrium.error + rounded)
         if "W" in d:
             XdW = self.X @ d["W"]
             source += (self.on * XdW).T
-            radius += _size(XdW[self.on_doubtful & self._not_off.T])
-            size = self.model.X_size * _size(d["W"])
+            radius += errors.length(XdW[self.on_doubtful & self._not_off.T])
+            size = self.model.X_size * errors.length(d["W"])
             radius += errors.product(self.model.d, size)
         return source, radius
 
@@ -291,11 +291,11 @@ class ImplicitReluState(ReluState):
         return self.computed.gradient(self.again)
 
     def gradient_radii(self) -> dict[str, float]:
-        X, Z, E, r = self.model.X_size, *(_size(a) for a in (self.Z, self.E, self.r))
+        X, Z, E, r = self.model.X_size, *(errors.length(a) for a in (self.Z, self.E, self.r))
         dZ, dE = self.equilibrium.error, self.E_radius
         sums = errors.product(self.N, 1.0)
         return {
-            "W": X * (dE + sums * E + _size(self.E.T[self.on_doubtful])),
+            "W": X * (dE + sums * E + errors.length(self.E.T[self.on_doubtful])),
             "A": self.gamma * (dZ * (E + dE) + Z * (dE + sums * E)),
             "b": dZ * (r + self.r_radius) + Z * (self.r_radius + sums * r),
         }
@@ -306,7 +306,7 @@ class ImplicitReluState(ReluState):
         |dZ| <= (gamma |Z| |dA| + |X| |dW|)/(1 - gamma |A|)."""
         dZ, off = self.tangent_of_Z({name: -self.gradient[name] for name in ("W", "A")})
         radii = self.gradient_radii()
-        away = self.gamma * _size(self.Z) * radii["A"] + self.model.X_size * radii["W"]
+        away = self.gamma * errors.length(self.Z) * radii["A"] + self.model.X_size * radii["W"]
         return errors.frobenius(dZ, off + away * self.equilibrium.certificate.inverse)
 
     @cached_property
@@ -335,7 +335,7 @@ class ImplicitReluState(ReluState):
         EP = _gram(self.on * self.P, self.EP_radius)
         M, Pi = _hadamard(ZZ, PP), _hadamard(XX, EP)
         H: np.ndarray = ZZ[0] + self.gamma**2 * M[0] + Pi[0]
-        radius = ZZ[1] + self.gamma**2 * M[1] + Pi[1] + 4 * EPS * _size(H)
+        radius = ZZ[1] + self.gamma**2 * M[1] + Pi[1] + 4 * EPS * errors.length(H)
         return H, radius
 
     @cached_property
@@ -379,16 +379,12 @@ def _support(A: np.ndarray, X: np.ndarray, W: np.ndarray, XW: np.ndarray) -> Sup
     return Support(A.T != 0, np.where(XW + reach < 0, 0.0, reach).T)
 
 
-def _size(a: np.ndarray) -> float:
-    return float(np.linalg.norm(a))
-
-
 Radius = tuple[np.ndarray, float]
 
 
 def _gram(a: np.ndarray, radius: float) -> Radius:
     """a a^T with its Frobenius radius."""
-    size = _size(a)
+    size = errors.length(a)
     rounding = errors.product(a.shape[1], size**2)
     return a @ a.T, 2 * size * radius + radius**2 + rounding
 
@@ -397,4 +393,4 @@ def _hadamard(a: Radius, b: Radius) -> Radius:
     """|a o b - a' o b'| <= max|a| |b - b'| + max|b| |a - a'| + |a - a'| |b - b'|."""
     largest_a, largest_b = float(np.abs(a[0]).max()), float(np.abs(b[0]).max())
     product: np.ndarray = a[0] * b[0]
-    return product, largest_a * b[1] + largest_b * a[1] + a[1] * b[1] + EPS * _size(product)
+    return product, largest_a * b[1] + largest_b * a[1] + a[1] * b[1] + EPS * errors.length(product)

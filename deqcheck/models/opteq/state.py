@@ -135,6 +135,10 @@ class OpteqState(State):
     def loss(self) -> Measured:
         return errors.sum_of_squares(self.r, self.r_radius, self.again.r) / 2
 
+    @property
+    def loss_alone(self) -> float:
+        return errors.squares(self.r) / 2
+
     def after(self, k: int) -> OpteqState:
         """The same after k iterations only."""
         out = OpteqState(self.model, self.theta)

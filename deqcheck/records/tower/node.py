@@ -187,11 +187,10 @@ def _forgotten(level: Level) -> Any:
 
 def rational(x: Fraction | int | float) -> Again:
     """A number that is this one and no other."""
-    exact = Fraction(x)
-    return Again(lambda level: level.rational(exact)).called("number", value=exact)
+    return Again(lambda level: level.rational(Fraction(x))).called("number", value=x)
 
 
-def valued(node: Again, x: Fraction) -> Again:
+def valued(node: Again, x: Fraction | float) -> Again:
     """The number of a node, of which somebody knows that it is this one."""
     return rational(x).told(lambda: node)
 

@@ -133,12 +133,12 @@ def rational_rows(a: np.ndarray) -> list[list[str]]:
 def _given(word: Word) -> dict[str, Any]:
     """The active units are a witness, no part of the definition."""
 
-    def plain(x: Any) -> Any:
+    def plain(name: str, x: Any) -> Any:
         if isinstance(x, np.ndarray):
             return rational_rows(x)
-        return str(x) if isinstance(x, Fraction) else x
+        return str(Fraction(x)) if name == "value" or isinstance(x, Fraction) else x
 
-    return {name: plain(x) for name, x in word.given.items() if name != "pattern"}
+    return {name: plain(name, x) for name, x in word.given.items() if name != "pattern"}
 
 
 def _witness(nodes: list[Again]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg.minimax import minimise_largest
+from deqcheck.records.log_domain import logarithm
 from deqcheck.records.measured import given
 from deqcheck.theorems.base import Check, Constant
 from deqcheck.theorems.gao2022.setting import Problem
@@ -72,6 +73,7 @@ class Program:
     def __init__(self, p: Problem, fixed: Mapping[str, float]):
         self.start, self.fixed = _rounded_against(p), fixed
         self._free = [name for name in NAMES if name not in fixed]
+        self._logs = {name: logarithm(x) for name, x in self.start.items()}
 
     def log_ratios(
         self, checks: Sequence[Check], C: Mapping[str, float], step: float = 0.0
@@ -81,7 +83,8 @@ class Program:
         if not values["gamma0"] < 1 or min(C.values()) <= 0:
             return [inf] * sum(check.formula.entries for check in checks)
         values["step"] = step
-        return [ratio for check in checks for ratio in check.formula.log_ratios(values)]
+        logs = {n: self._logs[n] if n in self._logs else logarithm(x) for n, x in values.items()}
+        return [ratio for check in checks for ratio in check.formula.log_ratios_of_logs(logs)]
 
     def best(self, checks: Sequence[Check], step: float = 0.0) -> Chosen:
         """The constants that leave the smallest worst ratio; those fixed in the case stay."""

@@ -13,7 +13,7 @@ from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured, between, given, maximum, minimum
+from deqcheck.records.measured import Measured, between, given, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
@@ -344,15 +344,16 @@ def _slopes(
     against it: the random part is turned so that it does not lean away."""
     stream, s = rng(p.seed, f"gao2022/gradient.{name}"), p.start
     again = s.exact_gradient()[name]
-    size = float(np.linalg.norm(gradient))
+    size, r = errors.length(gradient), errors.length(s.r)
     for _ in range(DIRECTIONS):
         noise = stream.standard_normal(gradient.shape)
         v = noise / np.linalg.norm(noise)
         if size > 0:
             v = gradient / size + (v if np.vdot(v, gradient) >= 0 else -v)
         moved, away = s.tangent({name: v})
-        rounded = 8 * EPS * (size + float(np.linalg.norm(s.r) * np.linalg.norm(moved)))
-        error = float(np.linalg.norm(s.r)) * away + s.r_radius * float(np.linalg.norm(moved) + away)
+        reach = errors.length(moved)
+        rounded = errors.rounding(2, size + r * reach)
+        error = r * away + s.r_radius * (reach + away)
         d = exact.array(v)
         along = exact.inner(again, d)
         inner = Measured(float(np.vdot(gradient, v)), 2 * radius + rounded * s.m, again=along)

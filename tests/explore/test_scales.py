@@ -1,0 +1,47 @@
+"""Instances of extreme scales that once refuted a corrected edition, where bars had underflowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deqcheck as dq
+from deqcheck.explore.falsify.instance import Instance
+
+TINIEST, SMALLEST = 5e-324, 2.0**-1022
+FOUND: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+    (
+        "gao2022/gradient",
+        {"kind": "implicit-relu", "gamma": 1.0},
+        {"X": [[1e-300]], "y": [0.6]},
+        {"W": [[0.4, -0.2]], "A": [[0.1, 0.03], [-0.01, 0.06]], "b": [2.0, 1.0]},
+    ),
+    (
+        "gao2022/gradient",
+        {"kind": "implicit-relu", "gamma": 1.0},
+        {"X": [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], "y": [-1.0, -1.5]},
+        {
+            "W": [[-1.0, -1.0, 0.0], [-1.0, 0.5, 0.0], [-0.5, 1.0, 2.0]],
+            "A": [[-0.41, -0.56, 0.0], [0.28, 0.0, 0.37], [0.0, -0.09, 0.0]],
+            "b": [TINIEST, TINIEST, TINIEST],
+        },
+    ),
+    (
+        "gao2022/gradient",
+        {"kind": "implicit-relu", "gamma": 4.4e-80},
+        {"X": [[SMALLEST, SMALLEST]], "y": [-2.0]},
+        {"W": [[403.59943812196013], [0.0]], "A": [[0.5]], "b": [0.854698692569582]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("id_", "model", "data", "init"), FOUND)
+def test_what_is_true_is_not_refuted(
+    id_: str, model: dict[str, Any], data: dict[str, Any], init: dict[str, Any]
+) -> None:
+    arrays = [{n: np.array(a, dtype=float) for n, a in part.items()} for part in (data, init)]
+    with np.errstate(all="ignore"):
+        problem = Instance(model, *arrays).problem
+        assert dq.judge(id_, problem).outcome != "refuted"
