@@ -9,6 +9,7 @@ step by step.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +28,14 @@ from deqcheck.dynamics.recorder import (
 )
 from deqcheck.linalg.stacked import norms
 from deqcheck.models.many import Looked, Many
-from deqcheck.models.problem import AnyProblem, pack, unpack
+from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
+from deqcheck.records.basis import weakest
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 
 # Steps that are looked at together, and of how many parameters at most.
-STEPS, NUMBERS = 64, 100_000
+STEPS, NUMBERS = 64, 100000
 # There is one run in the columns.
 ONE = np.zeros(1, dtype=int)
 
@@ -44,7 +46,7 @@ def run_ahead(problem: AnyProblem, tracks: Sequence[str], report: OnProgress) ->
     if problem.train.steps > EVERY_DISTANCE:
         return None
     many = problem.model.many(problem.shapes)
-    if many is None or not set(tracks) <= set(many.names):
+    if many is None:
         return None
     try:
         return _Ahead(problem, many, tracks).walk(report)
@@ -69,6 +71,7 @@ class _Ahead:
         self.tracked = Columns(tracked, self.tracks, 1)
         self.moved = Columns(range(self.steps + 1), tuple(self.shapes), 1)
         self.told = set(schedule(self.steps, problem.record_points).tolist())
+        self.how: dict[str, list[str]] = {}
         self.kept = KeptStates()
         # The last step that is known.
         self.last = self.x
@@ -92,61 +95,64 @@ class _Ahead:
 
     def _go_on(self, count: int) -> None:
         """By so many steps. An interruption leaves what was known before."""
-        x, slope, then = self._run(count)
-        here = self.many.at(unpack_rows(x, self.shapes))
+        x, slope, seen, then = self._run(count)
+        theta = unpack_rows(x, self.shapes)
+        here = self.many.at(theta, seen)
         radius = here.radius
-        if not (here.fine & np.isfinite(slope + radius)).all():
+        if not (here.fine & np.isfinite(slope + radius + here.error)).all():
             raise _GivenUp
-        other, growth, push = self._follow(x, then, slope, radius)
-        there = self.many.at(unpack_rows(other, self.shapes))
+        beside, seen, growth, push = self._follow(x, then, slope, radius)
+        there = self.many.at(beside, seen)
         i = np.arange(self.next, self.next + count)
         # The fields of a Step.
         rows = i, i * self.step, here.gap, here.error, slope, there.gap, 0.0, growth, push
-        block = np.stack(np.broadcast_arrays(*rows), axis=1)
-        self._distances(i, x, other, growth)
+        self.columns[i] = np.stack(np.broadcast_arrays(*rows), axis=1)
+        self._distances(i, theta, beside, growth)
         self._quantities(i, here, there, growth)
-        if not (here.fine & there.fine).all():
+        if not there.fine.all():
             raise _GivenUp
-        self.columns[i] = block
         for row, k in enumerate(i.tolist()):
             if self.problem.record_states and k in self.told:
                 self.kept.keep(k, unpack(x[row], self.shapes))
         self.next, self.x, self.last = self.next + count, then, x[-1]
 
-    def _gradient(self, x: np.ndarray) -> np.ndarray:
-        return pack(self.problem.model.gradient(unpack(x, self.shapes)))
+    def _gradient(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        gradient, seen = self.many.gradient(unpack(x, self.shapes))
+        return pack(gradient), seen
 
-    def _run(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The parameters of so many steps, the norms of their gradients, and those after them."""
-        x, here, gradients = self.x, [], []
+    def _run(self, count: int) -> tuple[np.ndarray, np.ndarray, list[Any], np.ndarray]:
+        """The parameters of so many steps, the norms of their gradients and what these went
+        through, and the parameters after them."""
+        x, here, slopes, seen = self.x, [], [], []
         for _ in range(count):
-            gradient = self._gradient(x)
+            gradient, trace = self._gradient(x)
             here.append(x)
-            gradients.append(gradient)
+            slopes.append(norm(gradient))
+            seen.append(trace)
             x = x - self.step * gradient
-        return np.stack(here), norms(np.stack(gradients)), x
+        return np.stack(here), np.array(slopes), seen, x
 
     def _follow(
         self, x: np.ndarray, then: np.ndarray, slope: np.ndarray, radius: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The perturbed run beside these steps, how far its distance may fall short, and what the
-        step before may have lost."""
-        beside, rows, growth, push = self.beside, [], [], []
+    ) -> tuple[Params, list[Any], np.ndarray, np.ndarray]:
+        """The perturbed run beside these steps and what its gradients went through, how far its
+        distance may fall short, and what the step before may have lost."""
+        beside, rows, seen, growth, push = self.beside, [], [], [], []
         each = zip([*x[1:], then], slope.tolist(), radius.tolist(), strict=True)
         for i, (after, steep, wide) in enumerate(each, self.next):
             rows.append(beside.x)
             growth.append(beside.error_growth)
             push.append(beside.push)
+            gradient, trace = self._gradient(beside.x)
+            seen.append(trace)
             if i < self.steps:
-                beside.follow(i, after, steep, wide, self._gradient(beside.x))
+                beside.follow(i, after, steep, wide, gradient)
                 if beside.precision_lost:
                     raise _GivenUp
-        return np.stack(rows), np.array(growth), np.array(push)
+        theta = unpack_rows(np.stack(rows), self.shapes)
+        return theta, seen, np.array(growth), np.array(push)
 
-    def _distances(
-        self, i: np.ndarray, x: np.ndarray, other: np.ndarray, growth: np.ndarray
-    ) -> None:
-        here, there = unpack_rows(x, self.shapes), unpack_rows(other, self.shapes)
+    def _distances(self, i: np.ndarray, here: Params, there: Params, growth: np.ndarray) -> None:
         for name, start in self.start.items():
             moved, size = norms(here[name] - start), norms(start)
             error = 4 * EPS * (moved + size)
@@ -164,9 +170,11 @@ class _Ahead:
         beside = np.array([compared(place) or place == places[-1] for place in places])
         measured, others = here.some(rows), there.some(rows[beside])
         for name in self.tracks:
-            value, error = measured.measure(name)
+            found = measured.measure(name)
+            value, error = np.asarray(found.value), np.asarray(found.error)
+            self.how.setdefault(name, []).append(found.how)
             apart = np.full(len(rows), np.nan)
-            off = np.abs(value[beside] - others.measure(name).value)
+            off = np.abs(value[beside] - others.values(name))
             apart[beside] = growth[rows[beside]] * off
             self.tracked.put(i[rows], name, ONE, (value, error, apart))
         if not (measured.fine.all() and others.fine.all()):
@@ -175,7 +183,7 @@ class _Ahead:
     def _finished(self, status: Status) -> Trajectory:
         p, every = self.problem, self.columns[: self.next]
         t = every[:, 1]
-        how = {name: p.start.measure(name).how for name in self.tracks}
+        how = {name: weakest(*self.how.get(name, ())) for name in self.tracks}
         moved = self.moved.of(0, t, dict.fromkeys(self.shapes, ""))
         made = Made(p, every, as_compared(self.tracked.of(0, t, how)), moved)
         made.states = self.kept

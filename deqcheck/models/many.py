@@ -1,25 +1,19 @@
 """A smooth model at many parameters at once: every array has a leading axis, a row for each.
 
-Its gradient is cheap by itself; what is to be known of a step beside it (the gap and its error bar,
-the radius of the gradient, quantities) can wait until there are many steps to be looked at.
+What is to be known of a step beside its gradient (the gap and its error bar, the radius of the
+gradient, quantities) can wait until there are many steps to be looked at.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from deqcheck.models.problem import Params
-
-
-class Numbers(NamedTuple):
-    """As of a Measured, one for each row."""
-
-    value: np.ndarray
-    error: np.ndarray
+from deqcheck.models.problem import Params, State
+from deqcheck.records.measured import Measured, stack
 
 
 class Looked(ABC):
@@ -43,21 +37,31 @@ class Looked(ABC):
     @property
     @abstractmethod
     def fine(self) -> np.ndarray:
-        """Whether no number that was asked for is so large or small that a state alone would take
-        another way."""
+        """Whether no number so far is so large or small that a state alone would take another
+        way."""
 
     @abstractmethod
-    def measure(self, name: str) -> Numbers:
-        """One of the `names`."""
+    def measure(self, name: str) -> Measured:
+        """As of a State, which measures by itself what is not known at many at once."""
+
+    def values(self, name: str) -> np.ndarray:
+        """Without their error bars, for models that have them sooner so."""
+        return np.asarray(self.measure(name).value)
 
     @abstractmethod
     def some(self, rows: np.ndarray) -> Looked:
         """At these rows only."""
 
 
+def one_by_one(states: Iterable[State], name: str) -> Measured:
+    return stack([state.measure(name) for state in states])
+
+
 class Many(ABC):
-    # What can be measured.
-    names: Sequence[str]
+    @abstractmethod
+    def gradient(self, theta: Params) -> tuple[Params, Any]:
+        """At one row, and what it went through."""
 
     @abstractmethod
-    def at(self, theta: Params) -> Looked: ...
+    def at(self, theta: Params, seen: Sequence[Any]) -> Looked:
+        """At each row, where the gradient was computed and went through this."""

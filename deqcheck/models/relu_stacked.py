@@ -20,10 +20,9 @@ from deqcheck.linalg.near_one import LARGEST
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.stacked import Places, each, follow, lengths, norms, slices
 from deqcheck.models import relu_radii
-from deqcheck.models.many import Numbers
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED, ReluState
-from deqcheck.models.stack import Stack, StackState
+from deqcheck.models.stack import Numbers, Stack, StackState
 from deqcheck.records.measured import EPS, Measured
 
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg.stacked import Places
-from deqcheck.models.many import Numbers
 from deqcheck.models.problem import Params
+
+
+class Numbers(NamedTuple):
+    """As of a Measured, one for each slice."""
+
+    value: np.ndarray
+    error: np.ndarray
 
 
 class StackState(ABC):

@@ -48,7 +48,9 @@ def test_gaps_and_radii_are_those_of_each_state(delm: Builder, loss: Loss, my: i
     p = delm(5, 9, my, loss=loss, Y=np.tile(np.arange(9) % 2, (my, 1)))
     r = np.random.default_rng(my)
     A, B = r.normal(size=(4, 5, 5)), r.normal(size=(4, my, 5))
-    found = ManyDelm(p.model).at({"A": A, "B": B})
+    many = ManyDelm(p.model)
+    seen = [many.gradient({"A": A[i], "B": B[i]})[1] for i in range(4)]
+    found = many.at({"A": A, "B": B}, seen)
     assert found.fine.all()
     some = found.some(np.array([3, 1]))
     for i in range(4):

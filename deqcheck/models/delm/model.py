@@ -18,11 +18,9 @@ from deqcheck.fields import Refusal, number
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.precise import Numbers, solve
-from deqcheck.linalg.stacked import NARROW
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle, side_by_side
 from deqcheck.models.delm.radii import SAFE_EXPONENT, gradient_radii
-from deqcheck.models.delm.spectrum import DENSE_LIMIT
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params
@@ -136,8 +134,12 @@ class DelmModel(BuiltModel[DelmState]):
         return Objective(gap, error, gradient, radius)
 
     def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
+        return self.gradient_and_Z(theta)[0]
+
+    def gradient_and_Z(self, theta: Params) -> tuple[Params, np.ndarray]:
         solved = self._solved(theta)
-        return self._pulled_back(theta["B"], solved, self.outer.gradient(solved.Zt.T))
+        Z = solved.Zt.T
+        return self._pulled_back(theta["B"], solved, self.outer.gradient(Z)), Z
 
     def _solved(self, theta: Params) -> Solved:
         weights = self._weights(theta["A"])
@@ -182,8 +184,7 @@ class DelmModel(BuiltModel[DelmState]):
 
     def many(self, shapes: Mapping[str, tuple[int, ...]]) -> side_by_side.ManyDelm | None:
         # With one unit A does not move, which is known exactly one by one.
-        narrow = 1 < self.m <= NARROW and self.m * self.my <= DENSE_LIMIT
-        return side_by_side.ManyDelm(self) if narrow and set(shapes) == {"A", "B"} else None
+        return side_by_side.ManyDelm(self) if self.m > 1 and set(shapes) == {"A", "B"} else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

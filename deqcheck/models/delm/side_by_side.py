@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.stacked import lengths
+from deqcheck.linalg.stacked import lengths, ordinary
 from deqcheck.losses.outer import Evaluations
 from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.delm.spectrum import DENSE_LIMIT, LARGEST
-from deqcheck.models.many import Looked, Many, Numbers
+from deqcheck.models.many import Looked, Many, one_by_one
 from deqcheck.models.problem import Params
 from deqcheck.records.measured import EPS, Measured
 
@@ -34,16 +34,25 @@ def states_at_once(m: int, my: int) -> int:
     return MOST if m * my <= DENSE_LIMIT else 1
 
 
+class Seen(NamedTuple):
+    """Z and the gradient by B, of one state or of many."""
+
+    Z: np.ndarray
+    G: np.ndarray
+
+
 class SideBySide(Looked):
     """A model at many parameters."""
 
-    def __init__(self, model: DelmModel, A: np.ndarray, B: np.ndarray):
+    def __init__(self, model: DelmModel, A: np.ndarray, B: np.ndarray, seen: Seen | None = None):
         self.model, self.A, self.B = model, A, B
+        if seen is not None:
+            self.Z, self.G = seen
         self.m, self.my, self.gamma = model.m, model.my, model.gamma
 
     def some(self, rows: np.ndarray) -> SideBySide:
         found = SideBySide(self.model, self.A[rows], self.B[rows])
-        for name in ("S", "U", "Z", "_z"):
+        for name in ("S", "U", "Z", "G", "_z"):
             if name in self.__dict__:
                 setattr(found, name, self.__dict__[name][rows])
         if "_outer" in self.__dict__:
@@ -53,9 +62,9 @@ class SideBySide(Looked):
     @property
     def fine(self) -> np.ndarray:
         with np.errstate(all="ignore"):
-            known = np.isfinite(lengths(self.A) + lengths(self.B)) & (self._z**2 < LARGEST)
+            known = ordinary(self.A) & ordinary(self.B) & (self._z**2 < LARGEST)
             if "_outer" in self.__dict__:
-                known &= np.isfinite(lengths(self.Q)) & np.isfinite(self.gap + self.error)
+                known &= ordinary(self.Q) & np.isfinite(self.gap)
         return np.asarray(known)
 
     @cached_property
@@ -73,6 +82,12 @@ class SideBySide(Looked):
     @cached_property
     def Z(self) -> np.ndarray:
         solved = np.linalg.solve(self.U.transpose(0, 2, 1), self.B.transpose(0, 2, 1))
+        return np.ascontiguousarray(solved.transpose(0, 2, 1))
+
+    @cached_property
+    def G(self) -> np.ndarray:
+        """The gradient by B."""
+        solved = np.linalg.solve(self.U, self.Q.transpose(0, 2, 1))
         return np.ascontiguousarray(solved.transpose(0, 2, 1))
 
     @cached_property
@@ -104,8 +119,7 @@ class SideBySide(Looked):
     @cached_property
     def radius(self) -> np.ndarray:
         """As DelmModel.gradient_radius."""
-        Gt = np.linalg.solve(self.U, self.Q.transpose(0, 2, 1))
-        sizes = lengths(self.B), self._z, lengths(Gt)
+        sizes = lengths(self.B), self._z, lengths(self.G)
         Q_error = self._outer.gradient_error
         radii = gradient_radii(self.model, *sizes, Q_error, self.model.inverse)
         return np.asarray(np.hypot(*radii))
@@ -169,9 +183,11 @@ class SideBySide(Looked):
         lost = 0.39 * self.gamma * N_radius + 8 * EPS * self.my
         return np.asarray(size * lost + 4 * EPS * np.sqrt(self.m))
 
-    def measure(self, name: str) -> Numbers:
-        found = self.measures[name](self)
-        return Numbers(found.value, found.error)
+    def measure(self, name: str) -> Measured:
+        if name in self.measures and self.m * self.my <= DENSE_LIMIT:
+            return self.measures[name](self)
+        at = zip(self.A, self.B, strict=True)
+        return one_by_one((self.model.at({"A": A, "B": B}) for A, B in at), name)
 
     measures: ClassVar[dict[str, Callable[[SideBySide], Measured]]] = {
         "norm1.B": norm1_B,
@@ -195,13 +211,16 @@ def _weyl(s: np.ndarray, i: int, radius: np.ndarray | float, order: int) -> Meas
 
 
 class ManyDelm(Many):
-    names = tuple(SideBySide.measures)
-
     def __init__(self, model: DelmModel):
         self.model = model
 
-    def at(self, theta: Params) -> SideBySide:
-        return SideBySide(self.model, theta["A"], theta["B"])
+    def gradient(self, theta: Params) -> tuple[Params, Seen]:
+        gradient, Z = self.model.gradient_and_Z(theta)
+        return gradient, Seen(Z, gradient["B"])
+
+    def at(self, theta: Params, seen: Sequence[Seen]) -> SideBySide:
+        stacked = Seen(*(np.array(each) for each in zip(*seen, strict=True)))
+        return SideBySide(self.model, theta["A"], theta["B"], stacked)
 
 
 def quantities(

@@ -10,7 +10,6 @@ import numpy as np
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.stacked import Places, norms
-from deqcheck.models.many import Numbers
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import (
     Equation,
@@ -20,6 +19,7 @@ from deqcheck.models.relu_stacked import (
     frobenius,
     largest_singular_value,
 )
+from deqcheck.models.stack import Numbers
 from deqcheck.records.measured import EPS, Measured
 
 PARTS = ("W", "A", "b")

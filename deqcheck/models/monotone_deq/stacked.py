@@ -10,10 +10,10 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.stacked import Places, lengths, norms
-from deqcheck.models.many import Numbers
 from deqcheck.models.monotone_deq.state import FINE
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import Equation, StackedRelu, StackedReluState, common_measures
+from deqcheck.models.stack import Numbers
 from deqcheck.records.measured import EPS
 
 PARTS = ("A", "B", "U", "u")

@@ -10,9 +10,9 @@ import numpy as np
 
 from deqcheck.linalg.stacked import Places, lengths, norms
 from deqcheck.models import relu_radii
-from deqcheck.models.many import Numbers
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import Equation, StackedRelu, StackedReluState, common_measures
+from deqcheck.models.stack import Numbers
 from deqcheck.records.measured import EPS, Measured
 
 PARTS = ("W", "U", "a")
