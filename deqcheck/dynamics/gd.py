@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from deqcheck.dynamics.ahead import run_ahead
 from deqcheck.dynamics.recorder import OnProgress, silent
 from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.dynamics.together import run_one
@@ -39,7 +40,7 @@ class GradientDescent(Dynamics):
         report: OnProgress = silent,
     ) -> Trajectory:
         own = problem if problem.train is self else replace(problem, train=self)
-        found = run_one(own, tracks, report)
+        found = run_ahead(own, tracks, report) or run_one(own, tracks, report)
         if found is not None:
             return found
         return walk(problem, self, Descent(problem, self.step, self.steps), tracks, report)

@@ -51,8 +51,8 @@ class PerturbedRun:
     def __init__(self, problem: AnyProblem, step: float, momentum: float = 0.0, eps: float = EPS):
         self.step, self.momentum, self.eps = step, momentum, eps
         self._velocity = np.zeros(0)
-        self._x, self._shapes = pack(problem.theta0), problem.shapes
-        self._patterns = patterns(problem.seed, self._x.size)
+        self.x, self._shapes = pack(problem.theta0), problem.shapes
+        self._patterns = patterns(problem.seed, self.x.size)
         # Each parameter may be off by all of a gradient's radius.
         self._shares = np.concatenate(
             [np.full(a.size, a.size**-0.5) for a in problem.theta0.values()]
@@ -61,12 +61,12 @@ class PerturbedRun:
         self._pushed, self._growth = 0.0, 1.0
         # What the last step may have lost.
         self.push = 0.0
-        self._scale = max(1.0, norm(self._x))
+        self._scale = max(1.0, norm(self.x))
         self.precision_lost = False
 
     @property
     def theta(self) -> Params:
-        return unpack(self._x, self._shapes)
+        return unpack(self.x, self._shapes)
 
     @property
     def error_growth(self) -> float:
@@ -91,7 +91,7 @@ class PerturbedRun:
             away *= self.push / distance
             moved += away
             distance += self.push
-        self._x = moved
+        self.x = moved
         self._pushed += 2 * self.push
         if distance > self._growth * self._pushed:
             self._growth = distance / self._pushed
@@ -102,7 +102,7 @@ class PerturbedRun:
     def _disturbed(self, first: int, radius: float, gradient: np.ndarray) -> np.ndarray:
         if self.momentum:
             gradient, radius = self._turned(first, radius, gradient), 0.0
-        moved = self._x - self.step * gradient
+        moved = self.x - self.step * gradient
         push = np.abs(moved)
         push *= self.eps
         lost = self._shares * (self.step * radius)

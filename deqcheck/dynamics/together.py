@@ -8,12 +8,12 @@ is advanced together with its own perturbed run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from deqcheck.dynamics.columns import Columns, Made, as_compared, unpack_rows
 from deqcheck.dynamics.perturbed_run import PerturbedRuns
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
@@ -21,18 +21,15 @@ from deqcheck.dynamics.recorder import (
     KeptStates,
     OnProgress,
     Progress,
-    Recorder,
-    Sampled,
     Step,
-    compared,
     looked_at,
     schedule,
     silent,
 )
 from deqcheck.linalg.stacked import Places, dots, norms
-from deqcheck.models.problem import AnyProblem, Params, pack, unpack
+from deqcheck.models.problem import AnyProblem, pack, unpack
 from deqcheck.models.stack import Stack, StackState
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 from deqcheck.records.words import DESCENT
@@ -127,8 +124,8 @@ class _Runs:
         points, count = self.steps + 1, len(problems)
         self.columns = np.zeros((count, points, len(Step._fields)))
         tracked = sorted(looked_at(problems[0], self.steps)) if tracks else []
-        self.tracked = _Columns(tracked, self.tracks, count)
-        self.moved = _Columns(range(points), tuple(self.shapes), count)
+        self.tracked = Columns(tracked, self.tracks, count)
+        self.moved = Columns(range(points), tuple(self.shapes), count)
         self.told = set(schedule(self.steps, problems[0].record_points).tolist())
         self.kept = {i: KeptStates() for i, p in enumerate(problems) if p.record_states}
         # Of all that moves: where it begins, the norm of that, and its radius.
@@ -224,7 +221,7 @@ class _Runs:
         for j, each in enumerate((i, t, gap, error, slope, other, 0.0, growth, push)):
             row[:, j] = np.asarray(each)
         self.columns[self.left, i] = row
-        if self.tracked.at(i) and not self.stack.later:
+        if self.tracked.at(i):
             for name in self.tracks:
                 value, error = state.measure(name)
                 apart = growth * np.abs(value[:at] - value[at:])
@@ -243,15 +240,13 @@ class _Runs:
             first, known = np.zeros((count, *array.shape[1:])), np.zeros(count)
             first[self.left], known[self.left] = array[:at], radius[:at]
             self.start[name] = first, norms(first), known
-        self.moved = _Columns(range(self.steps + 1), tuple(self.start), count)
+        self.moved = Columns(range(self.steps + 1), tuple(self.start), count)
 
     def _look(self) -> None:
         """At the steps that wait for it."""
         waiting = [w for w in self.waiting if w.i < self.seen[0]]
         if waiting and len(self.left):
             self._distances(waiting)
-            if self.stack.later:
-                self._quantities([w for w in waiting if self.tracked.at(w.i)])
         # Whoever interrupts before gets them looked at in the end.
         self.waiting = []
 
@@ -278,26 +273,6 @@ class _Runs:
             found[name] = array[:, :at], radius[:, :at], array[:, at:]
         return found
 
-    def _quantities(self, waiting: Sequence[Waiting]) -> None:
-        """The perturbed runs are looked at where they will be compared, and in the last step."""
-        if not waiting:
-            return
-        last, at = waiting[-1].i, len(self.left)
-        beside = [w for w in waiting if w.i == last or compared(self.tracked.place(w.i))]
-        rows = np.concatenate([*(w.x for w in waiting), *(w.beside for w in beside)])
-        slices = np.tile(np.arange(at), len(waiting) + len(beside))
-        found = self.stack.measured(unpack_rows(rows, self.shapes), slices, self.tracks)
-        steps, count = [w.i for w in waiting], len(waiting) * at
-        where = np.isin(steps, [w.i for w in beside])
-        growth = np.stack([w.growth for w in beside])
-        for name in self.tracks:
-            value, error = (x[:count].reshape(-1, at) for x in found.numbers[name])
-            other = found.numbers[name].value[count:].reshape(-1, at)
-            apart = np.full(value.shape, np.nan)
-            apart[where] = growth * np.abs(value[where] - other)
-            self.tracked.put(steps, name, self.left, (value, error, apart))
-        self._keep(np.asarray(found.fine.reshape(-1, at).all(axis=0)))
-
     def _finished(self, row: int, i: int, status: Status) -> Trajectory:
         p = self.problems[i]
         count, x = self.seen
@@ -305,79 +280,13 @@ class _Runs:
         t = every[:, 1]
         how = {name: p.start.measure(name).how for name in self.tracks}
         moved = self.moved.of(i, t, dict.fromkeys(self.start, ""))
-        made = _Recorded(p, every, _as_compared(self.tracked.of(i, t, how)), moved)
+        made = Made(p, every, as_compared(self.tracked.of(i, t, how)), moved)
         if i in self.kept:
             made.states = self.kept[i]
         final = {name: a.copy() for name, a in unpack(x[row], self.shapes).items()}
         return made.finish(final, status, (), 2 * count)
 
 
-def _as_compared(sampled: Sampled) -> Sampled:
-    """With the distances that a run of its own would know."""
-    last = len(sampled.k) - 1
-    unknown = np.array([not (compared(i) or i == last) for i in range(last + 1)], dtype=bool)
-    values = {n: (v, np.where(unknown, np.nan, off)) for n, (v, off) in sampled.values.items()}
-    return sampled._replace(values=values)
-
-
-class _Columns:
-    """Quantities with their error bars and distances, at some of the steps."""
-
-    def __init__(self, at: Sequence[int], names: Sequence[str], count: int):
-        self._position = {i: position for position, i in enumerate(at)}
-        self._names = names
-        self._numbers = np.zeros((len(at), len(names), 3, count))
-
-    def at(self, i: int) -> bool:
-        return i in self._position
-
-    def place(self, i: int) -> int:
-        return self._position[i]
-
-    def put(
-        self, steps: Sequence[int], name: str, rows: np.ndarray, numbers: tuple[np.ndarray, ...]
-    ) -> None:
-        """Values, errors and distances, at each of the steps one for each row."""
-        j = self._names.index(name)
-        places = np.array([self._position[i] for i in steps])[:, None]
-        for kind, each in enumerate(numbers):
-            self._numbers[places, j, kind, rows] = each
-
-    def of(self, row: int, t: np.ndarray, how: Mapping[str, str]) -> Sampled:
-        k = np.array([i for i in self._position if i < len(t)], dtype=int)
-        columns = np.ascontiguousarray(self._numbers[: len(k), :, :, row].transpose(1, 2, 0))
-        values = {}
-        for name, (value, error, apart) in zip(self._names, columns, strict=True):
-            values[name] = Measured(value, error, how[name]), apart
-        return Sampled(k, t[k], np.zeros(len(k)), values)
-
-
-class _Recorded(Recorder):
-    """With its columns made elsewhere."""
-
-    def __init__(self, p: AnyProblem, columns: np.ndarray, tracked: Sampled, moves: Sampled):
-        super().__init__(p, p.train, tuple(tracked.values))
-        self._made, self._quantities, self._distances = columns, tracked, moves
-
-    def _columns(self) -> np.ndarray:
-        return self._made.T
-
-    def _tracked(self) -> Sampled:
-        return self._quantities
-
-    def _moves(self) -> Sampled:
-        return self._distances
-
-
 def _norms(a: np.ndarray) -> np.ndarray:
     """Of all but the first two axes."""
     return norms(a.reshape(-1, *a.shape[2:])).reshape(a.shape[:2])
-
-
-def unpack_rows(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
-    theta, at = {}, 0
-    for name, shape in shapes.items():
-        size = math.prod(shape)
-        theta[name] = np.ascontiguousarray(x[:, at : at + size]).reshape(-1, *shape)
-        at += size
-    return theta

@@ -54,6 +54,13 @@ def lengths(a: np.ndarray) -> np.ndarray:
     return np.where(plain | ~rows.any(axis=1), found, np.nan)
 
 
+def ordinary(a: np.ndarray) -> np.ndarray:
+    """Whether the squares of each slice neither underflow nor overflow."""
+    found = norms(a)
+    plain = (found > SMALLEST_PLAIN) & (found < LARGEST_PLAIN)
+    return plain if plain.all() else plain | ~a.reshape(len(a), -1).any(axis=1)
+
+
 def each(a: np.ndarray) -> np.ndarray:
     """Whether all of each slice is true."""
     return np.asarray(a.reshape(len(a), -1).all(axis=1))

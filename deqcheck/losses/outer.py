@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -32,6 +33,27 @@ class Evaluation(NamedTuple):
     error: float
     gradient: np.ndarray
     gradient_error: float
+
+
+class Evaluations(NamedTuple):
+    """The same at many W, in arrays with a leading axis."""
+
+    gap: np.ndarray
+    error: np.ndarray
+    gradient: np.ndarray
+    gradient_error: np.ndarray
+
+
+class OneByOne(ABC):
+    """Of losses that are evaluated at one W after the other."""
+
+    @abstractmethod
+    def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation: ...
+
+    def evaluate_all(self, W: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
+        at = zip(W, size.tolist(), radius.tolist(), strict=True)
+        rows = [self.evaluate(*each) for each in at]
+        return Evaluations(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 class Outer(Protocol):
@@ -67,6 +89,10 @@ class Outer(Protocol):
 
     def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
         """At a W of this Frobenius norm that is known up to the radius."""
+        ...
+
+    def evaluate_all(self, W: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
+        """At many of them."""
         ...
 
     def gradient(self, W: np.ndarray) -> np.ndarray:

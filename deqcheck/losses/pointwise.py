@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from copy import copy
 from functools import cached_property
 from typing import TypeVar
@@ -13,14 +13,14 @@ import numpy as np
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista
-from deqcheck.losses.outer import PL, Evaluation
+from deqcheck.losses.outer import PL, Evaluation, OneByOne
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
 L = TypeVar("L", bound="Pointwise")
 
 
-class Pointwise(ABC):
+class Pointwise(OneByOne):
     """L0(W) = sum_i l(W phi_i, y_i) for outputs q = W Phi (my x n), accurate to a few units in the
     last place; `self.Y` holds the targets (my x n).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy as np
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import optimality_gap, projected_newton
-from deqcheck.losses.outer import PL, Evaluation
+from deqcheck.losses.outer import PL, Evaluation, OneByOne
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
 
-class LinearScalar(ABC):
+class LinearScalar(OneByOne):
     """L0(w) = sum_i l_i(w phi_i), convex, for a row w; the ball is the box |w_j| < R."""
 
     def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float, relative: float = 0.0):

@@ -12,10 +12,10 @@ import numpy as np
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import OuterLoss
 from deqcheck.linalg import exact
-from deqcheck.linalg.errors import length, rounding, sum_of_squares
+from deqcheck.linalg.errors import F, length, rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
-from deqcheck.losses.outer import PL, Evaluation
+from deqcheck.losses.outer import PL, Evaluation, Evaluations
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again, rational
 
@@ -124,7 +124,7 @@ class LinearSquare:
         found: np.ndarray = self.residual(W).dot(self._doubled)
         return found
 
-    def residual_radius(self, W_norm: float, W_radius: float, residual: float) -> float:
+    def residual_radius(self, W_norm: F, W_radius: F, residual: F) -> F:
         """How far the computed residual (in row-space coordinates) may be from the true one."""
         scale = W_norm * self._phi_norm + self._y_norm
         turned = self._turn * (residual + self._orthogonal) + self._cut * W_norm
@@ -134,14 +134,15 @@ class LinearSquare:
         """Above the free infimum."""
         r = self.residual(W)
         gap = float(np.vdot(r, r))
-        size = math.sqrt(gap)
+        error, gradient_error = self._errors(gap, math.sqrt(gap), W_norm, W_radius)
+        return Evaluation(gap, error, r.dot(self._doubled), gradient_error)
+
+    def _errors(self, gap: F, size: F, W_norm: F, W_radius: F) -> tuple[F, F]:
+        """Of the gap and of the gradient, where the residual has this size."""
         radius = self.residual_radius(W_norm, W_radius, size)
-        return Evaluation(
-            gap,
-            2 * size * radius + radius * radius + EPS * max(4, r.size) * gap,
-            r.dot(self._doubled),
-            2 * self._phi_norm * (radius + 4 * EPS * self.features.shape[1] * size),
-        )
+        error = 2 * size * radius + radius * radius + EPS * max(4, self.targets.size) * gap
+        wide = radius + 4 * EPS * self.features.shape[1] * size
+        return error, 2 * self._phi_norm * wide
 
     def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
         found = self._above_free(W, size, radius)
@@ -149,6 +150,17 @@ class LinearSquare:
             return found
         raised = self.raised
         return found._replace(gap=found.gap - raised.value, error=found.error + raised.error)
+
+    def evaluate_all(self, W: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
+        r = W @ self.features
+        r -= self.targets
+        rows = r.reshape(len(r), -1)
+        gap = np.add.reduce(rows * rows, axis=1)
+        error, gradient_error = self._errors(gap, np.sqrt(gap), size, radius)
+        raised = self.raised
+        return Evaluations(
+            gap - raised.value, error + raised.error, r @ self._doubled, gradient_error
+        )
 
     @cached_property
     def _exact_data(self) -> tuple[Again, Again]:

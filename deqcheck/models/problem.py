@@ -21,6 +21,7 @@ from deqcheck.records.words import dynamics
 
 if TYPE_CHECKING:
     from deqcheck.linalg.precise import Numbers
+    from deqcheck.models.many import Many
     from deqcheck.models.memory import Memory
     from deqcheck.models.stack import Stack
 
@@ -230,6 +231,11 @@ class BuiltModel(ABC, Generic[S]):
     def stacked(self, others: Sequence[Any], shapes: Mapping[str, tuple[int, ...]]) -> Stack | None:
         """These models, which are of one kind and whose parameters have these shapes, side by
         side; None where that is not worth it, or where there is no such thing."""
+        return None
+
+    def many(self, shapes: Mapping[str, tuple[int, ...]]) -> Many | None:
+        """The model at many parameters of these shapes at once; None where that is not worth it, or
+        where there is no such thing."""
         return None
 
     def check(self, theta: Params) -> Iterable[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,19 +46,9 @@ class StackState(ABC):
         """As of a State, for the `names` of a stack; may leave fewer slices fine."""
 
 
-class Measurements(NamedTuple):
-    """Some quantities of many rows of parameters, and the rows of which they are known."""
-
-    numbers: dict[str, Numbers]
-    fine: np.ndarray
-
-
 class Stack(ABC):
     # How many slices are worth being side by side.
     most: int
-    # Whether quantities are measured after the steps, many of them together, by `measured`; else at
-    # the state of each step.
-    later: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -72,11 +62,6 @@ class Stack(ABC):
     @abstractmethod
     def first(self, starts: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
         """The patterns of the first models at their initial states, and where they are known."""
-
-    def measured(self, theta: Params, slices: np.ndarray, names: Sequence[str]) -> Measurements:
-        """At many parameters, of the models in these places of the stack; of those that are
-        measured `later`."""
-        raise NotImplementedError
 
     @abstractmethod
     def kept(self, kept: np.ndarray) -> Stack:

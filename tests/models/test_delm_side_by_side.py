@@ -7,7 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from deqcheck.models.delm.side_by_side import SideBySide, quantities, states_at_once
+from deqcheck.kinds import Loss
+from deqcheck.losses.logistic import Logistic
+from deqcheck.losses.square import Square
+from deqcheck.models.delm.side_by_side import ManyDelm, SideBySide, quantities, states_at_once
 from deqcheck.models.problem import Problem
 
 Builder = Callable[..., Problem]
@@ -36,6 +39,29 @@ def test_every_state_has_its_own_numbers(delm: Builder, m: int, my: int, gamma: 
             assert abs(alone.value - beside.value) <= alone.error + beside.error
             # The radii come from the same rules.
             assert alone.error / 2 - 1e-300 <= beside.error <= 2 * alone.error + 1e-300
+
+
+@pytest.mark.parametrize(
+    ("loss", "my"), [(Square(), 1), (Square(), 3), (Square(R=0.3), 3), (Logistic(), 1)]
+)
+def test_gaps_and_radii_are_those_of_each_state(delm: Builder, loss: Loss, my: int) -> None:
+    p = delm(5, 9, my, loss=loss, Y=np.tile(np.arange(9) % 2, (my, 1)))
+    r = np.random.default_rng(my)
+    A, B = r.normal(size=(4, 5, 5)), r.normal(size=(4, my, 5))
+    many = ManyDelm(p.model)
+    seen = [many.gradient({"A": A[i], "B": B[i]})[1] for i in range(4)]
+    found = many.at({"A": A, "B": B}, seen)
+    assert found.fine.all()
+    some = found.some(np.array([3, 1]))
+    for i in range(4):
+        alone = p.model.objective({"A": A[i], "B": B[i]})
+        assert alone.radius is not None
+        assert abs(alone.gap - found.gap[i]) <= alone.error + found.error[i]
+        # By the same rules, from numbers that are off by rounding.
+        for one, other in ((found.error[i], alone.error), (found.radius[i], alone.radius())):
+            assert abs(one - other) <= 1e-9 * other
+    assert np.array_equal(some.gap, found.gap[[3, 1]])
+    assert np.array_equal(some.measure("norm.Q").value, found.measure("norm.Q").value[[3, 1]])
 
 
 def test_wide_models_stay_alone() -> None:

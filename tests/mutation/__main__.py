@@ -57,7 +57,7 @@ ELSEWHERE = [
     "tests/importing/test_cases.py",
 ]
 BESIDE = {
-    "delm": ["tests/dynamics/test_delm_together.py"],
+    "delm": ["tests/dynamics/test_delm_ahead.py"],
     "monotone_deq": ["tests/cli/test_slice.py", "tests/dynamics/test_monotone_together.py"],
     "implicit_relu": [
         "tests/theorems/test_gao2022_proofs.py",

@@ -18,12 +18,9 @@ from deqcheck.fields import Refusal, number
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.precise import Numbers, solve
-from deqcheck.linalg.stacked import slices
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle, side_by_side
 from deqcheck.models.delm.radii import SAFE_EXPONENT, gradient_radii
-from deqcheck.models.delm.spectrum import DENSE_LIMIT
-from deqcheck.models.delm.stacked import StackedDelm
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params
@@ -94,6 +91,8 @@ class DelmModel(BuiltModel[DelmState]):
         # Relative error of Z = B U^-1: rounding of S and of the solve, times cond_1(U), which for
         # column-stochastic S is at most (1 + gamma)/(1 - gamma).
         self.z_error = 4 * EPS * self.m * (1 + gamma) / (1 - gamma)
+        # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
+        self.inverse = math.sqrt(self.m) / (1 - gamma)
 
     def of_rank(self, relative: float) -> DelmModel:
         return DelmModel(self.gamma, self.outer.of_rank(relative), self.loss_kind)
@@ -135,8 +134,12 @@ class DelmModel(BuiltModel[DelmState]):
         return Objective(gap, error, gradient, radius)
 
     def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
+        return self.gradient_and_Z(theta)[0]
+
+    def gradient_and_Z(self, theta: Params) -> tuple[Params, np.ndarray]:
         solved = self._solved(theta)
-        return self._pulled_back(theta["B"], solved, self.outer.gradient(solved.Zt.T))
+        Z = solved.Zt.T
+        return self._pulled_back(theta["B"], solved, self.outer.gradient(Z)), Z
 
     def _solved(self, theta: Params) -> Solved:
         weights = self._weights(theta["A"])
@@ -162,10 +165,8 @@ class DelmModel(BuiltModel[DelmState]):
         return {"A": P, "B": G}
 
     def gradient_radius(self, B: np.ndarray, Z_size: float, G: np.ndarray, Q_error: float) -> float:
-        # |U^-1| <= sqrt(m) |U^-1|_1, and gamma S has columns of sum gamma.
-        inverse = math.sqrt(self.m) / (1 - self.gamma)
         sizes = length(B), Z_size, length(G)
-        return math.hypot(*gradient_radii(self, *sizes, Q_error, inverse))
+        return math.hypot(*gradient_radii(self, *sizes, Q_error, self.inverse))
 
     def at(self, theta: Params, memory: Memory | None = None) -> DelmState:
         return DelmState(self, theta, memory)
@@ -181,14 +182,9 @@ class DelmModel(BuiltModel[DelmState]):
             return super().quantities(states, names)
         return side_by_side.quantities(self, states, names)
 
-    def stacked(
-        self, others: Sequence[DelmModel], shapes: Mapping[str, tuple[int, ...]]
-    ) -> StackedDelm | None:
-        if set(shapes) != {"A", "B"} or any(type(model) is not DelmModel for model in others):
-            return None
+    def many(self, shapes: Mapping[str, tuple[int, ...]]) -> side_by_side.ManyDelm | None:
         # With one unit A does not move, which is known exactly one by one.
-        narrow = slices(self.m, self.my) > 1 < self.m and self.m * self.my <= DENSE_LIMIT
-        return StackedDelm(others) if narrow else None
+        return side_by_side.ManyDelm(self) if self.m > 1 and set(shapes) == {"A", "B"} else None
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -24,7 +24,7 @@ class Sized(Protocol):
     z_error: Any
 
 
-def gradient_radii(model: Sized, b: F, z: F, g: F, Q_error: F, inverse: F) -> tuple[F, F]:
+def gradient_radii(model: Sized, b: F, z: F, g: F, Q_error: F, inverse: float) -> tuple[F, F]:
     """Of grad_A and grad_B = G, from |B|, |Z|, |G| and |U^-1| <= inverse: G = Q U^-T, and
     grad_A[:, k] = gamma J_k (Z^T G)[:, k] with ||J_k|| <= 1/2."""
     dZ = model.z_error * z

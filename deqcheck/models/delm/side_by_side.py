@@ -6,15 +6,20 @@ Every array has a leading axis, a slice for each state. The formulas and radii a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.stacked import lengths
+from deqcheck.linalg.stacked import lengths, ordinary
+from deqcheck.losses.outer import Evaluations
+from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.delm.spectrum import DENSE_LIMIT, LARGEST
+from deqcheck.models.many import Looked, Many, one_by_one
+from deqcheck.models.problem import Params
 from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:
@@ -29,28 +34,44 @@ def states_at_once(m: int, my: int) -> int:
     return MOST if m * my <= DENSE_LIMIT else 1
 
 
-class SideBySide:
-    """Of models of one shape, one for each slice."""
+class Seen(NamedTuple):
+    """Z and the gradient by B, of one state or of many."""
 
-    def __init__(self, models: Sequence[DelmModel], A: np.ndarray, B: np.ndarray):
-        self.models, self.A, self.B = models, A, B
-        self.m, self.my = models[0].m, models[0].my
-        self._gamma = np.array([model.gamma for model in models])
-        self.gamma = self._gamma[:, None, None]
+    Z: np.ndarray
+    G: np.ndarray
+
+
+class SideBySide(Looked):
+    """A model at many parameters."""
+
+    def __init__(self, model: DelmModel, A: np.ndarray, B: np.ndarray, seen: Seen | None = None):
+        self.model, self.A, self.B = model, A, B
+        if seen is not None:
+            self.Z, self.G = seen
+        self.m, self.my, self.gamma = model.m, model.my, model.gamma
+
+    def some(self, rows: np.ndarray) -> SideBySide:
+        found = SideBySide(self.model, self.A[rows], self.B[rows])
+        for name in ("S", "U", "Z", "G", "_z"):
+            if name in self.__dict__:
+                setattr(found, name, self.__dict__[name][rows])
+        if "_outer" in self.__dict__:
+            found._outer = Evaluations(*(each[rows] for each in self._outer))
+        return found
 
     @property
     def fine(self) -> np.ndarray:
-        """Where no number is so large or small that a state alone would take another way."""
         with np.errstate(all="ignore"):
-            known = np.isfinite(lengths(self.A) + lengths(self.B)) & (self._z**2 < LARGEST)
-            if "Q" in self.__dict__:
-                known &= np.isfinite(lengths(self.Q))
+            known = ordinary(self.A) & ordinary(self.B) & (self._z**2 < LARGEST)
+            if "_outer" in self.__dict__:
+                known &= ordinary(self.Q) & np.isfinite(self.gap)
         return np.asarray(known)
 
     @cached_property
     def S(self) -> np.ndarray:
         E = np.exp(self.A - self.A.max(axis=1, keepdims=True))
-        found: np.ndarray = E / E.sum(axis=1, keepdims=True)
+        E /= np.add.reduce(E, axis=1, keepdims=True)
+        found: np.ndarray = E
         return found
 
     @cached_property
@@ -64,24 +85,48 @@ class SideBySide:
         return np.ascontiguousarray(solved.transpose(0, 2, 1))
 
     @cached_property
+    def G(self) -> np.ndarray:
+        """The gradient by B."""
+        solved = np.linalg.solve(self.U, self.Q.transpose(0, 2, 1))
+        return np.ascontiguousarray(solved.transpose(0, 2, 1))
+
+    @cached_property
     def _z(self) -> np.ndarray:
         return lengths(self.Z)
 
     @property
     def Z_radius(self) -> np.ndarray:
-        return np.asarray(self._z * [model.z_error for model in self.models])
+        return np.asarray(self._z * self.model.z_error)
 
     @cached_property
+    def _outer(self) -> Evaluations:
+        """The outer loss at Z."""
+        return self.model.outer.evaluate_all(self.Z, self._z, self.Z_radius)
+
+    @property
+    def gap(self) -> np.ndarray:
+        return self._outer.gap
+
+    @property
+    def error(self) -> np.ndarray:
+        return self._outer.error
+
+    @property
     def Q(self) -> np.ndarray:
-        """The gradient of the outer loss at Z, with its radius kept beside it."""
-        at = zip(self.models, self.Z, self._z.tolist(), self.Z_radius.tolist(), strict=True)
-        rows = [model.outer.evaluate(Z, size, radius) for model, Z, size, radius in at]
-        self.Q_radius = np.array([row.gradient_error for row in rows])
-        return np.stack([row.gradient for row in rows])
+        """The gradient of the outer loss."""
+        return self._outer.gradient
+
+    @cached_property
+    def radius(self) -> np.ndarray:
+        """As DelmModel.gradient_radius."""
+        sizes = lengths(self.B), self._z, lengths(self.G)
+        Q_error = self._outer.gradient_error
+        radii = gradient_radii(self.model, *sizes, Q_error, self.model.inverse)
+        return np.asarray(np.hypot(*radii))
 
     def norm_Q(self) -> Measured:
         value = lengths(self.Q)
-        return Measured(value, self.Q_radius + errors.summed(self.Q[0].size, value))
+        return Measured(value, self._outer.gradient_error + errors.summed(self.Q[0].size, value))
 
     def norm1_B(self) -> Measured:
         return _norm1(self.B, np.zeros(len(self.B)))
@@ -92,7 +137,8 @@ class SideBySide:
     def norm2_Z(self) -> Measured:
         if self.m * self.my == 1:
             return Measured(np.abs(self.Z[:, 0, 0]), self.Z_radius)
-        s = np.linalg.svd(self.Z, compute_uv=False)
+        vectors = min(self.m, self.my) == 1
+        s = self._z[:, None] if vectors else np.linalg.svd(self.Z, compute_uv=False)
         return _weyl(s, 0, self.Z_radius, max(self.m, self.my))
 
     @cached_property
@@ -102,7 +148,7 @@ class SideBySide:
 
     def _singular(self, i: int) -> Measured:
         s = self._U_singular
-        return _weyl(s, i, 4 * EPS * self._gamma * np.sqrt(self.m), self.m)
+        return _weyl(s, i, 4 * EPS * self.gamma * math.sqrt(self.m), self.m)
 
     def norm2_U_inverse(self) -> Measured:
         return 1 / self._singular(-1)
@@ -134,8 +180,14 @@ class SideBySide:
         sizes = np.abs(self.U)
         size = np.sqrt(sizes.sum(axis=1).max(axis=1) * sizes.sum(axis=2).max(axis=1))
         N_radius = self.Z_radius + 8 * EPS * self.m * self._z
-        lost = 0.39 * self._gamma * N_radius + 8 * EPS * self.my
+        lost = 0.39 * self.gamma * N_radius + 8 * EPS * self.my
         return np.asarray(size * lost + 4 * EPS * np.sqrt(self.m))
+
+    def measure(self, name: str) -> Measured:
+        if name in self.measures and self.m * self.my <= DENSE_LIMIT:
+            return self.measures[name](self)
+        at = zip(self.A, self.B, strict=True)
+        return one_by_one((self.model.at({"A": A, "B": B}) for A, B in at), name)
 
     measures: ClassVar[dict[str, Callable[[SideBySide], Measured]]] = {
         "norm1.B": norm1_B,
@@ -158,12 +210,25 @@ def _weyl(s: np.ndarray, i: int, radius: np.ndarray | float, order: int) -> Meas
     return Measured(s[:, i], radius + errors.lapack((order,), 1.0) * s[:, 0], "Weyl")
 
 
+class ManyDelm(Many):
+    def __init__(self, model: DelmModel):
+        self.model = model
+
+    def gradient(self, theta: Params) -> tuple[Params, Seen]:
+        gradient, Z = self.model.gradient_and_Z(theta)
+        return gradient, Seen(Z, gradient["B"])
+
+    def at(self, theta: Params, seen: Sequence[Seen]) -> SideBySide:
+        stacked = Seen(*(np.array(each) for each in zip(*seen, strict=True)))
+        return SideBySide(self.model, theta["A"], theta["B"], stacked)
+
+
 def quantities(
     model: DelmModel, states: Sequence[DelmState], names: Sequence[str]
 ) -> list[dict[str, Measured]]:
     """Of each state; those that are not known here are measured state by state."""
     A, B = (np.stack([state.theta[name] for state in states]) for name in "AB")
-    stack = SideBySide([model] * len(states), A, B)
+    stack = SideBySide(model, A, B)
     with np.errstate(all="ignore"):
         columns = {n: SideBySide.measures[n](stack) for n in names if n in SideBySide.measures}
     found = []

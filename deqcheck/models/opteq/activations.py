@@ -64,6 +64,10 @@ class Activation(kinds.Activation):
     @abstractmethod
     def slope(self, t: np.ndarray) -> np.ndarray: ...
 
+    def slope_beside(self, t: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """s'(t), the same to the last digit, where s(t) is known."""
+        return self.slope(t)
+
     @abstractmethod
     def primitive(self, t: np.ndarray) -> np.ndarray:
         """S(t) = int_0^t s."""
@@ -111,8 +115,7 @@ class Activation(kinds.Activation):
         """Entries, known up to the radius, of which it is not known on which piece they lie; with
         radius 0 an entry on a kink is there, and has the slope to the left by convention."""
         near = np.abs(t[..., None] - np.array(self.kinks)) <= radius
-        found: np.ndarray = near.any(axis=-1) & (radius > 0)
-        return found
+        return np.asarray(near.any(axis=-1) & (radius > 0))
 
     def kink_distance(self, t: np.ndarray) -> float:
         """How far the nearest kink is from any entry."""
@@ -126,8 +129,7 @@ def half_square(t: np.ndarray) -> np.ndarray:
 
 def log_cosh(t: np.ndarray) -> np.ndarray:
     size = np.abs(t)
-    found: np.ndarray = size + np.log1p(np.expm1(-2 * size) / 2)
-    return found
+    return np.asarray(size + np.log1p(np.expm1(-2 * size) / 2))
 
 
 def restricted(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
@@ -213,8 +215,7 @@ class HardTanh(Activation):
     resting = (-1.0, 1.0)
 
     def value(self, t: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.clip(t, -1.0, 1.0)
-        return found
+        return np.asarray(np.clip(t, -1.0, 1.0))
 
     def slope(self, t: np.ndarray) -> np.ndarray:
         return np.where((t > -1) & (t <= 1), 1.0, 0.0)
@@ -255,8 +256,7 @@ class Softplus(Activation):
     resting = (np.inf, -np.inf)
 
     def value(self, t: np.ndarray) -> np.ndarray:
-        found: np.ndarray = np.logaddexp(0.0, t)
-        return found
+        return np.asarray(np.logaddexp(0.0, t))
 
     def slope(self, t: np.ndarray) -> np.ndarray:
         slope: np.ndarray = scipy.special.expit(t)
@@ -307,9 +307,10 @@ class Tanh(Activation):
         return found
 
     def slope(self, t: np.ndarray) -> np.ndarray:
-        tangent = np.tanh(t)
-        found: np.ndarray = (1 - tangent) * (1 + tangent)
-        return found
+        return self.slope_beside(t, np.tanh(t))
+
+    def slope_beside(self, t: np.ndarray, value: np.ndarray) -> np.ndarray:
+        return np.asarray((1 - value) * (1 + value))
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
         return log_cosh(t)
@@ -363,8 +364,7 @@ class Mix(Activation):
         return self.k < 1
 
     def value(self, t: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.k * t + (1 - self.k) * np.tanh(t)
-        return found
+        return np.asarray(self.k * t + (1 - self.k) * np.tanh(t))
 
     def slope(self, t: np.ndarray) -> np.ndarray:
         return self.k + (1 - self.k) * Tanh().slope(t)
@@ -386,8 +386,7 @@ class Mix(Activation):
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         t = self.inverse(u)
-        found: np.ndarray = u * t - self.primitive(t)
-        return found
+        return np.asarray(u * t - self.primitive(t))
 
     def inverse(self, u: np.ndarray) -> np.ndarray:
         """s^-1: for u > 0, s is concave, so Newton from the left end t = u rises monotonically."""

@@ -89,7 +89,7 @@ class FixedPoint:
         _, moved, radius = self.network.visit(Z, 0.0)
         own = rounding(len(Z), length(moved) + length(Z))
         if self.prox is None:
-            return radius + own
+            return float(radius + own)
         return float(self.prox.lipschitz * radius + own + self.prox.noise(moved))
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:

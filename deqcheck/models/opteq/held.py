@@ -70,6 +70,9 @@ class Bent:
         found: np.ndarray = self.first_slope + self.factors @ self.jumps
         return found
 
+    def slope_beside(self, t: np.ndarray, value: np.ndarray) -> np.ndarray:
+        return self.slope(t)
+
 
 def jumps(s: Activation) -> np.ndarray:
     """Of s' at each kink."""

@@ -7,8 +7,9 @@ input X is given, or extracted: X = g(W_0 X_0) with the weights W_0 trained, too
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,8 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.models.opteq.extractor import Extractor
+from deqcheck.models.opteq.lean import Lean
+from deqcheck.models.opteq.many import ManyOpteq
 from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params
@@ -219,6 +222,19 @@ class OpteqModel(BuiltModel[OpteqState]):
 
     def at(self, theta: Params, memory: Memory | None = None) -> OpteqState:
         return OpteqState(self, theta, memory)
+
+    @cached_property
+    def lean(self) -> Lean | None:
+        """For iterations of layers alone. Another order of sums may be another side of a kink."""
+        fields = self.fields
+        alone = not self.implicit and fields.sam is None and fields.extractor is None
+        return Lean(self) if alone and self.s.smooth else None
+
+    def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
+        return super().gradient(theta, memory) if self.lean is None else self.lean.gradient(theta)
+
+    def many(self, shapes: Mapping[str, tuple[int, ...]]) -> ManyOpteq | None:
+        return None if self.lean is None else ManyOpteq(self, self.lean)
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

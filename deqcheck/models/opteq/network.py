@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.stacked import norms
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.extractor import Extractor
 from deqcheck.models.problem import Params, norm
 from deqcheck.records.measured import EPS
+
+# A number; or one for each network, where there are many, with a leading axis in all their arrays.
+Radius: TypeAlias = Any
+
+
+def size(a: np.ndarray) -> Radius:
+    """The Frobenius norm of a matrix, or of each."""
+    return norm(a) if a.ndim < 3 else norms(a)
 
 
 class Pass(NamedTuple):
@@ -22,8 +32,8 @@ class Pass(NamedTuple):
     Zin: np.ndarray
     A: np.ndarray
     G: np.ndarray
-    Zin_error: float
-    A_error: float
+    Zin_error: Radius
+    A_error: Radius
 
 
 @dataclass(frozen=True)
@@ -36,33 +46,35 @@ class Layer:
     X: np.ndarray
     # How far X may be off, where it is extracted.
     X_error: float = 0.0
+    # Of ||W||_2 from above, where one is known.
+    bound: Radius | None = None
 
     @cached_property
     def drive(self) -> np.ndarray:
         """C = U X + b 1^T."""
-        found: np.ndarray = self.U @ self.X + self.b[:, None]
+        found: np.ndarray = self.U @ self.X + self.b[..., None]
         return found
 
     @cached_property
-    def norm(self) -> float:
+    def norm(self) -> Radius:
         """An upper bound of ||W||_2."""
-        return float(errors.norm2(self.W).high)
+        return float(errors.norm2(self.W).high) if self.bound is None else self.bound
 
     @cached_property
-    def frobenius(self) -> float:
-        return norm(self.W)
+    def frobenius(self) -> Radius:
+        return size(self.W)
 
     @cached_property
-    def _drive_size(self) -> float:
-        columns = np.sqrt(self.X.shape[1])
-        return float(norm(self.U) * norm(self.X) + columns * norm(self.b))
+    def _drive_size(self) -> Radius:
+        columns = math.sqrt(self.X.shape[-1])
+        return size(self.U) * size(self.X) + columns * size(self.b[..., None])
 
     @cached_property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> Radius:
         return self.alpha * self.s.slopes[1] * self.norm * self.norm + 1 - self.alpha
 
     @cached_property
-    def bend(self) -> float:
+    def bend(self) -> Radius:
         """Lipschitz constant of the Jacobian; on a fixed linear piece, 0."""
         # A power of a Python float raises where a product overflows to infinity.
         cubed = self.norm * self.norm * self.norm
@@ -70,24 +82,29 @@ class Layer:
 
     def f(self, Z: np.ndarray) -> np.ndarray:
         G = self.s.value(self.W @ Z + self.drive)
-        out: np.ndarray = self.alpha * (self.W.T @ G) + (1 - self.alpha) * Z
+        out: np.ndarray = self.alpha * (self.W.mT @ G) + (1 - self.alpha) * Z
         return out
 
-    def visit(self, Z: np.ndarray, radius: float) -> tuple[Pass, np.ndarray, float]:
+    def visit(self, Z: np.ndarray, radius: Radius) -> tuple[Pass, np.ndarray, Radius]:
         """The layer at Z, its output and how far that may be from the exact one."""
         A = self.W @ Z + self.drive
         G = self.s.value(A)
-        out = self.alpha * (self.W.T @ G) + (1 - self.alpha) * Z
-        size, active = norm(Z), norm(G)
-        length = sum(self.W.shape) + len(self.X)
-        noise = errors.rounding(length, self.frobenius * size + self._drive_size)
-        noise += norm(self.U) * self.X_error
+        out = self.alpha * (self.W.mT @ G) + (1 - self.alpha) * Z
+        A_error, moved = self.radii(size(Z), size(G), radius)
+        return Pass(Z, A, G, radius, A_error), out, moved
+
+    def radii(self, before: Radius, active: Radius, radius: Radius) -> tuple[Radius, Radius]:
+        """Of the pre-activation and of the output, where the input and the activation have these
+        sizes and the input this radius."""
+        length = sum(self.W.shape[-2:]) + len(self.X)
+        noise = errors.rounding(length, self.frobenius * before + self._drive_size)
+        if self.X_error:
+            noise += size(self.U) * self.X_error
         local = self.alpha * (
-            self.norm * noise + errors.rounding(len(self.W), self.frobenius * active)
+            self.norm * noise + errors.rounding(self.W.shape[-2], self.frobenius * active)
         )
-        local += errors.rounding(1, size)
-        visited = Pass(Z, A, G, radius, self.norm * radius + noise)
-        return visited, out, self.lipschitz * radius + local
+        local += errors.rounding(1, before)
+        return self.norm * radius + noise, self.lipschitz * radius + local
 
     def jacobians(self, Z: np.ndarray) -> np.ndarray:
         """a W^T D_j W + (1 - a) I for each sample (N x m x m)."""
@@ -142,7 +159,7 @@ class Network:
             Z = layer.f(Z)
         return Z
 
-    def visit(self, Z: np.ndarray, radius: float) -> tuple[list[Pass], np.ndarray, float]:
+    def visit(self, Z: np.ndarray, radius: Radius) -> tuple[list[Pass], np.ndarray, Radius]:
         passes = []
         for layer in self.layers:
             visited, Z, radius = layer.visit(Z, radius)

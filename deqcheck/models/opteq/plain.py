@@ -83,7 +83,7 @@ def _backward(
     below = (1 - w.beta) * Q
     for i in reversed(range(len(network.layers))):
         layer, seen = network.layers[i], step.layers[i]
-        Pd = layer.s.slope(seen.A) * (layer.alpha * (layer.W @ below))
+        Pd = layer.s.slope_beside(seen.A, seen.G) * (layer.alpha * (layer.W @ below))
         parts[f"W{i + 1}"] += Pd @ seen.Z.T + layer.alpha * (seen.G @ below.T)
         driven[i] += Pd
         below = layer.W.T @ Pd + (1 - layer.alpha) * below

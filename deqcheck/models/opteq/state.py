@@ -17,7 +17,15 @@ from deqcheck.models.opteq import held
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.exact import ExactOpteq
 from deqcheck.models.opteq.exact_states import Near
-from deqcheck.models.opteq.gradient import Gradient, input_rows, per_sample, summed
+from deqcheck.models.opteq.gradient import (
+    Gradient,
+    input_rows,
+    per_sample,
+    read_out_radius,
+    residual_radius,
+    seed_radius,
+    summed,
+)
 from deqcheck.models.opteq.measures import measures
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.plain import plain
@@ -123,9 +131,7 @@ class OpteqState(State):
 
     @cached_property
     def r_radius(self) -> float:
-        size = norm(self.Wo) * norm(self.Z)
-        size += norm(self.model.Y)
-        return self._Wo_norm * self.Z_radius + errors.rounding(self.Wo.shape[1], size)
+        return float(residual_radius(self.Wo, self._Wo_norm, self.Z, self.Z_radius, self.model.Y))
 
     @cached_property
     def residual(self) -> Measured:
@@ -182,14 +188,10 @@ class OpteqState(State):
 
     def _from(self, r: np.ndarray, r_radius: float) -> Gradient:
         """What comes of an error r of the outputs (dy x N), known up to the radius."""
-        seed = self.Wo.T @ r
-        wo, size = norm(self.Wo), norm(r)
-        seed_error = self._Wo_norm * r_radius + errors.rounding(len(r), wo * size)
-        parts, radii = summed(self.network, self.shapes, self.sweep(seed, seed_error), self.Wo)
-        z = norm(self.Z)
+        sweep = self.sweep(self.Wo.T @ r, seed_radius(self.Wo, self._Wo_norm, r, r_radius))
+        parts, radii = summed(self.network, self.shapes, sweep, self.Wo)
         parts["Wo"] = parts["Wo"] + r @ self.Z.T
-        radii["Wo"] += r_radius * (z + self.Z_radius) + size * self.Z_radius
-        radii["Wo"] += errors.rounding(r.shape[1], size * z)
+        radii["Wo"] += read_out_radius(r, r_radius, self.Z, self.Z_radius)
         return Gradient(parts, radii)
 
     @property
@@ -306,6 +308,11 @@ class OpteqState(State):
         from_zero = self.model.implicit or not self.model.Z0.any()
         return min(self.model.m, sum(widths)) if from_zero else self.model.m
 
+    @property
+    def dependent(self) -> bool:
+        """Whether its columns are, whatever the numbers are."""
+        return self._twins or self._inner_rank < self.model.N
+
     @cached_property
     def lambda_min_JJt(self) -> Measured:
         """sigma_{N d_y}(J)^2: exactly 0 when there are more outputs than parameters, and where the
@@ -319,7 +326,7 @@ class OpteqState(State):
     @cached_property
     def sigma_min_Z(self) -> Measured:
         """The N-th singular value of the state (m x N): exactly 0 when its rank is smaller."""
-        if self._twins or self._inner_rank < self.model.N:
+        if self.dependent:
             return given(0, exact.singular_value(self.again.Z, self.model.N))
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius, self.again.Z)
 
@@ -333,7 +340,9 @@ class OpteqState(State):
     def plain(self) -> Plain:
         # A state that was given its forward pass is not what its parameters alone would make.
         known = self.model.implicit or "_forward" in self.__dict__
-        return super().plain if known else plain(self)
+        if known:
+            return super().plain
+        return plain(self) if self.model.lean is None else self.model.lean.plain(self.theta)
 
     @cached_property
     def kinks(self) -> Kinks | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from deqcheck.linalg.errors import rounding
 from deqcheck.models.opteq.convex import Smooth
-from deqcheck.models.opteq.network import Layer, Network, Pass
+from deqcheck.models.opteq.network import Layer, Network, Pass, Radius, size
 from deqcheck.models.problem import norm
 from deqcheck.records.measured import EPS
 
@@ -57,9 +57,9 @@ class Sam:
         top = 1 - self.gamma * w.lambda_
         return max(abs(top), abs(top - self.gamma * self.R.smoothness)) * (1 + 8 * EPS)
 
-    def noise(self, size: float, columns: int) -> float:
+    def noise(self, whole: float, columns: int) -> float:
         """Rounding of S, or of its adjoint, at a state of this Frobenius norm."""
-        return rounding(4, size) + self.gamma * self.R.rounding(size, columns)
+        return rounding(4, whole) + self.gamma * self.R.rounding(whole, columns)
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,20 @@ NO_SAM = Weights(0.0, 0.0)
 
 def iterate(
     networks: Iterable[Network], Z0: np.ndarray, sam: Sam | None
-) -> tuple[list[Step], np.ndarray, float]:
+) -> tuple[list[Step], np.ndarray, Radius]:
     """An iteration of each from Z0: what every layer saw, the last state and its radius."""
-    steps, Z, radius = [], Z0, 0.0
+    steps, Z = [], Z0
+    radius: Radius = 0.0
     for k, network in enumerate(networks):
         w = NO_SAM if sam is None else sam.weights[k]
         passes, moved, moved_radius = network.visit(Z, radius)
         steps.append(Step(network, Z, passes, w))
         if sam is not None:
-            noise = sam.noise(norm(Z), Z.shape[1])
+            noise = sam.noise(size(Z), Z.shape[1])
             pulled, S = sam.stretch(w) * radius + noise, sam.S(Z, w)
-            size = norm(S) + norm(moved)
+            whole = size(S) + size(moved)
             moved = w.beta * S + (1 - w.beta) * moved
-            moved_radius = w.beta * pulled + (1 - w.beta) * moved_radius + rounding(1, size)
+            moved_radius = w.beta * pulled + (1 - w.beta) * moved_radius + rounding(1, whole)
         Z, radius = moved, moved_radius
     return steps, Z, radius
 
@@ -101,8 +102,8 @@ class Piece(NamedTuple):
     Pd: np.ndarray
     Q: np.ndarray
     seen: Pass
-    Pd_error: float
-    Q_error: float
+    Pd_error: Radius
+    Q_error: Radius
 
 
 class Pull(NamedTuple):
@@ -111,39 +112,51 @@ class Pull(NamedTuple):
     Z: np.ndarray
     Q: np.ndarray
     share: float
-    Z_error: float
-    Q_error: float
+    Z_error: Radius
+    Q_error: Radius
 
 
 def through_layers(
-    network: Network, passes: Sequence[Pass], Q: np.ndarray, error: float
+    network: Network, passes: Sequence[Pass], Q: np.ndarray, error: Radius
 ) -> Iterator[Piece]:
     """Reverse mode through the layers of one iteration; the last Piece is the first layer."""
     for i in reversed(range(len(network.layers))):
         layer, seen = network.layers[i], passes[i]
         P = layer.alpha * (layer.W @ Q)
-        P_size, Q_size = norm(P), norm(Q)
-        P_error = layer.alpha * (layer.norm * error + rounding(len(Q), layer.frobenius * Q_size))
-        bent = _bent(layer, seen, P)
-        Pd = layer.s.slope(seen.A) * P
-        Pd_error = layer.s.slopes[1] * P_error + bent + rounding(2, P_size)
+        P_size, Q_size = size(P), size(Q)
+        bent = _bent(layer, seen, P, P_size)
+        Pd = layer.s.slope_beside(seen.A, seen.G) * P
+        Pd_error = pulled_error(layer, P_size, Q_size, bent, error)
         yield Piece(i, Pd, Q, seen, Pd_error, error)
-        error = _after(layer, Pd, Pd_error, Q_size, error)
-        Q = layer.W.T @ Pd + (1 - layer.alpha) * Q
+        if i:
+            error = error_below(layer, size(Pd), Pd_error, Q_size, error)
+            Q = layer.W.T @ Pd + (1 - layer.alpha) * Q
 
 
-def _bent(layer: Layer, seen: Pass, P: np.ndarray) -> float:
+def _bent(layer: Layer, seen: Pass, P: np.ndarray, P_size: float) -> float:
     """What the radius of the pre-activations does to s'(A) o P. On a linear piece nothing, but
     which piece may be open."""
     if layer.s.smooth:
-        return layer.s.curvature * seen.A_error * norm(P)
+        return float(layer.s.curvature * seen.A_error * P_size)
     low, high = layer.s.slopes
     return (high - low) * norm(P[layer.s.doubtful(seen.A, seen.A_error)])
 
 
-def _after(layer: Layer, Pd: np.ndarray, Pd_error: float, Q_size: float, error: float) -> float:
-    size = layer.frobenius * norm(Pd)
-    inner = layer.norm * Pd_error + rounding(len(layer.W), size)
+def pulled_error(
+    layer: Layer, P_size: Radius, Q_size: Radius, bent: Radius, error: Radius
+) -> Radius:
+    """Of the adjoint s'(A) o P of the pre-activation, P = a W Q."""
+    noise = rounding(layer.W.shape[-1], layer.frobenius * Q_size)
+    P_error = layer.alpha * (layer.norm * error + noise)
+    return layer.s.slopes[1] * P_error + bent + rounding(2, P_size)
+
+
+def error_below(
+    layer: Layer, Pd_size: Radius, Pd_error: Radius, Q_size: Radius, error: Radius
+) -> Radius:
+    """Of the adjoint of the layer's input."""
+    whole = layer.frobenius * Pd_size
+    inner = layer.norm * Pd_error + rounding(layer.W.shape[-2], whole)
     return inner + (1 - layer.alpha) * error + rounding(1, Q_size)
 
 
@@ -151,8 +164,8 @@ def before_layers(network: Network, first: Piece) -> tuple[np.ndarray, float]:
     """The adjoint of the input of the first layer, from that layer's piece."""
     layer = network.layers[first.layer]
     Q = layer.W.T @ first.Pd + (1 - layer.alpha) * first.Q
-    size = norm(first.Q)
-    return Q, _after(layer, first.Pd, first.Pd_error, size, first.Q_error)
+    sizes = size(first.Pd), first.Pd_error, size(first.Q), first.Q_error
+    return Q, error_below(layer, *sizes)
 
 
 def backwards_within(
@@ -173,7 +186,7 @@ def backwards_within(
 
 
 def backwards(
-    steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: float
+    steps: Sequence[Step], sam: Sam | None, Q: np.ndarray, error: Radius
 ) -> Iterator[Piece | Pull]:
     """Reverse mode through all iterations, from the adjoint Q of Z^K."""
     for step in reversed(steps):
@@ -187,10 +200,10 @@ def backwards(
             if sam.uses_output:
                 yield Pull(step.Z, Q, beta * sam.gamma, step.passes[0].Zin_error, error)
             back = sam.adjoint(step.Z, Q, step.weights)
-            size = norm(below) + norm(back)
+            whole = size(below) + size(back)
             below = below + beta * back
-            noise = sam.noise(norm(Q), Q.shape[1])
+            noise = sam.noise(size(Q), Q.shape[1])
             turned = sam.gamma * sam.R.hessian_bend * step.passes[0].Zin_error
-            pulled = sam.stretch(step.weights) * error + noise + turned * norm(Q)
-            below_error += beta * pulled + rounding(1, size)
+            pulled = sam.stretch(step.weights) * error + noise + turned * size(Q)
+            below_error += beta * pulled + rounding(1, whole)
         Q, error = below, below_error

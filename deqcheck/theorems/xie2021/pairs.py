@@ -99,7 +99,7 @@ def _moved(one: Pass, other: Pass) -> Measured:
 def turned(layer: Layer, seen: Pass) -> float:
     """How far a slope may be off; with kinks, whether its piece is known."""
     if layer.s.smooth:
-        return layer.s.curvature * seen.A_error
+        return float(layer.s.curvature * seen.A_error)
     return float(layer.s.doubtful(seen.A, seen.A_error).any())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import EPS, Measured, given, stack
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import DESCENT, FLOW, Check, Search
 from deqcheck.theorems.xie2021.bounds import Bounds
@@ -134,8 +134,8 @@ def apart_from_end(run: Trajectory) -> tuple[np.ndarray, np.ndarray, Measured]:
 def moved_distance(run: Trajectory) -> Measured:
     """The largest recorded |theta - theta_0|, all parameters together."""
     parts = [series.value for series in run.distance.values()]
-    each = stack([errors.together([part[i] for part in parts]) for i in range(len(parts[0]))])
-    return each[int(np.argmax(each.value))]
+    largest = int(np.argmax(np.linalg.norm([part.value for part in parts], axis=0)))
+    return errors.together([part[largest] for part in parts])
 
 
 class Theorem5Repaired(RepairedRate):

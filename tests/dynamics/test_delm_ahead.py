@@ -1,5 +1,5 @@
-"""Deep equilibrium linear models that descend together with their perturbed runs: within the error
-bars, what they record is what each records step by step."""
+"""Deep equilibrium linear models that descend ahead of what is looked at: the parameters are those
+of single steps, and the records within their error bars."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from side import alike, step_by_step
 
-from deqcheck.dynamics import recorder
+from deqcheck.dynamics import ahead, recorder
+from deqcheck.dynamics.ahead import run_ahead
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.dynamics.together import run_one, run_together
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
-from deqcheck.models.delm.side_by_side import SideBySide
-from deqcheck.models.delm.stacked import StackedDelm
+from deqcheck.models.delm.side_by_side import ManyDelm, SideBySide
 from deqcheck.models.problem import Problem
 from deqcheck.records.verdict import Status
 
@@ -37,7 +36,7 @@ def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
 @pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4)])
 def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
     p = problem(delm, m, my, gamma=gamma, seed=m + my)
-    alike(run_one(p, NAMES, recorder.silent), step_by_step(p, NAMES))
+    alike(run_ahead(p, NAMES, recorder.silent), step_by_step(p, NAMES))
 
 
 @pytest.mark.parametrize(
@@ -53,37 +52,45 @@ def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
 )
 def test_other_starts_and_losses(delm: Builder, given: dict[str, Any]) -> None:
     p = problem(delm, **given)
-    alike(run_one(p, NAMES, recorder.silent), step_by_step(p, NAMES))
+    alike(run_ahead(p, NAMES, recorder.silent), step_by_step(p, NAMES))
 
 
-def test_several_whoever_is_beside_them(delm: Builder) -> None:
-    problems = [problem(delm, gamma=0.1 + 0.2 * i, seed=i) for i in range(4)]
-    found = run_together(problems, [NAMES] * 4)
-    for p, run in zip(problems, found, strict=True):
-        alike(run, step_by_step(p, NAMES))
-        one = run_one(p, NAMES, recorder.silent)
-        assert run is not None and one is not None
-        assert np.array_equal(run.gap.value, one.gap.value)
-        assert np.array_equal(run.gap.error, one.gap.error)
-        for name, series in one.series.items():
-            assert np.array_equal(series.value.error, run.series[name].value.error)
+def test_the_parameters_are_those_of_single_steps(delm: Builder) -> None:
+    p = replace(problem(delm, A=400 * np.eye(4)), record_states=True)
+    found, single = run_ahead(p, (), recorder.silent), step_by_step(p)
+    assert found is not None
+    assert list(found.states) == list(single.states) == [0, 1, 4, 17, STEPS]
+    for mine, other in zip(found.states.values(), single.states.values(), strict=True):
+        for name, array in mine.items():
+            assert np.array_equal(array, other[name])
 
 
-def test_large_exponents_single_units_and_wide_models_are_left_to_single_steps(
-    delm: Builder,
-) -> None:
-    large = problem(delm, A=400 * np.eye(4))
-    wide = problem(delm, m=40)
-    several = problem(delm, m=30, my=4)
+def test_single_units_are_left_to_single_steps(delm: Builder) -> None:
     # With one unit the weights are gamma, and A does not move, which single steps know exactly.
-    one = problem(delm, m=1)
-    for p in (large, wide, several, one):
-        assert run_one(p, (), recorder.silent) is None
+    assert run_ahead(problem(delm, m=1), (), recorder.silent) is None
+
+
+def test_wide_models(delm: Builder) -> None:
+    p = problem(delm, m=30, my=4, gamma=0.3)
+    p = replace(p, train=replace(p.train, steps=12))
+    alike(run_ahead(p, NAMES, recorder.silent), step_by_step(p, NAMES))
+
+
+@pytest.mark.parametrize("step", [1e3, 0.2])
+def test_what_diverges_or_loses_its_precision_is_left_to_single_steps(
+    delm: Builder, step: float
+) -> None:
+    p = problem(delm)
+    train = GradientDescent(step=step, steps=400)
+    p = replace(p, train=train)
+    assert run_ahead(p, NAMES, recorder.silent) is None
+    run = train.run(p)
+    assert run.notes or run.status is Status.DIVERGED
 
 
 def test_what_cannot_be_measured_drops_out_when_it_is_looked_at(delm: Builder) -> None:
     tiny = problem(delm, B=np.full((1, 4), 1e-120), Y=np.full((1, 9), 1e-120))
-    assert run_one(tiny, NAMES, recorder.silent) is None
+    assert run_ahead(tiny, NAMES, recorder.silent) is None
 
 
 def test_an_interrupted_run_keeps_the_quantities_of_what_is_known(delm: Builder) -> None:
@@ -93,9 +100,9 @@ def test_an_interrupted_run_keeps_the_quantities_of_what_is_known(delm: Builder)
         if at.k > 3:
             raise KeyboardInterrupt
 
-    run = run_one(p, NAMES, interrupt)
+    run = run_ahead(p, NAMES, interrupt)
     assert run is not None and 4 < len(run.k) < STEPS
-    whole = run_one(p, NAMES, recorder.silent)
+    whole = run_ahead(p, NAMES, recorder.silent)
     assert whole is not None
     for name, series in run.series.items():
         count = len(series.k)
@@ -103,11 +110,11 @@ def test_an_interrupted_run_keeps_the_quantities_of_what_is_known(delm: Builder)
         assert np.array_equal(series.value.value, whole.series[name].value.value[:count])
 
 
-@pytest.mark.parametrize("call", [0, 3])
+@pytest.mark.parametrize("call", [0, 1, 2, 3])
 def test_an_interruption_within_a_step_is_no_reason_to_begin_again(
     delm: Builder, monkeypatch: pytest.MonkeyPatch, call: int
 ) -> None:
-    calls, at = 0, StackedDelm.at
+    calls, at = 0, ManyDelm.at
 
     def interrupted(*asked: Any) -> Any:
         nonlocal calls
@@ -116,8 +123,9 @@ def test_an_interruption_within_a_step_is_no_reason_to_begin_again(
             raise KeyboardInterrupt
         return at(*asked)
 
-    monkeypatch.setattr(StackedDelm, "at", interrupted)
+    monkeypatch.setattr(ManyDelm, "at", interrupted)
     p = problem(delm)
     run = p.train.run(p, NAMES)
-    assert run.status is Status.INTERRUPTED and len(run.k) == call
+    # The run is looked at, then its perturbed run.
+    assert run.status is Status.INTERRUPTED and len(run.k) == call // 2 * ahead.STEPS
     assert set(run.distance) == {"A", "B"}

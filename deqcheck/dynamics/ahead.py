@@ -1,0 +1,191 @@
+"""Descents that run ahead: first some steps by gradients alone, then all of them are looked at.
+
+The parameters are those of the run made step by step. Its perturbed run follows behind, since it
+has to know how much a step may lose. A run that leaves the plain way (it diverges, loses its
+precision, or comes to numbers that a state alone would treat in another way) is given up, and made
+step by step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deqcheck.dynamics.columns import Columns, Made, as_compared, unpack_rows
+from deqcheck.dynamics.perturbed_run import PerturbedRun
+from deqcheck.dynamics.recorder import (
+    EVERY_DISTANCE,
+    PROGRESS_EVERY,
+    KeptStates,
+    OnProgress,
+    Progress,
+    Step,
+    compared,
+    looked_at,
+    schedule,
+)
+from deqcheck.linalg.stacked import norms
+from deqcheck.models.many import Looked, Many
+from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
+from deqcheck.records.basis import weakest
+from deqcheck.records.measured import EPS
+from deqcheck.records.trajectory import Trajectory
+from deqcheck.records.verdict import Status
+
+# Steps that are looked at together, and of how many parameters at most.
+STEPS, NUMBERS = 64, 100000
+# There is one run in the columns.
+ONE = np.zeros(1, dtype=int)
+
+
+@np.errstate(all="ignore")
+def run_ahead(problem: AnyProblem, tracks: Sequence[str], report: OnProgress) -> Trajectory | None:
+    """The trajectory; None where it has to be made step by step."""
+    if problem.train.steps > EVERY_DISTANCE:
+        return None
+    many = problem.model.many(problem.shapes)
+    if many is None:
+        return None
+    try:
+        return _Ahead(problem, many, tracks).walk(report)
+    except np.linalg.LinAlgError:
+        return None
+
+
+class _GivenUp(Exception):
+    pass
+
+
+class _Ahead:
+    def __init__(self, problem: AnyProblem, many: Many, tracks: Sequence[str]):
+        self.problem, self.many, self.tracks = problem, many, tuple(tracks)
+        self.shapes, self.step, self.steps = problem.shapes, problem.train.step, problem.train.steps
+        # The next step, and the run there.
+        self.next, self.x = 0, pack(problem.theta0)
+        self.beside = PerturbedRun(problem, self.step)
+        self.start = unpack_rows(self.x[None], self.shapes)
+        self.columns = np.zeros((self.steps + 1, len(Step._fields)))
+        tracked = sorted(looked_at(problem, self.steps)) if tracks else []
+        self.tracked = Columns(tracked, self.tracks, 1)
+        self.moved = Columns(range(self.steps + 1), tuple(self.shapes), 1)
+        self.told = set(schedule(self.steps, problem.record_points).tolist())
+        self.how: dict[str, list[str]] = {}
+        self.kept = KeptStates()
+        # The last step that is known.
+        self.last = self.x
+        self.block = max(1, min(STEPS, NUMBERS // self.x.size))
+
+    def walk(self, report: OnProgress) -> Trajectory | None:
+        status = Status.COMPLETED
+        try:
+            while self.next <= self.steps:
+                first = self.next
+                self._go_on(min(self.block, self.steps + 1 - first))
+                for i in range(first, self.next):
+                    if i % PROGRESS_EVERY == 0 or i in self.told:
+                        _, t, gap, *_ = self.columns[i].tolist()
+                        report(Progress("descent", i, t, i / self.steps, gap))
+        except _GivenUp:
+            return None
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return self._finished(status)
+
+    def _go_on(self, count: int) -> None:
+        """By so many steps. An interruption leaves what was known before."""
+        x, slope, seen, then = self._run(count)
+        theta = unpack_rows(x, self.shapes)
+        here = self.many.at(theta, seen)
+        radius = here.radius
+        if not (here.fine & np.isfinite(slope + radius + here.error)).all():
+            raise _GivenUp
+        beside, seen, growth, push = self._follow(x, then, slope, radius)
+        there = self.many.at(beside, seen)
+        i = np.arange(self.next, self.next + count)
+        # The fields of a Step.
+        rows = i, i * self.step, here.gap, here.error, slope, there.gap, 0.0, growth, push
+        self.columns[i] = np.stack(np.broadcast_arrays(*rows), axis=1)
+        self._distances(i, theta, beside, growth)
+        self._quantities(i, here, there, growth)
+        if not there.fine.all():
+            raise _GivenUp
+        for row, k in enumerate(i.tolist()):
+            if self.problem.record_states and k in self.told:
+                self.kept.keep(k, unpack(x[row], self.shapes))
+        self.next, self.x, self.last = self.next + count, then, x[-1]
+
+    def _gradient(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        gradient, seen = self.many.gradient(unpack(x, self.shapes))
+        return pack(gradient), seen
+
+    def _run(self, count: int) -> tuple[np.ndarray, np.ndarray, list[Any], np.ndarray]:
+        """The parameters of so many steps, the norms of their gradients and what these went
+        through, and the parameters after them."""
+        x, here, slopes, seen = self.x, [], [], []
+        for _ in range(count):
+            gradient, trace = self._gradient(x)
+            here.append(x)
+            slopes.append(norm(gradient))
+            seen.append(trace)
+            x = x - self.step * gradient
+        return np.stack(here), np.array(slopes), seen, x
+
+    def _follow(
+        self, x: np.ndarray, then: np.ndarray, slope: np.ndarray, radius: np.ndarray
+    ) -> tuple[Params, list[Any], np.ndarray, np.ndarray]:
+        """The perturbed run beside these steps and what its gradients went through, how far its
+        distance may fall short, and what the step before may have lost."""
+        beside, rows, seen, growth, push = self.beside, [], [], [], []
+        each = zip([*x[1:], then], slope.tolist(), radius.tolist(), strict=True)
+        for i, (after, steep, wide) in enumerate(each, self.next):
+            rows.append(beside.x)
+            growth.append(beside.error_growth)
+            push.append(beside.push)
+            gradient, trace = self._gradient(beside.x)
+            seen.append(trace)
+            if i < self.steps:
+                beside.follow(i, after, steep, wide, gradient)
+                if beside.precision_lost:
+                    raise _GivenUp
+        theta = unpack_rows(np.stack(rows), self.shapes)
+        return theta, seen, np.array(growth), np.array(push)
+
+    def _distances(self, i: np.ndarray, here: Params, there: Params, growth: np.ndarray) -> None:
+        for name, start in self.start.items():
+            moved, size = norms(here[name] - start), norms(start)
+            error = 4 * EPS * (moved + size)
+            apart = growth * norms(here[name] - there[name])
+            self.moved.put(i, name, ONE, (moved, error, apart))
+
+    def _quantities(self, i: np.ndarray, here: Looked, there: Looked, growth: np.ndarray) -> None:
+        """The perturbed run is looked at where it will be compared, and at the last of them."""
+        if not self.tracks:
+            return
+        rows = np.array([row for row, k in enumerate(i.tolist()) if self.tracked.at(k)], dtype=int)
+        if not len(rows):
+            return
+        places = [self.tracked.place(k) for k in i[rows].tolist()]
+        beside = np.array([compared(place) or place == places[-1] for place in places])
+        measured, others = here.some(rows), there.some(rows[beside])
+        for name in self.tracks:
+            found = measured.measure(name)
+            value, error = np.asarray(found.value), np.asarray(found.error)
+            self.how.setdefault(name, []).append(found.how)
+            apart = np.full(len(rows), np.nan)
+            off = np.abs(value[beside] - others.values(name))
+            apart[beside] = growth[rows[beside]] * off
+            self.tracked.put(i[rows], name, ONE, (value, error, apart))
+        if not (measured.fine.all() and others.fine.all()):
+            raise _GivenUp
+
+    def _finished(self, status: Status) -> Trajectory:
+        p, every = self.problem, self.columns[: self.next]
+        t = every[:, 1]
+        how = {name: weakest(*self.how.get(name, ())) for name in self.tracks}
+        moved = self.moved.of(0, t, dict.fromkeys(self.shapes, ""))
+        made = Made(p, every, as_compared(self.tracked.of(0, t, how)), moved)
+        made.states = self.kept
+        final = {name: a.copy() for name, a in unpack(self.last, self.shapes).items()}
+        return made.finish(final, status, (), 2 * self.next)
