@@ -2,15 +2,15 @@
 
 rho_w = ||W|| + delta < 1, rho_u = ||U|| + delta, rho_a = ||a|| + delta, c_w = rho_u rho_a/(1 -
 rho_w)^2, c_u = rho_a/(1 - rho_w), c_a = rho_u/(1 - rho_w). The right sides of (8) and (9) increase
-with delta, that of (7) falls to one minimum and then rises, all in log delta.
+with delta, that of (7) falls to one minimum and then rises. All three are log-convex in log delta,
+so that one delta has the largest smallest ratio: that with the largest of (7), or one below it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -36,12 +36,14 @@ RELAXED = Check("step size", "step <= 1/(c_a*F)^2", "replaces (10)")
 
 # Smaller radii leave no digits to the constants.
 SMALLEST = 1e-290
-# The search begins this factor, as a logarithm, below the least delta.
+# Without a residual the least delta is this factor, as a logarithm, below what (9) allows.
 MARGIN = 3.0
-GOLDEN = (5**0.5 - 1) / 2
 HALVINGS = 100
+# Relative: where the ends of the bar of the best delta are looked for first.
+FINEST = 2.0**-48
 # Relative; well above the rounding of the search.
 BEYOND = 1e-12
+Radius: TypeAlias = float | Measured | np.ndarray
 WINDOW_SAMPLES = 500
 # More than this the logarithms of the sides do not change between two samples of the window.
 BETWEEN = 0.5
@@ -62,12 +64,12 @@ class Condition:
         "delta", "rho_w", "rho_u", "rho_a", "c_w", "c_u", "c_a",
     )  # fmt: skip
 
-    def at(self, delta: float | np.ndarray) -> dict[str, Measured]:
+    def at(self, delta: Radius) -> dict[str, Measured]:
         known = given(delta) if isinstance(delta, float) else measured(delta)
         values = _constants(self.q, self.norm_u, self.norm_a, known)
         return dict(zip(self.NAMES, values, strict=True))
 
-    def values(self, delta: float | np.ndarray) -> dict[str, Measured]:
+    def values(self, delta: Radius) -> dict[str, Measured]:
         """What the formulas name."""
         return {"lambda_0": self.lambda_0, "F": self.F, "r_0": self.r0, **self.at(delta)}
 
@@ -79,7 +81,7 @@ class Condition:
         values = {**self._numbers, **dict(zip(self.NAMES, constants, strict=True))}
         return -np.array([max(check.formula.log_ratios(values)) for check in (EQ7, EQ8, EQ9)])
 
-    def ratios(self, delta: float) -> list[Measured]:
+    def ratios(self, delta: float | Measured) -> list[Measured]:
         """left/right of (7), (8), (9) with their error bars; without a residual (7) and (8) have
         nothing on the right."""
         sides = [check.formula.sides(self.values(delta)) for check in (EQ7, EQ8, EQ9)]
@@ -109,12 +111,67 @@ class Condition:
         return self._best(False)
 
     def _best(self, with_9: bool) -> float:
-        """The delta with the largest smallest ratio: each log ratio is quasi-concave in log delta,
-        so is their minimum, and golden section finds its top."""
+        """The delta with the largest smallest ratio: where that stops to rise."""
         low, high = self._range
         if not self.lambda_0.value > 0:
             return float(np.exp(high)) / 2
-        return float(np.exp(_top(lambda x: self.worst(float(np.exp(x)), with_9), low, high)))
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            if self._rises(float(np.exp(middle)), with_9):
+                low = middle
+            else:
+                high = middle
+        return float(np.exp((low + high) / 2))
+
+    def _rises(self, delta: float, with_9: bool) -> bool:
+        """The smallest ratio does where it is that of (7) and that rises: (8) and (9) fall."""
+        first, *others = self.log_ratios(delta)[: 3 if with_9 else 2]
+        *_, c_w, c_u, c_a = constants = _constants(*self._norms, delta)
+        slopes = _slopes(constants)
+        return bool(first < min(others) and slopes[int(np.argmax((c_w, c_u, c_a)))] < 1)
+
+    def _side(self, delta: float, with_9: bool) -> int:
+        """Whether the best delta is certain to be above (+1) or below (-1) this one; 0 if not."""
+        first, *others = self.ratios(delta)[: 3 if with_9 else 2]
+        constants = tuple(self.at(delta).values())
+        largest = max(c.low for c in constants[-3:])
+        slopes = [
+            slope
+            for slope, c in zip(_slopes(constants), constants[-3:], strict=True)
+            if c.high >= largest
+        ]
+        if all(first.high < x.low for x in others) and all(slope.high < 1 for slope in slopes):
+            return +1
+        beyond = any(first.low > x.high for x in others)
+        return -1 if beyond or all(slope.low > 1 for slope in slopes) else 0
+
+    def measured_best(self, with_9: bool = True) -> Measured:
+        """The best delta, with a bar in which that of the true numbers lies. It rises with lambda_0
+        (where (7) meets (8)) and r_0 (where (7) meets (9)), and falls with F. Without a residual,
+        or with lambda_0 = 0, none is best, and the bar is that of the delta that is chosen."""
+        best = self.best if with_9 else self.best_without_9
+        if not (self.lambda_0.high > 0 and self.r0.high > 0):
+            return _spanning(best, *(self._end(side)._best(with_9) for side in (-1, +1)))
+        low, high = (self._certain(best, side, with_9) for side in (+1, -1))
+        return Measured(best, max(best - low, high - best) * (1 + FINEST))
+
+    def _certain(self, best: float, side: int, with_9: bool) -> float:
+        """A delta near this one which the best one is certain to be above (+1) or below (-1)."""
+
+        def end(x: Measured, side: int) -> Measured:
+            return Measured(max(float(x.low if side > 0 else x.high), 0.0))
+
+        F, r0, lambda_0 = end(self.F, -side), end(self.r0, side), end(self.lambda_0, side)
+        extreme = replace(self, F=F, r0=r0, lambda_0=lambda_0)
+        edge = 0.0 if side > 0 else 1 - float(self.q.low)
+        off = FINEST
+        while lambda_0.value > 0 and 0 < (delta := best * (1 - side * off)) < 1 - self.q.high:
+            if extreme._side(delta, with_9) == side:
+                return delta
+            off *= 2
+        return edge
 
     @property
     def _room(self) -> float:
@@ -122,18 +179,17 @@ class Condition:
 
     @property
     def _range(self) -> tuple[float, float]:
-        """Logarithms of the least and the largest delta of interest. (7) needs delta >= 4 c_a F r_0
-        /lambda_0 with c_a >= ||U||/(1 - ||W||); without a residual it asks nothing, and the
-        least delta is one that (9) allows if it allows any: c_u <= 2 (||a|| + delta)/(1 - ||W||).
-        """
+        """Logarithms of the least and the largest delta of interest. Without a residual (7) and (8)
+        ask nothing, and the least delta is one that (9) allows if it allows any: c_u <= 2 (||a|| +
+        delta)/(1 - ||W||)."""
         room, lam = self._room, float(self.lambda_0.value)
+        high, low = float(np.log(room * (1 - 1e-12))), float(np.log(SMALLEST))
+        if self.r0.value or not lam > 0:
+            return low, high
         c_a = float(self.norm_u.value) / room
         with np.errstate(all="ignore"):
-            by_7 = np.log(4 * c_a * self.F.value) + np.log(self.r0.value) - np.log(lam)
             by_9 = np.log(lam) / 2 + np.log(room / (8 * self.F.value)) - np.log1p(2 * c_a + 1)
-        high = float(np.log(room * (1 - 1e-12)))
-        low = min((x for x in (by_7, by_9) if np.isfinite(x)), default=high)
-        return max(min(low, high) - MARGIN, float(np.log(SMALLEST))), high
+        return max(min(float(by_9), high) - MARGIN, low), high
 
     def window(self, with_9: bool = True) -> tuple[float, float] | None:
         """The interval of all delta that fulfil the condition, None where it is empty. Without a
@@ -184,7 +240,7 @@ class Condition:
                 outside = middle
         return float(np.exp(inside))
 
-    def step(self, limit: Check, delta: float | np.ndarray) -> Measured:
+    def step(self, limit: Check, delta: Radius) -> Measured:
         """The supremum of the steps that a check such as EQ10 allows."""
         return limit.right(self.values(delta))
 
@@ -225,6 +281,13 @@ class Condition:
         """The delta of the window that allows the largest steps."""
         return float(self._samples[int(np.argmax(self.step(limit, self._samples).value))])
 
+    def measured_widest(self, limit: Check) -> Measured:
+        """The same with a bar: it moves with the window that it is taken from."""
+        found, window = self.widest(limit), self.measured_window()
+        low, high = window or (self.measured_best(),) * 2
+        edges = low if low.value else self.measured_best(), high
+        return Measured(found, found * max(edge.error / edge.value for edge in edges))
+
     @cached_property
     def _memory(self) -> dict[tuple[str, float], float]:
         return {}
@@ -242,24 +305,16 @@ def _constants(q: Any, norm_u: Any, norm_a: Any, delta: Any) -> tuple[Any, ...]:
     return delta, rho_w, rho_u, rho_a, c_u * c_a, c_u, c_a
 
 
+def _slopes(constants: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """Of log c_w, log c_u, log c_a in log delta: below 1 where c/delta falls."""
+    delta, rho_w, rho_u, rho_a, *_ = constants
+    by_w = delta / (1 - rho_w)
+    by_u, by_a = delta / rho_a + by_w, delta / rho_u + by_w
+    return by_u + by_a, by_u, by_a
+
+
 @once
 def condition(state: ReluDeqState) -> Condition:
     """Condition 1 at these parameters."""
     norm_u, norm_a = (state.measure(f"norm2.{name}") for name in ("U", "a"))
     return Condition(state.q, norm_u, norm_a, state.model.X_fro, state.residual, state.lambda_0)
-
-
-def _top(f: Callable[[float], float], low: float, high: float) -> float:
-    """Where a quasi-concave function is largest."""
-    a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    fa, fb = f(a), f(b)
-    for _ in range(HALVINGS):
-        if fa < fb:
-            low, a, fa = a, b, fb
-            b = low + GOLDEN * (high - low)
-            fb = f(b)
-        else:
-            high, b, fb = b, a, fa
-            a = high - GOLDEN * (high - low)
-            fa = f(a)
-    return (low + high) / 2

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured
+from deqcheck.records.comparison import Decision
+from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.ling2022.common import EDGE, cite, contractive, feasibility
@@ -19,6 +20,7 @@ from deqcheck.theorems.ling2022.thm2 import RISK, WideEnough
 
 # The cap is checked at this number of delta, and at the best one.
 GRID = 40
+POSITIVE = Check("the Gram matrix is positive", "lambda_0 > 0", "(9)")
 
 
 class Condition1(WideEnough):
@@ -74,7 +76,7 @@ class Condition1(WideEnough):
     def constants_used(self, p: Problem) -> Mapping[str, float]:
         if self.printed:
             return super().constants_used(p)
-        return {"delta": _nearest(condition(p.start))} if p.start.q.high < 1 else {}
+        return {"delta": condition(p.start).best} if p.start.q.high < 1 else {}
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         return self.width_hypotheses(p) if self.printed else contractive(p)
@@ -90,11 +92,14 @@ class Condition1(WideEnough):
         if self.printed or not state.q.high < 1:
             return
         found = condition(state)
-        values, delta = found.values(_nearest(found)), f"{_nearest(found):.4g}"
-        # The delta that was found may be this far from the best one.
-        lambda_0 = found.lambda_0.widened(EDGE * found.lambda_0.value)
-        for check in (self.eq7, self.eq8, self.eq9):
-            yield check(f"at the best delta, {delta}", **{**values, "lambda_0": lambda_0})
+        claims = self._claims(found, found.best)
+        if any(claim.decided().decision is not Decision.HOLDS for claim in claims):
+            claims = self._claims(found, _hardest(found))
+        yield from claims
+
+    def _claims(self, at: Condition, delta: float | Measured) -> list[Claim]:
+        told = f"at the best delta, {measured(delta).value:.4g}"
+        return [check(told, **at.values(delta)) for check in (self.eq7, self.eq8, self.eq9)]
 
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         """Proposition F, on a grid."""
@@ -114,7 +119,7 @@ class Condition1(WideEnough):
         if self.printed or not p.start.q.high < 1:
             return {}
         at = condition(p.start)
-        found = {f"ratio_{7 + i}": r for i, r in enumerate(at.ratios(at.best))}
+        found = {f"ratio_{7 + i}": r for i, r in enumerate(at.ratios(at.measured_best()))}
         window = at.measured_window()
         if window is not None:
             found |= {"delta_low": window[0], "delta_high": window[1]}
@@ -138,9 +143,10 @@ class Condition1(WideEnough):
             )
 
 
-def _nearest(at: Condition) -> float:
-    """The delta with the largest smallest ratio; where that is below 1, the one that would be best
-    if lambda_0 were at the upper end of its bar: if the condition fails there, it fails."""
-    if at.worst(at.best) >= 0:
+def _hardest(at: Condition) -> float | Measured:
+    """Every delta that may be the best one if lambda_0 is at the upper end of its bar: if one of
+    the inequalities fails at all of them, the condition holds for no delta. With lambda_0 = 0 (9)
+    fails for each."""
+    if POSITIVE(lambda_0=at.lambda_0).decided().decision is Decision.VIOLATED:
         return at.best
-    return replace(at, lambda_0=Measured(float(at.lambda_0.high))).best
+    return replace(at, lambda_0=Measured(float(at.lambda_0.high))).measured_best()

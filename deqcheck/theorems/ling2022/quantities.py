@@ -15,7 +15,7 @@ class LingQuantities(PaperQuantities[ReluDeqState]):
     def of(self, state: ReluDeqState) -> dict[str, Measured]:
         found: dict[str, Measured] = {}
         if state.q.high < 1:
-            found |= condition(state).at(condition(state).best)
+            found |= condition(state).at(condition(state).measured_best())
         kernel = population_kernel(state.model)
         if kernel is not None:
             found |= {"lambda_star": kernel.lambda_star, "K_fro": kernel.K_fro}

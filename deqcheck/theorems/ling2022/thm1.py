@@ -133,8 +133,12 @@ class DescentUnderCondition1(UnderCondition1):
         return at.step(limit, self.fixed.get("delta") or at.widest(limit))
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
-        step = self.admissible_step(p)
-        return {} if step is None else {"admissible_step": step}
+        """The step that is allowed, with the bar of the delta that allows it."""
+        if not self.has_ball(p):
+            return {}
+        at, limit = condition(p.start), self.largest()
+        delta = self.fixed.get("delta") or at.measured_widest(limit)
+        return {"admissible_step": at.step(limit, delta)}
 
 
 class Theorem1(DescentUnderCondition1):
