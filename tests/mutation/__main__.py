@@ -1,13 +1,13 @@
 """Run the tests against mutants and print how many of them are noticed.
 
 A mutant is a theorem file, a model file, an error rule or a file that advances many runs, with one
-constant halved or doubled, a term or factor dropped, an exponent raised, an inequality turned round,
-or a norm exchanged. Tests are imported and collected once. Each mutant is put in place in a fork, and
-the tests that reach the line changed are run there until one of them fails: those that have noticed
-others of the same file first, then the quicker ones. What no test notices is listed with the reason
-given in survivors.txt, if any. A test counts only if it passes by itself, in such a fork, without a
-mutant. Error bars, tolerances and limits of the work inside theorem and model files are left alone:
-they are held by comparisons in many digits, not by these numbers.
+constant halved or doubled, a term or factor dropped, an exponent raised, an inequality turned
+round, or a norm exchanged. Tests are imported and collected once. Each mutant is put in place in a
+fork, and the tests that reach the line changed are run there until one of them fails: those that
+have noticed others of the same file first, then the quicker ones. What no test notices is listed
+with the reason given in survivors.txt, if any. A test counts only if it passes by itself, in such a
+fork, without a mutant. Error bars, tolerances and limits of the work inside theorem and model files
+are left alone: they are held by comparisons in many digits, not by these numbers.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def main() -> int:
     parser.add_argument(
         "groups",
         nargs="*",
-        help="only these papers or families of models; `models` is what the families share, `rules` "
-        "are the error rules, `runs` is what advances many runs, repeats them, looks for an entry",
+        help="only these papers or families of models; `models` is what families share, `rules` "
+        "the error rules, `runs` what advances many runs, repeats them, looks for an entry",
     )
     parser.add_argument("--sample", type=int, default=60, help="mutants of each group; 0: all")
     parser.add_argument("--seed", type=int, default=0)

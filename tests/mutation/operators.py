@@ -55,21 +55,19 @@ class Mutant:
         return ast.fix_missing_locations(tree)
 
     def lines(self) -> range:
-        """Those of the statement that is changed without what stands in its body, or of the class
-        of a check."""
-        tree = ast.parse(self.path.read_text())
+        """Those of the statement that is changed, without what stands in its body; those of the
+        class for a check."""
+        text = self.path.read_text()
+        tree = ast.parse(text)
         node = list(ast.walk(tree))[self.place]
         kind = ast.ClassDef if self.formula else ast.stmt
         around = [s for s in ast.walk(tree) if isinstance(s, kind) and _holds(s, node)]
         if not around:
-            return range(1, len(self.path.read_text().splitlines()) + 1)
+            return range(1, len(text.splitlines()) + 1)
         inner = max(around, key=lambda s: s.lineno)
-        body = getattr(inner, "body", None)
-        last = inner.end_lineno or inner.lineno
-        return range(
-            inner.lineno,
-            max(inner.lineno, body[0].lineno - 1 if body and not self.formula else last) + 1,
-        )
+        body = [] if self.formula else getattr(inner, "body", [])
+        last = body[0].lineno - 1 if body else inner.end_lineno or inner.lineno
+        return range(inner.lineno, max(inner.lineno, last) + 1)
 
 
 def _holds(outer: ast.stmt, node: ast.AST) -> bool:

@@ -122,6 +122,10 @@ class Trial:
         return outcome, "" if outcome is Outcome.SURVIVED else last
 
 
+def _parent(path: str) -> Path:
+    return Path(path).parent
+
+
 def _child(work: Callable[[Callable[[str], None]], Outcome], writing: int) -> None:
     outcome = Outcome.KILLED
     silent = os.open(os.devnull, os.O_WRONLY)
