@@ -70,9 +70,9 @@ class Trial:
             found = [
                 r for r in self.reaches if any(Path(p).parent == Path(beside) for p in r.lines)
             ]
-        return sorted(
-            found, key=lambda reach: reach.seconds / (1 + self.kills[mutant.path, reach.test]) ** 2
-        )
+        killers = [reach for reach in found if self.kills[mutant.path, reach.test]]
+        killers.sort(key=lambda reach: -self.kills[mutant.path, reach.test] / reach.seconds)
+        return killers + [reach for reach in _in_turn(found) if reach not in killers]
 
     def _passes_alone(self, test: str) -> bool:
         if test not in self.trusted:
@@ -120,6 +120,17 @@ class Trial:
         outcome = every[code] if 0 <= code < len(every) else Outcome.HUNG
         last = lines[-2] if len(lines) > 1 else ""
         return outcome, "" if outcome is Outcome.SURVIVED else last
+
+
+def _in_turn(reaches: Sequence[Reach]) -> list[Reach]:
+    """The quickest of every test file, then the second ones: what they look at differs."""
+    rank, place = Counter[str](), dict[str, int]()
+    by_time = sorted(reaches, key=lambda reach: reach.seconds)
+    for reach in by_time:
+        file = reach.test.partition("::")[0]
+        place[reach.test] = rank[file]
+        rank[file] += 1
+    return sorted(by_time, key=lambda reach: place[reach.test])
 
 
 def _parent(path: str) -> Path:
