@@ -325,6 +325,14 @@ def test_an_output_must_be_chosen_and_there(folder: Path) -> None:
         ReluDeq(output=2).brought(two)
 
 
+def test_an_output_is_chosen_of_everything_that_has_one() -> None:
+    several = {"a": (2, 5), "y": (2, 3), "yhat": (2, 3), "c0": (2,), "U": (2, 4)}
+    drawn = {name: np.random.default_rng(0).normal(size=size) for name, size in several.items()}
+    found = ReluDeq(output=1).brought({n: Given(array, n, n) for n, array in drawn.items()})
+    for name, array in drawn.items():
+        assert np.array_equal(found[name].array, array if name == "U" else array[1]), name
+
+
 def test_all_outputs_in_turn(folder: Path) -> None:
     text = """
 deqcheck: 1

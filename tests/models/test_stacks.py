@@ -90,3 +90,20 @@ def test_a_state_beside_others_is_that_alone(
             **{f"{name}, off": alone.measure(name).error for name in told},
         }
         assert mine == pytest.approx(theirs, rel=SAME, abs=0.0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_what_is_known_better_alone_is_left_alone(unit: float) -> None:
+    """Whatever the unit of the inputs: with a small modulus little is known of Z."""
+
+    def beside(m: float) -> Any:
+        inputs = {"U": unit * np.ones((6, 4)), "X": np.ones((4, 3)), "B": np.zeros((6, 6))}
+        problems = [monotone_problem(m=m, seed=s, A=10 * np.eye(6), **inputs) for s in range(3)]
+        return stacked(problems, np.copy)
+
+    rough, fine = beside(1e-6), beside(1.0)
+    assert (rough.dZ > 1e-9 * rough.Z_length).all() and not rough.fine.any()
+    assert (fine.dZ < 1e-9 * fine.Z_length).all() and fine.fine.all()
+    # Far from the kinks: nothing else keeps them apart.
+    for each in (rough, fine):
+        assert (each.H.min(axis=(1, 2)) > 2 * np.linalg.norm(each.W[0]) * each.dZ).all()
