@@ -319,7 +319,7 @@ def test_an_output_must_be_chosen_and_there(folder: Path) -> None:
     (told,) = complaint(data=data, model={"kind": "relu-deq", "output": 4}, init=init)
     assert "has 4 outputs, and no output 4" in told
     two = {"a": Given(np.ones((2, 5)), "a", "a")}
-    with pytest.raises(Refusal, match="has 2 outputs; expected one: .* 0 to 1"):
+    with pytest.raises(Refusal, match="has 2 outputs; expected one"):
         ReluDeq().brought(two)
     with pytest.raises(Refusal, match="has 2 outputs, and no output 2"):
         ReluDeq(output=2).brought(two)
