@@ -122,6 +122,12 @@ def test_an_unaffordable_spectrum_is_bracketed(
     monkeypatch.setattr(spectrum, "BUDGET", 0.0)
     bracket = s.measure("sigma_min_Q")
     assert bracket.low <= exact <= bracket.high and bracket.error > 0.01
+    # From 1 - gamma |A| to the smallest singular value of the first block.
+    gamma, A = s.gamma, s.theta["A"]
+    D = np.unique(s.Z > 0, axis=1)[:, 0]
+    first = np.linalg.svd(np.eye(6) - gamma * D[:, None] * A.T, compute_uv=False)[-1]
+    ends = (1 - gamma * np.linalg.norm(A, 2), first)
+    assert (bracket.low, bracket.high) == pytest.approx(ends, rel=1e-12)
 
 
 @pytest.mark.parametrize(
