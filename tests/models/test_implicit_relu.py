@@ -171,6 +171,7 @@ def test_kinks_are_counted_and_a_flow_from_them_may_fork(implicit: Builder) -> N
     assert run.status is Status.COMPLETED and [e.kind for e in run.events] == ["fork"]
     zero = implicit(gamma=0.5, **{**IDENTITY_START, "W": [[1.0, 0.0]]})
     assert zero.start.measure("kink_count").value == 2
+    assert (p.start.kinks.zeros, zero.start.kinks.zeros) == (1, 2)
     descent = implicit(gamma=0.5, train=GradientDescent(step=0.1, steps=5), **IDENTITY_START)
     assert judging.run(descent, Question(("gao2022/thm4.4",))).status is Status.COMPLETED
 
