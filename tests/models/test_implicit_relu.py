@@ -18,6 +18,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
 from deqcheck.judging import Question
 from deqcheck.models.implicit_relu import oracle, spectrum
+from deqcheck.models.implicit_relu.iterates import CAP, Iterates
 from deqcheck.models.problem import NotCertified, Problem
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Status
@@ -128,6 +129,14 @@ def test_an_unaffordable_spectrum_is_bracketed(
     first = np.linalg.svd(np.eye(6) - gamma * D[:, None] * A.T, compute_uv=False)[-1]
     ends = (1 - gamma * np.linalg.norm(A, 2), first)
     assert (bracket.low, bracket.high) == pytest.approx(ends, rel=1e-12)
+
+
+def test_a_count_of_sweeps_that_is_not_certain_is_any(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Iterates, "count", lambda *_: None)
+    found = implicit().start.measure("sweeps")
+    assert (found.low, found.high) == (1, CAP)
 
 
 @pytest.mark.parametrize(
