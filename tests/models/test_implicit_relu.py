@@ -17,8 +17,10 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
 from deqcheck.judging import Question
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.models.implicit_relu.iterates import CAP, Iterates
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NotCertified, Problem
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Status
@@ -129,6 +131,18 @@ def test_an_unaffordable_spectrum_is_bracketed(
     first = np.linalg.svd(np.eye(6) - gamma * D[:, None] * A.T, compute_uv=False)[-1]
     ends = (1 - gamma * np.linalg.norm(A, 2), first)
     assert (bracket.low, bracket.high) == pytest.approx(ends, rel=1e-12)
+
+
+def test_a_bound_that_does_not_tell_is_not_believed(implicit: Builder) -> None:
+    """From |A| = 0.9/gamma one entry moves by 0.2/gamma: |A| stays, Weyl's bound is above 1."""
+    m, memory = WIDE, Memory()
+    p = implicit(2, 3, m, gamma=0.5, A=1.8 * np.eye(m))
+    first = p.model.at(p.theta0, memory)
+    A = p.theta0["A"].copy()
+    A[0, 0] = 1.4
+    then, alone = (p.model.at({**p.theta0, "A": A}, known) for known in (memory, None))
+    assert first.equilibrium.error < 1e-9
+    assert np.linalg.norm(then.Z - alone.Z) <= then.equilibrium.error + alone.equilibrium.error
 
 
 def test_a_count_of_sweeps_that_is_not_certain_is_any(
