@@ -95,6 +95,12 @@ def test_it_is_the_run_in_floats_up_to_its_bars(kind: str, digits: Numbers) -> N
     assert (run.gap.error[1:] > 0).all() and (run.gap.error <= 1e-11 * run.gap.value).all()
 
 
+@every_kind
+@pytest.mark.parametrize("m", [0.3, 2.5])
+def test_a_modulus_that_is_not_1(monotone: Builder, digits: Numbers, m: float) -> None:
+    same_up_to_bars(monotone(m=m, train=GradientDescent(step=1e-3, steps=2)), 2, digits)
+
+
 def test_descent_whose_errors_grow_keeps_its_digits(delm: Builder) -> None:
     """Beyond the limit of stability floats soon know nothing; 60 digits do, and balls of 1024 bits
     agree with them (those of 256 bits have become too wide)."""

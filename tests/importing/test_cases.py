@@ -15,6 +15,9 @@ import deqcheck as dq
 from deqcheck.case import CaseError, build_problem
 from deqcheck.case.read import checked, read_text, read_texts
 from deqcheck.case.source import Source
+from deqcheck.fields import Refusal
+from deqcheck.importing.array import Given
+from deqcheck.models.relu_deq.model import ReluDeq
 
 from . import writers
 
@@ -315,6 +318,19 @@ def test_an_output_must_be_chosen_and_there(folder: Path) -> None:
     assert "has 4 outputs; expected one: choose it by model.output, 0 to 3" in told
     (told,) = complaint(data=data, model={"kind": "relu-deq", "output": 4}, init=init)
     assert "has 4 outputs, and no output 4" in told
+    two = {"a": Given(np.ones((2, 5)), "a", "a")}
+    with pytest.raises(Refusal, match="has 2 outputs; expected one"):
+        ReluDeq().brought(two)
+    with pytest.raises(Refusal, match="has 2 outputs, and no output 2"):
+        ReluDeq(output=2).brought(two)
+
+
+def test_an_output_is_chosen_of_everything_that_has_one() -> None:
+    several = {"a": (2, 5), "y": (2, 3), "yhat": (2, 3), "c0": (2,), "U": (2, 4)}
+    drawn = {name: np.random.default_rng(0).normal(size=size) for name, size in several.items()}
+    found = ReluDeq(output=1).brought({n: Given(array, n, n) for n, array in drawn.items()})
+    for name, array in drawn.items():
+        assert np.array_equal(found[name].array, array if name == "U" else array[1]), name
 
 
 def test_all_outputs_in_turn(folder: Path) -> None:

@@ -12,6 +12,7 @@ from deqcheck.losses.outer import PL
 from deqcheck.losses.pointwise import Pointwise
 from deqcheck.losses.square import LinearSquare
 from deqcheck.models.delm.model import DelmModel
+from deqcheck.models.delm.trust import TrustRegion
 from deqcheck.models.problem import Problem
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
@@ -144,3 +145,38 @@ def test_both_signs_of_curvature() -> None:
     assert state.measure("delta_bar").value == pytest.approx(1 / largest, rel=1e-10)
     assert judge("kawaguchi2021/thm2", p).outcome is Outcome.CONFIRMED
     assert judge("kawaguchi2021/gradient", p).outcome is Outcome.CONFIRMED
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_the_trust_region_of_a_loss_that_bends_both_ways(share: float) -> None:
+    """Every part of it, from dense matrices: G = U (S^-1 - delta U^-1 H U^-T) U^T, and its step
+    solves (H + G/delta) v = -q."""
+    m, gamma = 3, 0.6
+    r = np.random.default_rng(8)
+    Phi, Y = r.normal(size=(m, 5)), r.normal(size=(1, 5))
+    loss = Wavy(Phi, Y)
+    A, B = r.normal(size=(m, m)), r.normal(size=(1, m))
+    state = Problem(DelmModel(gamma, loss, "wavy"), {"A": A, "B": B}, seed=0).start
+    S = np.exp(A) / np.exp(A).sum(axis=0)
+    U = np.eye(m) - gamma * S
+    Z = B @ np.linalg.inv(U)
+    seconds = loss.second(Z @ Phi)[0]
+    assert seconds.min() < 0 < seconds.max()
+    H, q = Phi * seconds @ Phi.T, Phi @ loss.first(Z @ Phi)[0]
+    J = [np.diag(s) - np.outer(s, s) for s in S.T]
+    M = np.array([1 + gamma**2 * float(np.sum((Z @ J_k) ** 2)) for J_k in J])
+    F = np.linalg.inv(U) @ H @ np.linalg.inv(U).T
+    root = np.sqrt(M)
+    delta = share / np.linalg.eigvalsh(root[:, None] * F * root)[-1]
+    G = U @ (np.diag(1 / M) - delta * F) @ U.T
+    found = TrustRegion.at(state, share)
+    assert found.delta == pytest.approx(delta, rel=1e-11)
+    near = {"rel": 1e-9, "abs": 1e-11}
+    assert pytest.approx(H, **near) == found.H
+    assert pytest.approx(G, **near) == found.G
+    assert found.q == pytest.approx(q, **near)
+    assert found.v == pytest.approx(-np.linalg.solve(H + G / delta, q), **near)
+    assert pytest.approx(np.eye(m) - delta * root[:, None] * F * root, **near) == found.K
+    other = r.normal(size=m)
+    assert found.value(other) == pytest.approx(q @ other + other @ H @ other / 2, rel=1e-11)
+    assert found.residual <= 1e-12 * found.scale

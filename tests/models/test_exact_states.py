@@ -16,11 +16,12 @@ from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import array
 from deqcheck.models.delm.exact import ExactDelm
 from deqcheck.models.delm.spectrum import star_map_infimum
+from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import State
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again, Untold, compared, rational
-from tests.conftest import delm_problem, implicit_problem
+from tests.conftest import delm_problem, implicit_problem, monotone_problem
 
 pytest.importorskip("flint")
 
@@ -111,6 +112,75 @@ def test_the_exact_number_lies_within_the_bar(model: str, sizes: tuple[int, int,
         spectral = "lambda_min_D" if model == "delm" else "sigma_min_Z"
         assert {"loss", "residual", "gradient", spectral} <= set(exact)
         assert not [name for name, x in exact.items() if not within(x)]
+
+
+DIAGONAL = np.diag([0.75, -0.5, 0.0, 0.25])
+# Equal, proportional and opposite samples, in columns.
+ALIKE = np.outer([1.0, -0.5, 0.25], [1, 1, 2, -1])
+# Where ways of their own are taken: of each model, arrays that are not drawn.
+SPECIAL: dict[str, list[dict[str, Any]]] = {
+    "relu-deq": [
+        {"W": DIAGONAL}, {"W": 0 * DIAGONAL}, {"X": ALIKE}, {"X": ALIKE, "W": DIAGONAL},
+        {"U": -np.ones((4, 3)), "X": np.abs(ALIKE)}, {"a": np.zeros(4)},
+    ],
+    "implicit-relu": [
+        {"A": DIAGONAL}, {"A": 0 * DIAGONAL}, {"X": ALIKE.T}, {"X": ALIKE.T, "A": DIAGONAL},
+        {"W": -np.ones((3, 4)), "X": np.abs(ALIKE.T)}, {"b": np.zeros(4)},
+    ],
+    "monotone-deq": [
+        {"A": DIAGONAL}, {"A": 0 * DIAGONAL}, {"B": 0 * DIAGONAL}, {"X": ALIKE},
+        {"A": DIAGONAL, "B": 0 * DIAGONAL, "X": ALIKE}, {"u": np.zeros(4)},
+    ],
+    "delm": [
+        {"A": 0 * DIAGONAL}, {"A": 20 * DIAGONAL}, {"B": np.zeros((2, 4))},
+        {"B": np.ones((2, 4))}, {"Phi": np.vstack([ALIKE, ALIKE[0]])},
+    ],
+}  # fmt: skip
+
+
+def special(model: str, arrays: dict[str, Any]) -> State:
+    if model == "delm":
+        return delm_problem(4, 4, 2, **arrays).start
+    if model == "implicit-relu":
+        return implicit_problem(4, 3, 4, **arrays).start
+    if model == "monotone-deq":
+        return monotone_problem(4, 3, 4, m=0.5, **arrays).start
+    r = np.random.default_rng(0)
+    drawn = {"W": 0.4 * DIAGONAL + 0.1, "U": r.normal(size=(4, 3)), "a": r.normal(size=4)}
+    data = {"X": arrays.get("X", r.normal(size=(3, 4))), "y": r.normal(size=4)}
+    theta = {name: arrays.get(name, array) for name, array in drawn.items()}
+    start: State = dq.problem("relu-deq", data, theta).start
+    return start
+
+
+@pytest.mark.parametrize(
+    ("model", "arrays"), [(model, each) for model, every in SPECIAL.items() for each in every]
+)
+def test_the_exact_number_lies_within_the_bar_of_special_arrays(
+    model: str, arrays: dict[str, Any]
+) -> None:
+    state: Any = special(model, arrays)
+    # The kernel of parallel samples has no exact form.
+    names = [name for name in state.names if name != "lambda_star_G"]
+    exact = {name: x for name in names if (x := state.measure(name)).again}
+    assert {"loss", "residual", "gradient"} <= set(exact)
+    assert not [name for name, x in exact.items() if not within(x)]
+
+
+@pytest.mark.parametrize("arrays", [{}, {"A": DIAGONAL}])
+def test_sweeps_of_an_implicit_model_again(arrays: dict[str, Any]) -> None:
+    """Z^1 = Phi and Z^(l+1) = relu(gamma Z^l A + Phi): the numbers, and these in the tower."""
+    p = implicit_problem(4, 3, 4, **arrays)
+    s = p.start
+    Phi = np.maximum(p.model.X @ p.theta0["W"], 0)
+    Z, seen = Phi, 0
+    for sweep, size, away in Iterates(s).norms():
+        assert sweep == seen + 1
+        assert size.value == pytest.approx(np.linalg.norm(Z), rel=1e-12)
+        assert away.value == pytest.approx(np.linalg.norm(s.Z.T - Z), rel=1e-5)
+        assert within(size) and within(away)
+        Z, seen = np.maximum(p.model.gamma * Z @ p.theta0["A"] + Phi, 0), sweep
+    assert seen > 3
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])

@@ -17,7 +17,10 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
 from deqcheck.judging import Question
+from deqcheck.linalg.wide import WIDE
 from deqcheck.models.implicit_relu import oracle, spectrum
+from deqcheck.models.implicit_relu.iterates import CAP, Iterates
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NotCertified, Problem
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Status
@@ -122,6 +125,32 @@ def test_an_unaffordable_spectrum_is_bracketed(
     monkeypatch.setattr(spectrum, "BUDGET", 0.0)
     bracket = s.measure("sigma_min_Q")
     assert bracket.low <= exact <= bracket.high and bracket.error > 0.01
+    # From 1 - gamma |A| to the smallest singular value of the first block.
+    gamma, A = s.gamma, s.theta["A"]
+    D = np.unique(s.Z > 0, axis=1)[:, 0]
+    first = np.linalg.svd(np.eye(6) - gamma * D[:, None] * A.T, compute_uv=False)[-1]
+    ends = (1 - gamma * np.linalg.norm(A, 2), first)
+    assert (bracket.low, bracket.high) == pytest.approx(ends, rel=1e-12)
+
+
+def test_a_bound_that_does_not_tell_is_not_believed(implicit: Builder) -> None:
+    """From |A| = 0.9/gamma one entry moves by 0.2/gamma: |A| stays, Weyl's bound is above 1."""
+    m, memory = WIDE, Memory()
+    p = implicit(2, 3, m, gamma=0.5, A=1.8 * np.eye(m))
+    first = p.model.at(p.theta0, memory)
+    A = p.theta0["A"].copy()
+    A[0, 0] = 1.4
+    then, alone = (p.model.at({**p.theta0, "A": A}, known) for known in (memory, None))
+    assert first.equilibrium.error < 1e-9
+    assert np.linalg.norm(then.Z - alone.Z) <= then.equilibrium.error + alone.equilibrium.error
+
+
+def test_a_count_of_sweeps_that_is_not_certain_is_any(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Iterates, "count", lambda *_: None)
+    found = implicit().start.measure("sweeps")
+    assert (found.low, found.high) == (1, CAP)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +194,7 @@ def test_kinks_are_counted_and_a_flow_from_them_may_fork(implicit: Builder) -> N
     assert run.status is Status.COMPLETED and [e.kind for e in run.events] == ["fork"]
     zero = implicit(gamma=0.5, **{**IDENTITY_START, "W": [[1.0, 0.0]]})
     assert zero.start.measure("kink_count").value == 2
+    assert (p.start.kinks.zeros, zero.start.kinks.zeros) == (1, 2)
     descent = implicit(gamma=0.5, train=GradientDescent(step=0.1, steps=5), **IDENTITY_START)
     assert judging.run(descent, Question(("gao2022/thm4.4",))).status is Status.COMPLETED
 

@@ -235,17 +235,22 @@ def test_a_residual_of_zero_voids_7_and_8() -> None:
 
 
 @pytest.mark.parametrize(
-    ("w", "u", "error", "words"),
+    ("w", "c", "error", "words"),
     [
-        (2, 1, NoEquilibrium, "sample 1 has no equilibrium on any activation pattern"),
-        (2, -1, NotCertified, "sample 1 has several equilibria"),
-        (1, 0, NotCertified, "sample 1 has several equilibria"),
+        (2, [1], NoEquilibrium, "sample 1 has no equilibrium on any activation pattern"),
+        (2, [-1], NotCertified, "sample 1 has several equilibria"),
+        (1, [0], NotCertified, "sample 1 has several equilibria"),
+        # z = relu(2 z) has z = 0 alone.
+        (2, [0, 0, 1], NoEquilibrium, "sample 3 has no equilibrium on any activation pattern"),
+        (2, [0, 0, -1], NotCertified, "sample 3 has several equilibria"),
+        (2, [0, 0], NotCertified, "the equilibrium is unique for these samples, not for every one"),
     ],
 )
 def test_without_contraction_the_tool_says_what_is_known(
-    w: float, u: float, error: type, words: str
+    w: float, c: list[float], error: type, words: str
 ) -> None:
-    state = relu_deq(1, 1, 1, W=[[w]], U=[[u]], X=[[1]]).start
+    X = [c, [1.0] * len(c)]
+    state = relu_deq(1, len(c), 2, W=[[w]], U=[[1, 0]], X=X).start
     with pytest.raises(error, match=words):
         _ = state.Z
 

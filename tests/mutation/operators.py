@@ -37,6 +37,8 @@ class Mutant:
     change: str
     place: int
     new: ast.AST
+    # Of a check, not of a function.
+    formula: bool = False
 
     @property
     def label(self) -> str:
@@ -51,6 +53,25 @@ class Mutant:
         tree = ast.parse(self.path.read_text())
         _put(tree, list(ast.walk(tree))[self.place], self.new)
         return ast.fix_missing_locations(tree)
+
+    def lines(self) -> range:
+        """Those of the statement that is changed, without what stands in its body; those of the
+        class for a check."""
+        text = self.path.read_text()
+        tree = ast.parse(text)
+        node = list(ast.walk(tree))[self.place]
+        kind = ast.ClassDef if self.formula else ast.stmt
+        around = [s for s in ast.walk(tree) if isinstance(s, kind) and _holds(s, node)]
+        if not around:
+            return range(1, len(text.splitlines()) + 1)
+        inner = max(around, key=lambda s: s.lineno)
+        body = [] if self.formula else getattr(inner, "body", [])
+        last = body[0].lineno - 1 if body else inner.end_lineno or inner.lineno
+        return range(inner.lineno, max(inner.lineno, last) + 1)
+
+
+def _holds(outer: ast.stmt, node: ast.AST) -> bool:
+    return any(inner is node for inner in ast.walk(outer))
 
 
 def mutants(path: Path, bars: bool = True) -> Iterator[Mutant]:
@@ -67,8 +88,9 @@ def mutants(path: Path, bars: bool = True) -> Iterator[Mutant]:
         elif id(node) in code and isinstance(node, ast.expr):
             news = _expression_changes(node, kept)
             changes = ((f"{ast.unparse(node)} -> {ast.unparse(new)}", new) for new in news)
+        formula = id(node) in formulas
         for change, new in changes:
-            yield Mutant(path, getattr(node, "lineno", 0), change, place, new)
+            yield Mutant(path, getattr(node, "lineno", 0), change, place, new, formula)
 
 
 def _put(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:

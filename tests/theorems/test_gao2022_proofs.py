@@ -14,7 +14,9 @@ import deqcheck as dq
 from deqcheck.case import CaseError, read_case
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.models.implicit_relu.scaled import smallest_scale
 from deqcheck.records.comparison import Decision
+from deqcheck.records.measured import Measured
 from tests.independent.gao2022_network import Network, fro, norm, problem
 from tests.independent.gao2022_proofs import LIVELY, LIVELY_HORIZON, LIVELY_STEP, identity, lively
 from tests.independent.gao2022_training import scaled, smallest_beta
@@ -112,6 +114,15 @@ def test_the_largest_scale_with_gamma_fixed() -> None:
 
 
 SCALED = SHIPPED / "sec5.1-drawn.yaml"
+
+
+@pytest.mark.parametrize("W", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("y", [0.01, 4.0, 8.0, 16.0, 1e3])
+def test_the_smallest_scale_whichever_condition_binds(y: float, W: float) -> None:
+    """(24)-(26) at a1 = 3/2 and X = 1: they hold at it, and one is an equality."""
+    beta = smallest_scale(*map(Measured, (1.5, 1.0, y, W))).value
+    ratios = 16 * (beta * W + 1) * y / beta**2, 128 * y / beta**3, 128 / beta**2
+    assert max(ratios) == pytest.approx(1, rel=1e-12)
 
 
 @pytest.mark.parametrize("beyond", [1.0, 2.5])

@@ -83,9 +83,10 @@ def bracket(state: DelmState) -> Measured:
     """min_k lambda_min(M_k)/||U||^2 <= lambda_min(D) <= lambda_min(sum_k v_k^2 M_k)/||U||^2.
 
     v is the top right singular vector of U: the upper end is a Rayleigh quotient, sound for any v.
+    For my <= m; beyond that the floor is 1/||U||^2.
     """
     N = block_factors(state)
-    smallest = np.linalg.svd(N, compute_uv=False)[:, -1] if state.my <= state.m else np.zeros(1)
+    smallest = np.linalg.svd(N, compute_uv=False)[:, -1]
     floor = 1 + state.gamma**2 * float(smallest.min()) ** 2
     v = np.linalg.svd(state.U)[2][0]
     wide = (state.gamma * v[:, None, None] * N).transpose(1, 0, 2).reshape(state.my, -1)

@@ -8,16 +8,16 @@ from deqcheck.fields import Refusal
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.problem import Params
-from deqcheck.records.measured import Measured, maximum, measured, sqrt
+from deqcheck.records.measured import Measured, maximum, sqrt
 
 
 def smallest_scale(a1: Measured, X: Measured, y: Measured, W: Measured) -> Measured:
     """The smallest factor beta on W and A for (24)-(26), with a1 = sigma_N(Phi) and the norms of
-    X, y and W: (24) is a quadratic in it."""
+    X, y and W: (24) is a quadratic in it. The others imply (25): with (a beta)^2 >= 16 X y and
+    (a beta)^2 >= 128 X^2, (a beta)^3 >= 16 X y sqrt(128) X >= 128 X^2 y."""
     a, K = 2 * a1 / 3, 16 * X * y
     quadratic = (K * W + sqrt((K * W) ** 2 + 4 * a**2 * K)) / (2 * a**2)
-    cubic = (128 * X**2 * y) ** (1 / 3) / a if y.high > 0 else measured(0.0)
-    return maximum(quadratic, cubic, sqrt(128) * X / a)
+    return maximum(quadratic, sqrt(128) * X / a)
 
 
 def half(size: float) -> float:

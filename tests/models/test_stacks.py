@@ -1,0 +1,109 @@
+"""States side by side: every number and every bar is what the state alone gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck.linalg.stacked import Places
+from deqcheck.models.problem import Problem
+from deqcheck.models.relu_deq.model import ReluDeqModel
+from tests.conftest import implicit_problem, monotone_problem
+
+# Numbers and bars are sums of the same terms (fewer than 100), up to their own rounding.
+SAME = 1e-12
+
+
+def relu_problem(seed: int, size: float) -> Problem:
+    r = np.random.default_rng(seed)
+    W = r.normal(size=(6, 6))
+    theta = {
+        "W": min(0.9, 0.5 * size) * W / np.linalg.norm(W, 2),
+        "U": size * r.normal(size=(6, 4)),
+        "a": r.normal(size=6) / size,
+    }
+    return Problem(ReluDeqModel(r.normal(size=(4, 3)), r.normal(size=3)), theta, None)
+
+
+def skewed(seed: int, size: float) -> Problem:
+    """The skew part is far larger than the symmetric one, or far smaller."""
+    r = np.random.default_rng(seed)
+    A, B = 0.1 / size * r.normal(size=(6, 6)), size * r.normal(size=(6, 6))
+    return monotone_problem(m=0.2 * size, seed=seed, A=A, B=B)
+
+
+def implicit(seed: int, size: float) -> Problem:
+    return implicit_problem(seed=seed, gamma=0.1 * size, q=0.3 * size, b=np.arange(1.0, 7) * size)
+
+
+def stacked(problems: Sequence[Problem], masks: Callable[[np.ndarray], np.ndarray]) -> Any:
+    first = problems[0]
+    shapes = {name: array.shape for name, array in first.theta0.items()}
+    stack = first.model.stacked([p.model for p in problems], shapes)
+    found, known = stack.first([p.start for p in problems])
+    assert known.all()
+    theta = {name: np.stack([p.theta0[name] for p in problems]) for name in shapes}
+    return stack.at(theta, Places(masks(found)))
+
+
+@pytest.mark.parametrize("size", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("make", [relu_problem, skewed, implicit])
+@pytest.mark.parametrize("masks", [np.copy, np.ones_like], ids=["known", "other"])
+def test_a_state_beside_others_is_that_alone(
+    make: Callable[[int, float], Problem], size: float, masks: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    problems = [make(seed, size) for seed in range(12)]
+    beside = stacked(problems, masks)
+    told = {name: beside.measure(name) for name in beside.stack.names}
+    fine = np.flatnonzero(beside.fine)
+    assert len(fine) >= 3
+    for i in fine:
+        alone = problems[i].start
+        form = alone.canonical
+        mine = {
+            "W": np.linalg.norm(beside.W[i]),
+            "W off": np.broadcast_to(beside.W_radius, 12)[i],
+            "Z": beside.dZ[i],
+            "V": beside.dV[i],
+            "r": beside.dr[i],
+            "E": beside.dE[i],
+            "gap": beside.gap[i],
+            "gap off": beside.error[i],
+            "gradient": beside.radius[i],
+            **{f"{name}, value": told[name].value[i] for name in told},
+            **{f"{name}, off": told[name].error[i] for name in told},
+        }
+        theirs = {
+            "W": np.linalg.norm(form.W),
+            "W off": form.W_radius,
+            "Z": alone.equilibrium.error,
+            "V": alone.V_radius,
+            "r": alone.r_radius,
+            "E": alone.E_radius,
+            "gap": alone.loss.value,
+            "gap off": alone.loss.error,
+            "gradient": alone.gradient_radius,
+            **{f"{name}, value": alone.measure(name).value for name in told},
+            **{f"{name}, off": alone.measure(name).error for name in told},
+        }
+        assert mine == pytest.approx(theirs, rel=SAME, abs=0.0)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_what_is_known_better_alone_is_left_alone(unit: float) -> None:
+    """Whatever the unit of the inputs: with a small modulus little is known of Z."""
+
+    def beside(m: float) -> Any:
+        inputs = {"U": unit * np.ones((6, 4)), "X": np.ones((4, 3)), "B": np.zeros((6, 6))}
+        problems = [monotone_problem(m=m, seed=s, A=10 * np.eye(6), **inputs) for s in range(3)]
+        return stacked(problems, np.copy)
+
+    rough, fine = beside(1e-6), beside(1.0)
+    assert (rough.dZ > 1e-9 * rough.Z_length).all() and not rough.fine.any()
+    assert (fine.dZ < 1e-9 * fine.Z_length).all() and fine.fine.all()
+    # Far from the kinks: nothing else keeps them apart.
+    for each in (rough, fine):
+        assert (each.H.min(axis=(1, 2)) > 2 * np.linalg.norm(each.W[0]) * each.dZ).all()
