@@ -41,6 +41,8 @@ BETWEEN = 32
 RESTS = 3
 # The trend of a hypothesis is read off at so many points.
 TREND_POINTS = 12
+# Relative: ratios nearer to each other than this are alike.
+TIED = 1e-9
 ONLY_AT_START = "it speaks of a random initialisation, which later points of a run are not"
 NOT_AGAIN = "such a run cannot be made again from a later point"
 ENTRY_INTERRUPTED = "interrupted while looking for the points from which theorems apply"
@@ -297,7 +299,12 @@ def _hypotheses(s: AnyStatement, p: AnyProblem) -> Mapping[str, Judged]:
 
 
 def _furthest(checks: Iterable[Judged]) -> Judged:
-    """The one that is broken worst: without a ratio no step towards it is known."""
+    """The one that is broken worst: without a ratio no step towards it is known. Of several that
+    are so up to rounding, as those that a search for constants has balanced, the first."""
     known = list(checks)
     broken = [each for each in known if each.decision is not Decision.HOLDS] or known
-    return min(broken, key=lambda each: -1.0 if each.ratio is None else each.ratio)
+    ratios = [-1.0 if each.ratio is None else each.ratio for each in broken]
+    least = min(ratios)
+    return next(
+        each for each, r in zip(broken, ratios, strict=True) if r <= least + TIED * abs(least)
+    )

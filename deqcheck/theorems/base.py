@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -87,6 +88,9 @@ class Check:
                 raise FormulaError("has a value for each step; use `along` or `sampled`")
         except (ValueError, TypeError) as error:
             raise self._blamed(error) from None
+        if formula.rounding and not (math.isfinite(left.value) and math.isfinite(right.value)):
+            # A deviation or its rounding that has overflown tells nothing.
+            left = left.widened(math.inf)
         return Claim(
             name=self.name,
             left=left,

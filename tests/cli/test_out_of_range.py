@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.judging import reports
 from deqcheck.losses.ball import projected_newton
 from deqcheck.losses.logistic import Logistic
@@ -54,17 +55,17 @@ RUNS = [
 
 
 @pytest.mark.parametrize(
-    ("case", "setting"),
+    ("case", "setting", "why"),
     [
-        ("gao2022/f2-flow", "rescale.X=1e80"),
-        ("gao2022/f4-descent", "rescale.W=1e160"),
+        ("gao2022/f2-flow", "rescale.X=1e80", "no equilibrium is known to be the only one"),
+        ("gao2022/f4-descent", "rescale.W=1e160", "the norm of the gradient is inf"),
     ],
 )
-def test_a_run_out_of_the_certified_range_confirms_nothing(deqcheck, case, setting):
+def test_a_run_out_of_the_certified_range_confirms_nothing(deqcheck, case, setting, why):
     few = ("--set", "record={points: 5}", "--no-entry", "--quiet")
     result = deqcheck("run", case, "--set", setting, *few)
     assert result.exit_code == 4
-    assert "no equilibrium is known to be the only one" in result.stderr
+    assert why in result.stderr
     assert "CONFIRMED" not in result.stdout and "REFUTED" not in result.stdout
 
 
@@ -278,5 +279,12 @@ def test_a_statement_that_looks_where_there_is_no_equilibrium_is_left_open(deqch
     assert found["gao2022/lem3.1"]["outcome"] == "confirmed"
     assert found["gao2022/lem4.1"]["outcome"] == "undecided"
     by_name = {c["name"]: c for c in found["gao2022/lem4.1"]["conclusions"]}
-    # What overflowed is not compared with what overflowed.
-    assert by_name["H by Hadamard products is that of (11)"]["decision"] == "undecided"
+    # Sums of squares that overflow are no norms.
+    assert by_name["H by Hadamard products is that of (11)"]["decision"] == "holds"
+
+
+@pytest.mark.parametrize("sides", [(np.inf, 1.0), (np.nan, 1.0), (1.0, np.inf), (np.inf, np.inf)])
+def test_a_deviation_that_overflows_is_left_open(sides):
+    distance, noise = sides
+    claim = dq.Check("the same", "distance <= noise")(distance=distance, noise=noise)
+    assert claim.judge().decision == "undecided"

@@ -354,7 +354,7 @@ class ImplicitReluState(ReluState):
         if not self.X.any(axis=1).all():
             return given(0)
         # Each angle is good to about d eps, and |d G_ij / d angle| <= |x_i| |x_j| / 2.
-        radius = (self.model.d + 8) * EPS * self.model.X_size**2
+        radius = (self.model.d + 8) * EPS * self.model.X_size * self.model.X_size
         again = exact_arccos.gram(exact.transpose(self.computed.X))
         return errors.eigenvalue(arccos.gram(self.X.T), 0, radius, again)
 
@@ -385,8 +385,8 @@ Radius = tuple[np.ndarray, float]
 def _gram(a: np.ndarray, radius: float) -> Radius:
     """a a^T with its Frobenius radius."""
     size = errors.length(a)
-    rounding = errors.product(a.shape[1], size**2)
-    return a @ a.T, 2 * size * radius + radius**2 + rounding
+    rounding = errors.product(a.shape[1], size * size)
+    return a @ a.T, 2 * size * radius + radius * radius + rounding
 
 
 def _hadamard(a: Radius, b: Radius) -> Radius:

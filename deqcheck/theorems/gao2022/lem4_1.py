@@ -119,7 +119,7 @@ class Lemma41(OffKinks):
         if not kinks(p.start).low > 0:
             yield from worst(moving(self.moves, p.seed, state))
         if oracle.affordable(state):
-            distance = float(np.linalg.norm(oracle.dense(state).H - H))
+            distance = errors.length(oracle.dense(state).H - H)
             condition = ((1 + state.gamma0.high) / (1 - state.gamma0.high)) ** 2
             yield self.dense(distance_H=distance, noise=radius * (1 + condition))
         yield self.semidefinite(lambda_min_H=state.lambda_min_H)
