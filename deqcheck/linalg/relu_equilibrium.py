@@ -288,11 +288,12 @@ def peaceman_rachford(
     if at_once is not None:
         return at_once
     alpha = 1 / lipschitz
-    lu = scipy.linalg.lu_factor(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
+    # A singular one leaves inf or nan, which no equilibrium has.
+    *lu, _ = scipy.linalg.lapack.dgetrf(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
 
     def sweep(p: np.ndarray) -> np.ndarray:
         q = 2 * relu(p) - p
-        found: np.ndarray = 2 * scipy.linalg.lu_solve(lu, q + alpha * C) - q
+        found: np.ndarray = 2 * scipy.linalg.lapack.dgetrs(*lu, q + alpha * C)[0] - q
         return found
 
     return _settle(W, C, certificate, sweep, np.zeros_like(C))

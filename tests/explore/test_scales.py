@@ -9,6 +9,8 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.explore.falsify.instance import Instance
+from deqcheck.linalg.certificates import Monotone
+from deqcheck.linalg.relu_equilibrium import peaceman_rachford
 
 TINIEST, SMALLEST = 5e-324, 2.0**-1022
 FOUND: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
@@ -34,6 +36,17 @@ FOUND: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
         {"X": [[SMALLEST, SMALLEST]], "y": [-2.0]},
         {"W": [[403.59943812196013], [0.0]], "A": [[0.5]], "b": [0.854698692569582]},
     ),
+    (
+        "hieu2022/eq2.13",
+        {"kind": "monotone-deq", "m": 10.0},
+        {"X": [[-0.008, 0.008]], "y": [SMALLEST, SMALLEST]},
+        {
+            "A": [[-0.0007, -0.0014], [-0.0007, -0.0014]],
+            "B": [[-0.34, -0.73], [-0.59, 1.73]],
+            "U": [[2.2e14], [1.1e14]],
+            "u": [0.0, 0.0],
+        },
+    ),
 ]
 
 
@@ -45,3 +58,11 @@ def test_what_is_true_is_not_refuted(
     with np.errstate(all="ignore"):
         problem = Instance(model, *arrays).problem
         assert dq.judge(id_, problem).outcome != "refuted"
+
+
+def test_a_splitting_whose_system_is_singular_says_no_more_than_that() -> None:
+    """Warnings are errors."""
+    W, C = -1e20 * np.ones((40, 40)), np.ones((40, 400))
+    with np.errstate(all="ignore"):
+        found = peaceman_rachford(W, C, Monotone(1.0), 1.0)
+    assert not found.error < np.inf

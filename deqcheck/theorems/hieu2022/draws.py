@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from deqcheck.linalg import exact
+from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
@@ -56,8 +56,8 @@ def same(
     a, b = left.array, right.array
     stream = rng(p.seed, f"same.{check.name}")
     ways = [b, *(stream.standard_normal(np.shape(a)) for _ in range(DIRECTIONS))]
-    ways = [w / float(np.linalg.norm(w)) for w in ways if w.any()]
-    noise = [4 * EPS * np.size(x) ** 0.5 * float(np.linalg.norm(x)) for x in (a, b)]
+    ways = [w / errors.length(w) for w in ways if w.any()]
+    noise = [errors.rounding(np.size(x) ** 0.5, errors.length(x)) for x in (a, b)]
     radius = left.radius + right.radius + sum(noise)
     # At equal excess the first one wins, which has the most digits.
     excess = [max(abs(float(np.vdot(a - b, w))) - radius, 0.0) for w in ways]
