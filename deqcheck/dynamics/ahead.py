@@ -9,11 +9,12 @@ step by step.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from deqcheck.dynamics.columns import Columns, Made, as_compared, unpack_rows
+from deqcheck.dynamics.columns import Columns, Made, as_compared, row_views
 from deqcheck.dynamics.perturbed_run import PerturbedRun
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
@@ -65,7 +66,7 @@ class _Ahead:
         # The next step, and the run there.
         self.next, self.x = 0, pack(problem.theta0)
         self.beside = PerturbedRun(problem, self.step)
-        self.start = unpack_rows(self.x[None], self.shapes)
+        self.start = row_views(self.x[None], self.shapes)
         self.columns = np.zeros((self.steps + 1, len(Step._fields)))
         tracked = sorted(looked_at(problem, self.steps)) if tracks else []
         self.tracked = Columns(tracked, self.tracks, 1)
@@ -96,7 +97,7 @@ class _Ahead:
     def _go_on(self, count: int) -> None:
         """By so many steps. An interruption leaves what was known before."""
         x, slope, seen, then = self._run(count)
-        theta = unpack_rows(x, self.shapes)
+        theta = row_views(x, self.shapes)
         here = self.many.at(theta, seen)
         radius = here.radius
         if not (here.fine & np.isfinite(slope + radius + here.error)).all():
@@ -123,14 +124,14 @@ class _Ahead:
     def _run(self, count: int) -> tuple[np.ndarray, np.ndarray, list[Any], np.ndarray]:
         """The parameters of so many steps, the norms of their gradients and what these went
         through, and the parameters after them."""
-        x, here, slopes, seen = self.x, [], [], []
-        for _ in range(count):
+        here, slopes, seen = np.empty((count + 1, self.x.size)), [], []
+        here[0] = self.x
+        for x, after in pairwise(here):
             gradient, trace = self._gradient(x)
-            here.append(x)
             slopes.append(norm(gradient))
             seen.append(trace)
-            x = x - self.step * gradient
-        return np.stack(here), np.array(slopes), seen, x
+            np.subtract(x, self.step * gradient, out=after)
+        return here[:-1], np.array(slopes), seen, here[-1]
 
     def _follow(
         self, x: np.ndarray, then: np.ndarray, slope: np.ndarray, radius: np.ndarray
@@ -149,7 +150,7 @@ class _Ahead:
                 beside.follow(i, after, steep, wide, gradient)
                 if beside.precision_lost:
                     raise _GivenUp
-        theta = unpack_rows(np.stack(rows), self.shapes)
+        theta = row_views(np.stack(rows), self.shapes)
         return theta, seen, np.array(growth), np.array(push)
 
     def _distances(self, i: np.ndarray, here: Params, there: Params, growth: np.ndarray) -> None:

@@ -74,9 +74,15 @@ class Made(Recorder):
 
 
 def unpack_rows(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
+    """In arrays of their own."""
+    return {name: np.ascontiguousarray(a) for name, a in row_views(x, shapes).items()}
+
+
+def row_views(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
+    """As `unpack` does with each row."""
     theta, at = {}, 0
     for name, shape in shapes.items():
         size = math.prod(shape)
-        theta[name] = np.ascontiguousarray(x[:, at : at + size]).reshape(-1, *shape)
+        theta[name] = x[:, at : at + size].reshape(-1, *shape)
         at += size
     return theta
