@@ -11,6 +11,7 @@ import pytest
 
 from deqcheck.dynamics import recorder
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.dynamics.perturbed_run import patterns
 from deqcheck.dynamics.recorder import schedule
 from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.models.delm.model import DelmModel
@@ -215,3 +216,13 @@ def test_schedule() -> None:
     assert long[0] == 0 and long[-1] == 100_000
     assert 120 < len(long) <= 200
     assert (np.diff(long) > 0).all()
+
+
+def test_pushes_are_of_either_sign_and_of_sizes_from_a_half_to_one() -> None:
+    found = patterns(0, 2000)
+    sizes = np.abs(found)
+    assert sizes.min() >= 0.5 and sizes.max() <= 1 and len(np.unique(sizes)) == len(sizes)
+    # Uniform: 3/4 in the mean, and any size with either sign.
+    for side in (found[found > 0], -found[found < 0]):
+        assert 0.45 < len(side) / len(found) < 0.55
+        assert side.mean() == pytest.approx(0.75, abs=0.02) and np.ptp(side) > 0.49

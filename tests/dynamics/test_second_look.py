@@ -66,6 +66,27 @@ def test_an_open_question_is_asked_again_tighter(delm: Builder) -> None:
     assert run.train.rtol == 1e-10
 
 
+@pytest.mark.parametrize(("gap", "times"), [(0.1, 2), (1e-4, 1), (0.0, 1)])
+def test_a_curve_is_asked_again_for_what_is_open_on_it(
+    delm: Builder, gap: float, times: int
+) -> None:
+    """Where it begins, which is not judged, it is far off; later by `gap`, with bars of 0.2. A
+    hundredth of them tells 0.1, not 1e-4."""
+    train = GradientFlow(horizon=0.01)
+    p, asked = delm(1, 4, 1, train=train), []
+
+    def judge(s: AnyStatement, run: Trajectory) -> Verdict:
+        asked.append(run.train.rtol)
+        later = np.arange(len(run.k)) > 0
+        left = Measured(np.where(later, 1 - gap, 5.0), np.where(later, 0.2, 0.0))
+        one = Measured(np.ones(len(run.k)))
+        found = [Curve("c", left, "<=", one, run.k, run.t, starts_equal=True).judge()]
+        return Verdict(s.id, s.title, s.edition, outcome_of([], found), (), tuple(found))
+
+    _, (verdict,) = settled(p, [Theorem1("corrected")], silent, judge)
+    assert verdict.outcome is Outcome.UNDECIDED and len(asked) == times
+
+
 def test_loose_tolerances_are_tried_twice(delm: Builder) -> None:
     train = GradientFlow(horizon=0.01, rtol=1e-6)
     _, verdict, asked = looked(delm, lambda run: Measured(0.9, 0.2), train)

@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.linalg.minors import MOST
 from deqcheck.models.equilibrium import distance, lipschitz
 from deqcheck.models.equilibrium.illposed import witness
 from deqcheck.models.equilibrium.model import rounded
 from deqcheck.models.equilibrium.parametrised import nemon, projected
 from deqcheck.models.equilibrium.robust import Gains, radius
 from deqcheck.models.equilibrium.state import EquilibriumState
-from deqcheck.models.equilibrium.weights import Weighted, Weights, conformal, isometric
+from deqcheck.models.equilibrium.weights import (
+    Weighted,
+    Weights,
+    conformal,
+    forward_factor,
+    forward_limit,
+    isometric,
+    reflected_factor,
+)
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.fung2022.descent import inner
 from tests.independent.equilibrium_model import I1, I2, I3, I4, I5, I6, problem
 from tests.independent.equilibrium_moves import J1
@@ -139,6 +149,29 @@ def test_parametrisations() -> None:
     assert np.allclose(V / unit, np.round(V / unit)) and np.abs(V - A).max() <= unit / 2 * (
         1 + 1e-12
     )
+
+
+@pytest.mark.parametrize("a", [0.1, 0.7, 3.0])
+def test_factors_of_splittings(a: float) -> None:
+    """F = m I + w J with J^2 = -I, of which they are the norms themselves."""
+    m, w = 0.4, 1.1
+    F, L = m * np.eye(2) + w * np.array([[0.0, -1.0], [1.0, 0.0]]), float(np.hypot(m, w))
+    told = [Measured(x) for x in (a, m, L)]
+    forward = np.linalg.norm(np.eye(2) - a * F, 2)
+    reflected = np.linalg.norm((np.eye(2) - a * F) @ np.linalg.inv(np.eye(2) + a * F), 2)
+    assert forward_factor(*told).value == pytest.approx(forward, rel=1e-12)
+    assert reflected_factor(*told).value == pytest.approx(reflected, rel=1e-12)
+    limit = forward_limit(*told[1:])
+    assert np.linalg.norm(np.eye(2) - limit.value * F, 2) == pytest.approx(1, rel=1e-12)
+
+
+def test_minors_of_drawn_patterns_and_of_the_full_one() -> None:
+    """Of I/2 and 17 units: 2^-k for k units, least for all."""
+    found = Weights(0.5 * np.eye(MOST + 1))
+    smallest = found.minors.smallest
+    assert not found.affordable and smallest.error < 1e-9
+    assert abs(smallest.value - 0.5 ** (MOST + 1)) <= smallest.error
+    assert found.patterns_told == "20 drawn patterns, and the full one"
 
 
 def test_it_is_not_trained() -> None:

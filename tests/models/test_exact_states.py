@@ -59,6 +59,9 @@ def opteq(way: int, r: np.random.Generator, m: int, n: int, d: int) -> State:
         theta[f"U{i}"] = r.normal(size=(m + 1, len(theta.get("W0", np.zeros(d)))))
         theta[f"b{i}"] = r.normal(size=m + 1)
     theta["Wo"] = r.normal(size=(2, m))
+    if fields.get("prox") == "least-squares":
+        A, c = r.normal(size=(2, m)).tolist(), r.normal(size=2).tolist()
+        fields["prox"] = {"kind": "least-squares", "A": A, "c": c}
     data = {"X": r.normal(size=(d, n)), "Y": r.normal(size=(2, n))}
     start: State = dq.problem("opteq", data, theta, **fields).start
     return start
@@ -76,6 +79,7 @@ OPTEQ: list[dict[str, Any]] = [
     {"activation": "relu", "iterations": 3, "sam": {"beta": 0.5, "gamma": 0.5, "rho": 0.5}},
     {"activation": "tanh", "iterations": 2, "depth": 2, "sam": OUTPUT},
     {"activation": "softplus", "iterations": 2, "sam": {**OUTPUT, "regularizer": "potential"}},
+    {"activation": "relu", "solver": "implicit", "prox": "least-squares"},
 ]
 
 

@@ -291,6 +291,8 @@ def scalar(w: float, c: float, **fields: Any) -> Problem:
     ("w", "c", "activation", "existence"),
     [
         (0.5, 1.0, "relu", Existence.UNIQUE),
+        # On its kink.
+        (0.9, 0.0, "relu", Existence.UNIQUE),
         (1.0, 0.5, "tanh", Existence.UNIQUE),
         (2.0, 0.0, "tanh", Existence.ISOLATED),
         (1.0, 0.0, "relu", Existence.NOT_UNIQUE),
@@ -448,3 +450,40 @@ def test_a_state_whose_squares_are_no_floats_is_off_by_no_more_than_told(
     memory.state = np.random.default_rng(seed).normal(size=p.start.Z.shape)
     found = p.model.at(theta, memory).solved
     assert np.abs(found.Z).max() <= found.error
+
+
+@pytest.mark.parametrize("sizes", [(0.5, 2.0, 1.5), (2.0, 0.5, 0.25), (1.5, 1.0, 3.0)])
+def test_how_far_a_deep_network_bends(sizes: tuple[float, float, float]) -> None:
+    """d^2 T/dz^2 of three layers of one unit, z -> w tanh(w z + c): with slopes of at most w^2 and
+    second derivatives of at most w^3 sup |tanh''|, and no smaller than what differences show."""
+    w = np.array(sizes)
+    c = np.array([0.3, -0.2, 0.1])
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    theta = parameters([[[x]] for x in w], [[[0.0]] for _ in w], [[x] for x in c], [[1.0]])
+    network = problem(data, theta, iterations=1, depth=3, alpha=1.0).start.network
+    slope, bent = w**2, w**3 * 4 / (3 * np.sqrt(3))
+    chain = slope[1] * slope[2] * bent[0] + slope[2] * bent[1] * slope[0] ** 2
+    bound = chain + bent[2] * (slope[0] * slope[1]) ** 2
+    assert network.bend == pytest.approx(bound, rel=1e-9)
+    z = np.linspace(-3, 3, 2001)
+    first = z
+    for each, shift in zip(w, c, strict=True):
+        first = each * np.tanh(each * first + shift)
+    seen = np.abs(np.diff(first, 2)).max() / (z[1] - z[0]) ** 2
+    assert 0.05 * bound < seen <= network.bend
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])
+def test_phi_is_an_integral_of_the_activation(activation: str) -> None:
+    """|z|^2/2 - sum S(W z + c) with S' = s, S(0) = 0, by quadrature."""
+    p = small(depth=1, activation=activation, solver="implicit", alpha=1.0)
+    s = {
+        "relu": lambda t: np.maximum(t, 0.0),
+        "tanh": np.tanh,
+        "softplus": lambda t: np.logaddexp(0.0, t),
+    }[activation]
+    found, Z = p.start.measure("phi"), p.start.Z
+    A = p.theta0["W1"] @ Z + p.theta0["U1"] @ p.model.X + p.theta0["b1"][:, None]
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    S = A / 2 * (s(A[..., None] * (nodes + 1) / 2) @ weights)
+    assert found.value == pytest.approx((Z**2).sum(axis=0) / 2 - S.sum(axis=0), rel=1e-10)

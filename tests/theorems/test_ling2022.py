@@ -17,6 +17,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.tower import flint
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.ling2022 import lem4
+from deqcheck.theorems.ling2022.common import unique
 from deqcheck.theorems.ling2022.condition import EQ10, Condition
 from deqcheck.theorems.ling2022.condition import condition as condition_of
 from deqcheck.theorems.ling2022.condition1 import Condition1
@@ -350,6 +351,21 @@ def test_proposition_f_is_nearly_tight_and_a_stronger_cap_is_refuted() -> None:
     assert 1 <= verdict.remarks[0].ratio < 1.1
     wrong = broken(Condition1, "cap", "4*n*c_u^2", "5*n*c_u^2")
     assert judge(wrong, p).remarks[0].decision is Decision.VIOLATED
+
+
+@pytest.mark.parametrize("q", [0.3, 0.7, 0.95])
+def test_the_cap_is_asked_wherever_the_map_contracts(q: float) -> None:
+    verdict = judge(Condition1, relu_deq(4, 2, 3, q))
+    assert [c.name for c in verdict.remarks] == [Condition1.cap.name]
+    assert {"ratio_7", "ratio_8", "ratio_9"} <= set(verdict.quantities) and verdict.notes
+
+
+@pytest.mark.parametrize(("c", "count"), [([0, 0], 1), ([0, -1], 2), ([0, 0, 1], 0)])
+def test_how_many_equilibria_a_sample_has(c: list[float], count: int) -> None:
+    """z = relu(2 z + c): 0 alone for c = 0, 0 and -c for c < 0, none for c > 0."""
+    p = relu_deq(1, len(c), 2, W=[[2]], U=[[1, 0]], X=[c, [1.0] * len(c)])
+    (claim,) = unique(p)
+    assert (claim.left.value, claim.left.error, claim.right.value) == (count, 0, 1)
 
 
 def test_without_an_equilibrium_condition_1_is_not_met() -> None:
