@@ -125,6 +125,8 @@ class Claim:
     # What the names in the formula stand for; of one step of a run, which of them move with it.
     leaves: Mapping[str, Any] = field(default_factory=dict)
     moving: tuple[str, ...] = ()
+    # Of an identity: what moves both sides alike. It belongs to their bars and does not part them.
+    shared: float = 0.0
 
     def known_equal(self, why: str, size: float = 0.0) -> Claim:
         """Judged with the knowledge that the two sides are the same number in exact arithmetic."""
@@ -152,20 +154,37 @@ class Claim:
         sure = found.basis.certified or NOISE not in self.formula
         return {"leaves": leaves, **(sides if sure else dict.fromkeys(sides))}
 
+    def in_doubles(self) -> Decision:
+        """An identity holds where the sides agree up to what they do not share, too."""
+        holds, violated = with_equality(*self._sides, IDENTITY_RESOLUTION, self.equal)
+        if self.shared:
+            left, right = self.bars
+            also, violated = with_equality(left, self.relation, right, IDENTITY_RESOLUTION, None)
+            holds = holds | also
+        return decision_of(holds, violated)
+
+    @property
+    def bars(self) -> tuple[Measured, Measured]:
+        """Both sides with all that they are unsure of."""
+        if not self.shared:
+            return self.left, self.right
+        return self.left.widened(self.shared), self.right.widened(self.shared)
+
     def decided(self) -> Judged:
-        answers = with_equality(*self._sides, IDENTITY_RESOLUTION, self.equal)
-        found = self._judged(decision_of(*answers))
+        found = self._judged(self.in_doubles())
         if found.decision is not Decision.UNDECIDED and not tower.is_certifying():
             return found
         answer = computed_again(*self._sides)
         if answer is None:
             return found
-        better = replace(self, left=answer.left, right=answer.right)._judged(answer.decision)
+        better = replace(self, left=answer.left, right=answer.right, shared=0.0)._judged(
+            answer.decision
+        )
         if answer.decision is Decision.UNDECIDED:
             if found.decision is not Decision.UNDECIDED:
                 return found
             # Balls that know less than the doubles are not shown.
-            pairs = (answer.left, self.left), (answer.right, self.right)
+            pairs = zip((answer.left, answer.right), self.bars, strict=True)
             sharper = all(new.error <= old.error for new, old in pairs)
             shown = better if sharper else found
             note = _joined(shown.note, MORE_EFFORT) if answer.exhausted else shown.note
@@ -189,22 +208,23 @@ class Claim:
         return replace(better, note=_joined(better.note, f"estimated in doubles: {told}"))
 
     def _within_bars(self, better: Judged) -> bool:
-        pairs = (better.left, self.left), (better.right, self.right)
+        pairs = zip((better.left, better.right), self.bars, strict=True)
         return all(new.low <= old.high and old.low <= new.high for new, old in pairs)
 
     def _judged(self, decision: Decision) -> Judged:
         undecided = decision is Decision.UNDECIDED
+        left, right = self.bars
         return Judged(
             self.name,
             self.equation,
             self.formula,
-            self.left.forgetting(),
+            left.forgetting(),
             self.relation,
-            self.right.forgetting(),
+            right.forgetting(),
             decision,
             _ratio(self.left.value, self.relation, self.right.value),
             self.note,
-            caught=_caught(caught_once(*self._sides)),
+            caught=_caught(caught_once(left, self.relation, right)),
             rounding=self.rounding,
             basis=resting_on(self.left.how, self.right.how),
             undecided=why_open(*self._sides, self.equal) if undecided else "",

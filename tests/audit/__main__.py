@@ -30,8 +30,7 @@ import deqcheck as dq
 from deqcheck.judging import verdicts
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.claim import Claim
-from deqcheck.records.comparison import IDENTITY_RESOLUTION as RESOLUTION
-from deqcheck.records.comparison import Decision, computed_again, decision_of, with_equality
+from deqcheck.records.comparison import Decision, computed_again
 from deqcheck.records.formula import NOISE
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import AnyStatement
@@ -81,17 +80,14 @@ class Audit:
             self.without[check] += 1
             return
         self.compared[check] += 1
-        sides = claim.left, claim.relation, claim.right
-        found = decision_of(*with_equality(*sides, RESOLUTION, claim.equal))
+        found = claim.in_doubles()
         if found not in (Decision.UNDECIDED, answer.decision):
             self._tell(claim, f"{found} in doubles, {answer.decision} exactly ({answer.by})")
         if NOISE in claim.formula:
             # Exact numbers have none of it.
             return
-        for word, near, exact in (
-            ("left", claim.left, answer.left),
-            ("right", claim.right, answer.right),
-        ):
+        sides = zip(("left", "right"), claim.bars, (answer.left, answer.right), strict=True)
+        for word, near, exact in sides:
             if not _inside(exact, near):
                 told = f"{exact.value!r} is outside {near.value!r} +- {near.error:.3g}"
                 self._tell(claim, f"{word}: {told}")
@@ -105,7 +101,7 @@ def _inside(exact: Measured, near: Measured) -> bool:
 
 
 @contextmanager
-def _watching(audit: Audit) -> Iterator[None]:
+def watching(audit: Audit) -> Iterator[None]:
     """Every claim that is judged is looked at first."""
     judge, authored = Claim.judge, verdicts.authored
 
@@ -159,7 +155,7 @@ def one(name: str, make: Callable[[], AnyProblem], limit: float = 0.0) -> Audit:
     audit = Audit(instance=name)
     before = signal.signal(signal.SIGVTALRM, _stop)
     try:
-        with _watching(audit):
+        with watching(audit):
             signal.setitimer(signal.ITIMER_VIRTUAL, limit)
             p = replace(make(), train=None)
             dq.run(p, only=list(_fitting(p)), edition="both")

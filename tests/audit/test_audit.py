@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +13,9 @@ from deqcheck.models.problem import AnyProblem
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, measured, vanishing
 from deqcheck.records.tower import rational
+from tests.shipped import stated
 
-from .__main__ import Audit, accepted, audited
+from .__main__ import Audit, accepted, audited, watching
 
 pytest.importorskip("flint")
 
@@ -51,6 +53,30 @@ def test_instances_whose_decisions_and_bars_are_right(model: str, least: int) ->
     audit = audited({"drawn": lambda: accepted(model, 10_002)})
     assert audit.compared.total() > least
     assert not audit.wrong
+
+
+def test_identities_have_bars_that_hold_the_error_of_their_state() -> None:
+    """Both sides of them are made of the same one, so that it does not part them."""
+    case = stated()["hieu2022/flow-early-convergence"]
+    only = ["hieu2022/eq2.4", "hieu2022/lem3.2.3", "hieu2022/eq2.13"]
+    audit = Audit()
+    with watching(audit):
+        dq.run(replace(case.problem(), train=None), only=only, edition="both")
+    assert audit.compared.total() > 15
+    assert not audit.wrong
+
+
+def test_what_two_sides_share_belongs_to_their_bars_and_does_not_part_them() -> None:
+    near = [Measured(x, 1e-13) for x in (1.0, 1.0 + 1e-13, 1.0 + 1e-9)]
+    for shared, decisions in (
+        (0.0, ("holds", "violated")),
+        (1e-8, ("holds", "holds")),
+        (1e-4, ("holds", "undecided")),
+    ):
+        claims = [Claim("c", near[0], "==", other, shared=shared) for other in near[1:]]
+        judged = [claim.judge() for claim in claims]
+        assert tuple(j.decision for j in judged) == decisions
+        assert [j.left.error for j in judged] == [1e-13 + shared] * 2
 
 
 def test_a_problem_is_audited_as_it_starts() -> None:

@@ -1,16 +1,18 @@
 """What exact numbers cost where doubles decide everything: shipped cases with and without them.
 
-    python -m tests.bench.exactness [--every 8] [--rounds 5] [--only WORD]
+    python -m tests.bench.exactness [--every 8] [--rounds 5] [--only WORD] [--calls]
 
 Every so-manieth shipped case is run by `dq.run` in turn as it is, with python-flint hidden (nothing
-is computed again), and with nothing recorded either (numbers and matrices carry no nodes); of each
-the least CPU time of all rounds counts. One row for each paper: cases in which doubles decide every
-claim, and those in which some claim is computed again, whose cost is no overhead.
+is computed again), and with nothing recorded either (numbers and matrices carry no nodes). Of each
+the least CPU time of all rounds counts, or with --calls how many functions of Python and C are
+called, which other work on the machine does not change. One row for each paper: cases in which
+doubles decide every claim, and those in which some claim is computed again: that is no overhead.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
 import os
 import sys
 import time
@@ -66,11 +68,16 @@ WAYS: dict[str, Callable[[], contextmanager]] = {  # type: ignore[type-arg]
 }
 
 
-def seconds(case: Case, way: str) -> float:
-    with WAYS[way]():
-        began = time.process_time()
+def seconds(case: Case) -> float:
+    began = time.process_time()
+    dq.run(case)
+    return time.process_time() - began
+
+
+def calls(case: Case) -> float:
+    with cProfile.Profile() as profile:
         dq.run(case)
-        return time.process_time() - began
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 def questions(case: Case) -> int:
@@ -88,13 +95,14 @@ def questions(case: Case) -> int:
     return asked
 
 
-def least(case: Case, rounds: int) -> Least:
+def least(case: Case, rounds: int, cost: Callable[[Case], float]) -> Least:
     """Interleaved, in another order each time."""
     found = dict.fromkeys(WAYS, float("inf"))
     for i in range(rounds):
         names = list(WAYS)
         for way in names[i % len(names) :] + names[: i % len(names)]:
-            found[way] = min(found[way], seconds(case, way))
+            with WAYS[way]():
+                found[way] = min(found[way], cost(case))
     return found
 
 
@@ -102,7 +110,7 @@ def told(name: str, rows: list[Least]) -> str:
     sums = {way: sum(row[way] for row in rows) for way in WAYS}
     over = {way: 100 * (sums["as it is"] / sums[way] - 1) for way in ("hidden", "unrecorded")}
     return (
-        f"{name:32} {len(rows):3d} cases {sums['as it is']:7.2f} s, "
+        f"{name:32} {len(rows):3d} cases {sums['as it is']:9.5g}, "
         f"{over['hidden']:+5.1f} % of hidden, {over['unrecorded']:+5.1f} % of unrecorded"
     )
 
@@ -112,6 +120,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=8, help="of the shipped cases")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="cases whose id contains this word")
+    parser.add_argument("--calls", action="store_true", help="count calls, once, not seconds")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     chosen = sorted(name for name in stated() if options.only in name)[:: options.every]
@@ -119,7 +128,7 @@ def main() -> None:
     for name in chosen:
         case = stated()[name]
         asked = questions(case)
-        found = least(case, options.rounds)
+        found = least(case, 1, calls) if options.calls else least(case, options.rounds, seconds)
         rows.setdefault((asked == 0, name.partition("/")[0]), []).append(found)
         print(f"{told(name, [found])}, {asked} questions", file=sys.stderr, flush=True)
     for decided in (True, False):

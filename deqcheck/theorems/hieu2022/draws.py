@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from deqcheck.linalg import errors, exact
@@ -49,9 +51,8 @@ def same(
     along random ones, of which that is claimed which tells them apart, if any does.
 
     Both are made from the same computed state, so they agree up to the rounding in their radii
-    where they are the same function of it; `unsure` is what the state's own error can change, and
-    counts where they are not, or where both are zero, as every function of a residual that rounds
-    to zero.
+    where they are the same function of it; `unsure` is what the state's own error can change. That
+    is shared, but where both are zero, as every function of a residual that rounds to zero.
     """
     a, b = left.array, right.array
     stream = rng(p.seed, f"same.{check.name}")
@@ -61,13 +62,14 @@ def same(
     radius = left.radius + right.radius + sum(noise)
     # At equal excess the first one wins, which has the most digits.
     excess = [max(abs(float(np.vdot(a - b, w))) - radius, 0.0) for w in ways]
-    way, other = ways[int(np.argmax(excess))], max(excess) > 0 or not (a.any() or b.any())
-    off = unsure if other else 0.0
-    return check(
+    way = ways[int(np.argmax(excess))]
+    shared = unsure if a.any() or b.any() else 0.0
+    claim = check(
         f"along its own and {DIRECTIONS} random directions",
-        left=_along(left, way, noise[0] + off),
-        right=_along(right, way, noise[1] + off),
+        left=_along(left, way, noise[0] + unsure - shared),
+        right=_along(right, way, noise[1] + unsure - shared),
     )
+    return replace(claim, shared=shared)
 
 
 def _along(a: Matrix, way: np.ndarray, more: float) -> Measured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -55,7 +56,12 @@ class LinearRegression(MonotoneStatement):
         Phi, y, N = state.Z.T, state.y, state.N
         lambdas, basis = np.linalg.eigh(Phi @ Phi.T)
         step = 0.5 / float(lambdas[-1]) if lambdas[-1] > 0 else 1.0
-        K = Phi @ Phi.T / (1 if self.printed else N)
+        share = 1 if self.printed else N
+        K = Phi @ Phi.T / share
+        # What the state's error makes of step K; below 3/2, |I - step K| <= 1 of the true one, too.
+        dZ = state.equilibrium.error
+        dK = step / share * (2 * size(Phi) + dZ) * dZ
+        off = dK * size(y) if dK < 1.5 else np.inf
         first = self.residuals_printed if self.printed else self.residuals
         second = self.norms_printed if self.printed else self.norms
         w = np.zeros(state.n)
@@ -70,13 +76,10 @@ class LinearRegression(MonotoneStatement):
                 noise += k * size(Phi) * errors.UNDERFLOW
             left, right = Phi @ w - y, -np.linalg.matrix_power(np.eye(N) - step * K, k) @ y
             again, form = _iterated(state, step, k), _closed_form(state, step, k, self.printed)
-            yield same(p, first, Matrix(left, noise, again), Matrix(right, noise, form))
-            shrunk = (1 - step * lambdas / (1 if self.printed else N)) ** k * (basis.T @ y)
-            yield second(
-                f"k = {k}",
-                norm=errors.frobenius(left, noise, again),
-                root=errors.frobenius(shrunk, noise),
-            )
+            yield same(p, first, Matrix(left, noise, again), Matrix(right, noise, form), k * off)
+            shrunk = (1 - step * lambdas / share) ** k * (basis.T @ y)
+            norm, root = errors.frobenius(left, noise, again), errors.frobenius(shrunk, noise)
+            yield replace(second(f"k = {k}", norm=norm, root=root), shared=k * off)
 
 
 def _iterated(state: State, step: float, k: int) -> Again:
