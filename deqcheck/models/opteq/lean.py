@@ -9,7 +9,7 @@ carry the radii and are the twin in the tests.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 
     r: np.ndarray
     Z: np.ndarray
-    sizes: np.ndarray
+    sizes: Any
 
 
 class Lean:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,16 +12,9 @@ import numpy as np
 from deqcheck.linalg import errors, smallest
 from deqcheck.linalg.stacked import norms, ordinary
 from deqcheck.models.many import Looked, Many, one_by_one
-from deqcheck.models.opteq.gradient import (
-    Sizes,
-    radii,
-    read_out_radius,
-    residual_radius,
-    seed_radius,
-)
 from deqcheck.models.opteq.lean import Lean, Seen
-from deqcheck.models.opteq.network import Network, Radius
-from deqcheck.models.opteq.sweep import error_below, pulled_error
+from deqcheck.models.opteq.network import Network
+from deqcheck.models.opteq.passed import Passed
 from deqcheck.models.problem import Params
 from deqcheck.records.measured import EPS, Measured
 
@@ -95,30 +88,13 @@ class LookedOpteq(Looked):
         return found
 
     @cached_property
-    def _forward(self) -> tuple[list[tuple[Radius, Radius]], Radius]:
-        """Radii of the input and of the pre-activation of each layer in each iteration, and of the
-        state; as `iterate` has them."""
-        found, radius = [], np.zeros(len(self.Wo))
-        for k in range(self.model.iterations):
-            for layer, sizes in zip(self._network.layers, self.seen.sizes, strict=True):
-                (active, _), (_, before) = sizes[:, :, k]
-                A_error, after = layer.radii(before, active, radius)
-                found.append((radius, A_error))
-                radius = after
-        return found, radius
+    def _passed(self) -> Passed:
+        Wo_norm = self.many.norm2(self.theta, "Wo")
+        return Passed(self.model, self._network, self.seen, self.Wo, Wo_norm)
 
     @cached_property
     def Z_radius(self) -> np.ndarray:
-        return np.asarray(self._forward[1])
-
-    @cached_property
-    def _Wo_norm(self) -> np.ndarray:
-        return self.many.norm2(self.theta, "Wo")
-
-    @cached_property
-    def _r_radius(self) -> np.ndarray:
-        read = self.Wo, self._Wo_norm, self.Z, self.Z_radius
-        return np.asarray(residual_radius(*read, self.model.Y))
+        return np.broadcast_to(self._passed.Z_radius, len(self.Wo))
 
     @cached_property
     def _squares(self) -> np.ndarray:
@@ -132,32 +108,13 @@ class LookedOpteq(Looked):
     @cached_property
     def error(self) -> np.ndarray:
         count, value = self.r[0].size, self._squares
-        return np.asarray(errors.of_squares(count, value, np.sqrt(value), self._r_radius) / 2)
+        return np.asarray(
+            errors.of_squares(count, value, np.sqrt(value), self._passed.r_radius) / 2
+        )
 
-    @cached_property
+    @property
     def radius(self) -> np.ndarray:
-        pieces = list(self._backward())
-        driven: list[Radius] = [0.0] * self.model.depth
-        for each in pieces:
-            driven[each.layer] = driven[each.layer] + each.Pd
-        found, _ = radii(self._network, pieces, driven)
-        read = read_out_radius(self.r, self._r_radius, self.Z, self.Z_radius)
-        return np.asarray(np.sqrt(sum(each * each for each in (read, *found.values()))))
-
-    def _backward(self) -> Iterator[Sizes]:
-        """As `backwards`; sizes that are not known are replaced by bounds."""
-        a, s, layers = self.model.alpha, self.model.s, self._network.layers
-        error = seed_radius(self.Wo, self._Wo_norm, self.r, self._r_radius)
-        passes = list(self._forward[0])
-        for k in reversed(range(self.model.iterations)):
-            for i in reversed(range(len(layers))):
-                layer, (Zin_error, A_error) = layers[i], passes.pop()
-                (G, Pd), (scaled, Zin) = self.seen.sizes[i, :, :, k]
-                Q = scaled / a
-                P = layer.norm * scaled
-                Pd_error = pulled_error(layer, P, Q, s.curvature * A_error * P, error)
-                yield Sizes(i, Pd, Q, Zin, G, Pd_error, error, Zin_error, A_error)
-                error = error_below(layer, Pd, Pd_error, Q, error)
+        return np.asarray(self._passed.radius)
 
     @property
     def fine(self) -> np.ndarray:

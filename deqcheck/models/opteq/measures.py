@@ -17,20 +17,18 @@ if TYPE_CHECKING:
 
 # Above this many entries the full Jacobian is not formed.
 DENSE_LIMIT = 2_000_000
+# Nor are the norms of Jacobians of the map told unasked where the cubes of their orders add up to
+# more.
+CUBES = 1e8
 
 
 def measures(state: OpteqState) -> dict[str, Callable[[], Measured]]:
-    table: dict[str, Callable[[], Measured]] = {
-        "loss": lambda: state.loss,
-        "residual": lambda: state.residual,
-        "gradient": lambda: errors.together(state.gradient_norms.values()),
-        "equilibrium.residual": partial(at_rest, state),
-    }
-    if state.model.implicit or state.network.lipschitz < 1:
-        table["equilibrium.error"] = partial(rest_error, state)
-    table["Z_fro"] = lambda: errors.frobenius(state.Z, state.Z_radius, state.again.Z)
-    table["sigma_min_Z"] = lambda: state.sigma_min_Z
-    table["jacobian_norm"] = partial(jacobian_norm, state)
+    table: dict[str, Callable[[], Measured]] = {}
+    for name, own in ALWAYS.items():
+        table[name] = partial(own, state)
+        near = state.model.implicit or state.network.lipschitz < 1
+        if name == "equilibrium.residual" and near:
+            table["equilibrium.error"] = partial(rest_error, state)
     if state.outputs * state.count <= DENSE_LIMIT:
         table["lambda_min_JJt"] = lambda: state.lambda_min_JJt
         table["norm2_J"] = lambda: errors.norm2(*state.J, state.again.J)
@@ -40,6 +38,12 @@ def measures(state: OpteqState) -> dict[str, Callable[[], Measured]]:
         table[f"gradient.{name}"] = partial(_gradient_norm, state, name)
         table[f"norm2.{name}"] = partial(errors.norm2, a, exact=exact.array(a))
     return table
+
+
+def listed(state: OpteqState) -> tuple[str, ...]:
+    """What is of use to a report: not what takes long and nobody asked for."""
+    costly = {"jacobian_norm"} if state.model.N * state.model.m**3 > CUBES else set()
+    return tuple(name for name in state.measures if name not in costly)
 
 
 def _gradient_norm(state: OpteqState, name: str) -> Measured:
@@ -90,3 +94,15 @@ def phi(state: OpteqState) -> Measured:
     return Measured(
         values, slope * state.Z_radius + errors.rounding(sum(layer.W.shape), 1.0) * sizes
     )
+
+
+# What can be measured of every state.
+ALWAYS: dict[str, Callable[[OpteqState], Measured]] = {
+    "loss": lambda s: s.loss,
+    "residual": lambda s: s.residual,
+    "gradient": lambda s: errors.together(s.gradient_norms.values()),
+    "equilibrium.residual": at_rest,
+    "Z_fro": lambda s: errors.frobenius(s.Z, s.Z_radius, s.again.Z),
+    "sigma_min_Z": lambda s: s.sigma_min_Z,
+    "jacobian_norm": jacobian_norm,
+}

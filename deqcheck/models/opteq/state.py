@@ -26,8 +26,10 @@ from deqcheck.models.opteq.gradient import (
     seed_radius,
     summed,
 )
-from deqcheck.models.opteq.measures import measures
+from deqcheck.models.opteq.lean import Seen
+from deqcheck.models.opteq.measures import ALWAYS, listed, measures
 from deqcheck.models.opteq.network import Network
+from deqcheck.models.opteq.passed import Passed
 from deqcheck.models.opteq.plain import plain
 from deqcheck.models.opteq.sweep import (
     NO_SAM,
@@ -59,6 +61,8 @@ class OpteqState(State):
     def __init__(self, model: OpteqModel, theta: Params, memory: Memory | None = None):
         self.model, self.theta = model, theta
         self._memory = memory or Memory()
+        # Whether it was given a forward pass that its parameters alone would not make.
+        self._given = False
         self.Wo = theta["Wo"]
         self.shapes = {name: a.shape for name, a in theta.items()}
         extractor = model.extractor_at(theta)
@@ -149,7 +153,7 @@ class OpteqState(State):
         """The same after k iterations only."""
         out = OpteqState(self.model, self.theta)
         steps = self.steps
-        out._forward = (steps[:k], steps[k].Z, steps[k].passes[0].Zin_error)
+        out._forward, out._given = (steps[:k], steps[k].Z, steps[k].passes[0].Zin_error), True
         return out
 
     def sweep(self, Q: np.ndarray, error: float) -> Iterable[Piece | Pull]:
@@ -330,17 +334,21 @@ class OpteqState(State):
             return given(0, exact.singular_value(self.again.Z, self.model.N))
         return errors.nth_singular_value(self.Z, self.Z.shape[1], self.Z_radius, self.again.Z)
 
-    @property
+    @cached_property
     def objective(self) -> Objective:
-        return Objective(
-            self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
-        )
+        if self.model.lean is None or self._given:
+            loss = self.loss
+            return Objective(loss.value, loss.error, self.gradient, lambda: self.gradient_radius)
+        parts, seen = self.model.lean.seen(self.theta)
+        own = Seen(seen.r.T, seen.Z.T, seen.sizes.tolist())
+        passed = Passed(self.model, self.network, own, self.Wo, self._Wo_norm)
+        loss = errors.sum_of_squares(seen.r, passed.r_radius) / 2
+        return Objective(loss.value, loss.error, parts, lambda: float(passed.radius))
 
     @cached_property
     def plain(self) -> Plain:
         # A state that was given its forward pass is not what its parameters alone would make.
-        known = self.model.implicit or "_forward" in self.__dict__
-        if known:
+        if self.model.implicit or self._given:
             return super().plain
         return plain(self) if self.model.lean is None else self.model.lean.plain(self.theta)
 
@@ -362,17 +370,18 @@ class OpteqState(State):
         bent = held.bent_networks(self, given, held=False)
         steps = [replace(s, network=n) for s, n in zip(self.steps, bent, strict=True)]
         # In place of what it would compute itself.
-        other._forward = steps, Z, radius
+        other._forward, other._given = (steps, Z, radius), True
         other.again.plain = False
         return other
 
     @cached_property
-    def _measures(self) -> dict[str, Callable[[], Measured]]:
+    def measures(self) -> dict[str, Callable[[], Measured]]:
         return measures(self)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._measures)
+        return listed(self)
 
     def measure(self, name: str) -> Measured:
-        return self._measures[name]()
+        own = ALWAYS.get(name)
+        return self.measures[name]() if own is None else own(self)

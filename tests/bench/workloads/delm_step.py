@@ -59,7 +59,7 @@ class Instance:
         return self.stepped(self.theta)
 
     def stepped(self, theta: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        gradient = self.model.objective(theta).gradient
+        gradient = self.model.gradient(theta)
         return {name: theta[name] - STEP * gradient[name] for name in theta}
 
 
