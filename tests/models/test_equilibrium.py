@@ -186,13 +186,29 @@ def test_the_gain_of_a_difference_of_outputs() -> None:
     slopes = [np.linalg.solve(np.eye(3) - on * W, on * U) for on in patterns]
     for scale in (0.0, 1.0):
         theta = {"W": W, "U": U, "C": scale * C, "D": D}
-        gains = Gains(dq.problem("equilibrium", data, theta).start)
+        state = dq.problem("equilibrium", data, theta).start
+        gains = Gains(state)
         for k, j in ((0, 1), (2, 0), (1, 2)):
             row, direct = scale * (C[k] - C[j]), D[k] - D[j]
             least = max(float(np.linalg.norm(row @ slope + direct)) for slope in slopes)
             assert least <= gains.of(k, j) == gains.of(j, k)
             if not scale:
                 assert gains.of(k, j) == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_without_a_layer_the_radius_is_the_distance_from_the_nearest_boundary(local: bool) -> None:
+    r = np.random.default_rng(5)
+    x, D = r.normal(size=(2, 1)), r.normal(size=(3, 2))
+    theta = {"W": np.zeros((1, 1)), "U": np.ones((1, 2)), "C": np.zeros((3, 1)), "D": D}
+    state = dq.problem("equilibrium", {"X": x, "Y": np.zeros((3, 1))}, theta).start
+    y = (D @ x)[:, 0]
+    k = int(np.argmax(y))
+    ways = {i: (y[k] - y[i]) / np.linalg.norm(D[k] - D[i]) for i in range(3) if i != k}
+    found = radius(state, 0, Gains(state), local)
+    assert (found.predicted, found.other) == (k, min(ways, key=ways.__getitem__))
+    assert found.radius == pytest.approx(min(ways.values()), rel=1e-6)
+    assert found.margin == pytest.approx(min(y[k] - y[i] for i in ways), rel=1e-6)
 
 
 def test_it_is_not_trained() -> None:
