@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import deqcheck as dq
 from deqcheck.linalg.minors import MOST
@@ -140,10 +142,10 @@ def test_parametrisations() -> None:
     assert Weights(nemon(0.3, A, d)).mu.high <= 0.3 + 1e-12
     W = projected(3 * A, 0.95)
     assert np.abs(W).sum(axis=1) == pytest.approx(0.95)
-    # The nearest point: no other of the ball is nearer.
-    for other in r.normal(size=(50, 4)):
-        other *= 0.95 / np.abs(other).sum()
-        assert np.linalg.norm(3 * A[0] - W[0]) <= np.linalg.norm(3 * A[0] - other)
+    # The nearest point: all sizes lose the same, as far as they go.
+    for row, found in zip(3 * A, W, strict=True):
+        lost = brentq(lambda t, a=row: np.maximum(np.abs(a) - t, 0).sum() - 0.95, 0, 30, xtol=1e-14)
+        assert found == pytest.approx(np.sign(row) * np.maximum(np.abs(row) - lost, 0), abs=1e-12)
     V = rounded(A, 4)
     unit = np.abs(A).max() / 7
     assert np.allclose(V / unit, np.round(V / unit)) and np.abs(V - A).max() <= unit / 2 * (
@@ -172,6 +174,41 @@ def test_minors_of_drawn_patterns_and_of_the_full_one() -> None:
     assert not found.affordable and smallest.error < 1e-9
     assert abs(smallest.value - 0.5 ** (MOST + 1)) <= smallest.error
     assert found.patterns_told == "20 drawn patterns, and the full one"
+
+
+def test_the_gain_of_a_difference_of_outputs() -> None:
+    """No smaller than |(C_k - C_j) (I - D W)^-1 D U + D_k - D_j| over all patterns; without the
+    layer, |D_k - D_j|."""
+    r = np.random.default_rng(4)
+    W, U, C = 0.2 * r.normal(size=(3, 3)), r.normal(size=(3, 2)), r.normal(size=(3, 3))
+    D, data = r.normal(size=(3, 2)), {"X": r.normal(size=(2, 1)), "Y": np.zeros((3, 1))}
+    patterns = [np.array(each)[:, None] for each in product((0, 1), repeat=3)]
+    slopes = [np.linalg.solve(np.eye(3) - on * W, on * U) for on in patterns]
+    for scale in (0.0, 1.0):
+        theta = {"W": W, "U": U, "C": scale * C, "D": D}
+        state = dq.problem("equilibrium", data, theta).start
+        gains = Gains(state)
+        for k, j in ((0, 1), (2, 0), (1, 2)):
+            row, direct = scale * (C[k] - C[j]), D[k] - D[j]
+            least = max(float(np.linalg.norm(row @ slope + direct)) for slope in slopes)
+            assert least <= gains.of(k, j) == gains.of(j, k)
+            if not scale:
+                assert gains.of(k, j) == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_without_a_layer_the_radius_is_the_distance_from_the_nearest_boundary(local: bool) -> None:
+    r = np.random.default_rng(5)
+    x, D = r.normal(size=(2, 1)), r.normal(size=(3, 2))
+    theta = {"W": np.zeros((1, 1)), "U": np.ones((1, 2)), "C": np.zeros((3, 1)), "D": D}
+    state = dq.problem("equilibrium", {"X": x, "Y": np.zeros((3, 1))}, theta).start
+    y = (D @ x)[:, 0]
+    k = int(np.argmax(y))
+    ways = {i: (y[k] - y[i]) / np.linalg.norm(D[k] - D[i]) for i in range(3) if i != k}
+    found = radius(state, 0, Gains(state), local)
+    assert (found.predicted, found.other) == (k, min(ways, key=ways.__getitem__))
+    assert found.radius == pytest.approx(min(ways.values()), rel=1e-6)
+    assert found.margin == pytest.approx(min(y[k] - y[i] for i in ways), rel=1e-6)
 
 
 def test_it_is_not_trained() -> None:

@@ -130,7 +130,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only files whose name contains this")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="files and folders below tests/")
     parser.add_argument(
-        "--budget", type=float, default=60.0, help="seconds of tests for each mutant, at most"
+        "--budget", type=float, default=30.0, help="seconds of tests for each mutant, at most"
     )
     options = parser.parse_args()
     unknown = set(options.groups) - set(files())

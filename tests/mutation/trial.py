@@ -19,7 +19,7 @@ from .reached import Reach, passes, recorded
 from .swapped import Imported, NotSwapped
 
 # A test that takes so much longer than without a mutant does not end; seconds of the processor.
-LONGER, LONGEST = 20, 20.0
+LONGER, LONGEST = 10, 5.0
 MEMORY = 6 * 2**30
 KEPT = Path(".pytest_cache") / "mutation"
 
