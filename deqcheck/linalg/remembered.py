@@ -26,8 +26,8 @@ _lock = Lock()
 
 def singular_values(a: np.ndarray) -> np.ndarray:
     """Descending, of a finite matrix."""
-    if a.size <= SMALL:
-        return _of_few(np.asarray(a, dtype=float).tobytes(), a.shape).copy()
+    if a.size <= SMALL and a.dtype == float:
+        return _of_few(a.tobytes(), a.shape).copy()
     if a.size < LARGE:
         return decomposed(a)
     key = a.shape, blake2b(np.ascontiguousarray(a).data, digest_size=32).digest()
@@ -49,8 +49,8 @@ def decomposed(a: np.ndarray) -> np.ndarray:
 
 def eigenvalues(a: np.ndarray) -> np.ndarray:
     """Ascending, of a finite symmetric matrix."""
-    if a.size <= SMALL:
-        return _symmetric_of_few(np.asarray(a, dtype=float).tobytes(), len(a)).copy()
+    if a.size <= SMALL and a.dtype == float:
+        return _symmetric_of_few(a.tobytes(), a.shape).copy()
     return np.asarray(np.linalg.eigvalsh(a))
 
 
@@ -60,5 +60,5 @@ def _of_few(entries: bytes, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @lru_cache(maxsize=1024)
-def _symmetric_of_few(entries: bytes, n: int) -> np.ndarray:
-    return np.asarray(np.linalg.eigvalsh(np.frombuffer(entries).reshape(n, n)))
+def _symmetric_of_few(entries: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    return np.asarray(np.linalg.eigvalsh(np.frombuffer(entries).reshape(shape)))
