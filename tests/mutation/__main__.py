@@ -58,6 +58,7 @@ ELSEWHERE = [
 ]
 BESIDE = {
     "delm": ["tests/dynamics/test_delm_ahead.py"],
+    "opteq": ["tests/dynamics/test_opteq_ahead.py"],
     "monotone_deq": ["tests/cli/test_slice.py", "tests/dynamics/test_monotone_together.py"],
     "implicit_relu": [
         "tests/theorems/test_gao2022_proofs.py",
