@@ -133,10 +133,6 @@ def _in_turn(reaches: Sequence[Reach]) -> list[Reach]:
     return sorted(by_time, key=lambda reach: place[reach.test])
 
 
-def _parent(path: str) -> Path:
-    return Path(path).parent
-
-
 def _child(work: Callable[[Callable[[str], None]], Outcome], writing: int) -> None:
     outcome = Outcome.KILLED
     silent = os.open(os.devnull, os.O_WRONLY)
