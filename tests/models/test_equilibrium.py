@@ -142,8 +142,9 @@ def test_parametrisations() -> None:
     assert Weights(nemon(0.3, A, d)).mu.high <= 0.3 + 1e-12
     W = projected(3 * A, 0.95)
     assert np.abs(W).sum(axis=1) == pytest.approx(0.95)
-    # The nearest point: all sizes lose the same, as far as they go.
-    for row, found in zip(3 * A, W, strict=True):
+    # The nearest point: all sizes lose the same, as far as they go; many rows keep several entries.
+    rows = np.vstack([3 * A, 0.7 * A + np.sign(A)])
+    for row, found in zip(rows, projected(rows, 0.95), strict=True):
         lost = brentq(lambda t, a=row: np.maximum(np.abs(a) - t, 0).sum() - 0.95, 0, 30, xtol=1e-14)
         assert found == pytest.approx(np.sign(row) * np.maximum(np.abs(row) - lost, 0), abs=1e-12)
     V = rounded(A, 4)

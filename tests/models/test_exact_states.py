@@ -171,6 +171,15 @@ def test_the_exact_number_lies_within_the_bar_of_special_arrays(
     assert not [name for name, x in exact.items() if not within(x)]
 
 
+@pytest.mark.parametrize("A", [DIAGONAL, 0 * DIAGONAL])
+def test_the_norm_of_a_diagonal_is_told_as_a_norm(A: np.ndarray) -> None:
+    """It is a rational number, and the words of it are those of |A|."""
+    state: Any = special("implicit-relu", {"A": A})
+    found = state.norm_A
+    assert (found.value, found.error) == (np.abs(A).max(), 0)
+    assert compared(found.again.spoken, rational(found.value)).sign == 0
+
+
 @pytest.mark.parametrize("arrays", [{}, {"A": DIAGONAL}])
 def test_sweeps_of_an_implicit_model_again(arrays: dict[str, Any]) -> None:
     """Z^1 = Phi and Z^(l+1) = relu(gamma Z^l A + Phi): the numbers, and these in the tower."""

@@ -107,3 +107,19 @@ def test_what_is_known_better_alone_is_left_alone(unit: float) -> None:
     # Far from the kinks: nothing else keeps them apart.
     for each in (rough, fine):
         assert (each.H.min(axis=(1, 2)) > 2 * np.linalg.norm(each.W[0]) * each.dZ).all()
+
+
+@pytest.mark.parametrize("make", [relu_problem, skewed, implicit])
+def test_what_is_not_finite_spoils_no_other(make: Callable[[int, float], Problem]) -> None:
+    """As the parameters of a run that diverges beside others become."""
+    problems = [make(seed, 1.0) for seed in range(6)]
+    good = stacked(problems, np.copy)
+    for number in (np.nan, np.inf):
+        for name in problems[0].theta0:
+            theta = {n: a.copy() for n, a in good.theta.items()}
+            theta[name][2].flat[0] = number
+            with np.errstate(all="ignore"):
+                found = good.stack.at(theta, Places(good.mask))
+            assert np.array_equal(found.fine, good.fine & (np.arange(6) != 2))
+            assert np.array_equal(found.gap[found.fine], good.gap[found.fine])
+            assert np.array_equal(found.gradient[found.fine], good.gradient[found.fine])

@@ -10,6 +10,7 @@ import pytest
 
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.judging import judge
+from deqcheck.linalg import exact
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.smoothed_hinge import SmoothedHinge
 from deqcheck.models.delm import trust
@@ -23,6 +24,7 @@ from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB
 from deqcheck.theorems.kawaguchi2021.chains import settled, stationary
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2
 from deqcheck.theorems.kawaguchi2021.gradient import Gradient
+from deqcheck.theorems.kawaguchi2021.hessian import _difference
 from deqcheck.theorems.kawaguchi2021.metric import Metric
 from deqcheck.theorems.kawaguchi2021.norms import Norms
 from deqcheck.theorems.kawaguchi2021.pl import WholeLossPL
@@ -331,3 +333,11 @@ def test_the_cubed_hinge_has_no_rate(delm: Builder) -> None:
     verdict = judge(Theorem1, p)
     assert verdict.outcome is Outcome.NOT_APPLICABLE
     assert any("fails for every kappa" in note for note in verdict.notes)
+
+
+def test_the_gradients_of_the_square_loss_differ_by_the_hessian_exactly(delm: Builder) -> None:
+    pytest.importorskip("flint")
+    p = delm(3, 4, 2)
+    found = _difference(p, p.start)
+    assert tower.compared(exact.frobenius(found.exact), tower.rational(0)).sign == 0
+    assert 0 < np.abs(found.array).max() <= found.radius < 1e-11

@@ -559,3 +559,18 @@ def test_the_factor_of_a_layer_is_known_up_to_rounding() -> None:
         p = dq.problem("opteq", data, {**init, "W1": [[W]]}, activation="identity", iterations=1)
         found = dq.judge("xie2021/well-posed", p, edition="corrected")
         assert found.outcome != "refuted"
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_bound_on_the_states_of_a_network_that_expands(depth: int) -> None:
+    """|S(0)|/(1 - (1 - a)^L) + max_l |W_l| sqrt(n_l N) for tanh, S(0) = gamma weight center."""
+    data, theta = arrays(3, 3, 5, 2, 2, depth, 4, s=1.7)
+    center = np.array([1.0, -2.0, 0.5])
+    R = {"kind": "distance", "weight": 0.8, "center": center.tolist()}
+    sam = {"beta": 0.4, "gamma": 0.3, "regularizer": R}
+    p = problem(data, theta, iterations=2, depth=depth, alpha=0.6, sam=sam)
+    assert p.start.network.lipschitz > 1
+    pull = 0.3 * 0.8 * np.linalg.norm(center) * 2 / (1 - 0.4**depth)
+    widest = max(np.linalg.norm(theta[f"W{i + 1}"], 2) * np.sqrt(5 * 4) for i in range(depth))
+    found = thm4.state_bound(p, p.start.sam)
+    assert found.value == pytest.approx(pull + widest, rel=1e-9)
