@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 import deqcheck as dq
 from deqcheck.linalg.minors import MOST
 from deqcheck.models.equilibrium import distance, lipschitz
-from deqcheck.models.equilibrium.illposed import witness
+from deqcheck.models.equilibrium.illposed import _by_eigenvector, witness
 from deqcheck.models.equilibrium.model import rounded
 from deqcheck.models.equilibrium.parametrised import nemon, projected
 from deqcheck.models.equilibrium.robust import Gains, radius
@@ -210,6 +210,12 @@ def test_without_a_layer_the_radius_is_the_distance_from_the_nearest_boundary(lo
     assert (found.predicted, found.other) == (k, min(ways, key=ways.__getitem__))
     assert found.radius == pytest.approx(min(ways.values()), rel=1e-6)
     assert found.margin == pytest.approx(min(y[k] - y[i] for i in ways), rel=1e-6)
+
+
+def test_a_witness_by_an_eigenvector() -> None:
+    """Of W = diag(3, 1/2, ...): 1 - 3, along the first unit."""
+    found = _by_eigenvector(np.diag([3.0, *[0.5] * MOST]))
+    assert found is not None and (found.minor.value, found.minor.error) == (-2, 0)
 
 
 def test_it_is_not_trained() -> None:
