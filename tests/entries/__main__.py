@@ -8,8 +8,8 @@
 Ordinary instances have Gaussian data and the works' initialisations; their descents never enter,
 since the hypotheses on the step do not weaken along a run. With `--near` the read-out is 0, the
 step is one that the theorem admits, and the labels are a little larger than that. The scan judges
-every state in full, one after the other; those of descents come from a plain loop of gradient
-steps. Exit code 1 where the two differ, or where the verdict from the entry on is `refuted`.
+every recorded state in full, one after the other, with `--near` that of every step, made by a plain
+loop. Exit code 1 where the two differ, or where the verdict from the entry on is `refuted`.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def scanned_steps(statement: Any, p: AnyProblem) -> int | None:
 
 
 def scanned_points(statement: Any, p: AnyProblem) -> int | None:
-    """The first recorded point of a flow from which the hypotheses hold."""
+    """The first recorded point from which the hypotheses hold."""
     keeping = replace(p, record_states=True)
     run = dq.run(keeping, only=[statement.id], edition="corrected", entry=False).trajectory
     assert run is not None
@@ -182,7 +182,7 @@ def compared(kind: str, seed: int, flowing: bool, close: bool) -> dict[str, Any]
         "statement": name,
         "start": str(found.outcome),
         "found": None if entry is None else entry.k,
-        "scanned": (scanned_points if flowing else scanned_steps)(statement, p),
+        "scanned": (scanned_steps if close else scanned_points)(statement, p),
         "outcome": "none" if verdict is None else str(verdict.outcome),
         "blocking": "" if entry is None or entry.blocking is None else entry.blocking.name,
         "seconds": round(seconds, 2),
