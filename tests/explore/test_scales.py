@@ -47,6 +47,12 @@ FOUND: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
             "u": [0.0, 0.0],
         },
     ),
+    (
+        "kawaguchi2021/D",
+        {"kind": "delm", "gamma": 0.1},
+        {"Phi": [[-0.35136002235308345]], "Y": [[-0.5188656524361512]]},
+        {"A": [[-0.9999999402445774]], "B": [[8.61579803264283e68]]},
+    ),
 ]
 
 
@@ -66,3 +72,17 @@ def test_a_splitting_whose_system_is_singular_says_no_more_than_that() -> None:
     with np.errstate(all="ignore"):
         found = peaceman_rachford(W, C, Monotone(1.0), 1.0)
     assert not found.error < np.inf
+
+
+def test_a_norm_next_to_one_leaves_condition_1_open() -> None:
+    """Exact numbers show that the map contracts; the other hypotheses are not skipped."""
+    data = {"X": np.array([[1.0000000028754132, 0.9999999957156694]]), "y": np.array([4e-4, 1e-3])}
+    W = [[-0.2925779802691815, -0.1345632109486414], [0.8421747984465748, 0.43267592428724777]]
+    init = {
+        "W": np.array(W),
+        "U": np.array([[2.8571486014447074], [-1.6417597255010596]]),
+        "a": np.array([1.3151313589756182, -0.7915674001273016]),
+    }
+    train = {"kind": "gd", "step": 0.0135, "steps": 3}
+    problem = Instance({"kind": "relu-deq"}, data, init, train).problem
+    assert dq.judge("ling2022/thm1", problem).outcome == "undecided"

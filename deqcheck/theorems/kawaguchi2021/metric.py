@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.errors import length
 from deqcheck.models.delm.oracle import dense_D, times_D
 from deqcheck.models.delm.spectrum import star_map_infimum
 from deqcheck.models.delm.state import DelmState
@@ -54,9 +55,9 @@ class Metric(Statement):
         moved, radius = velocity(p, state)
         # |D| <= steepest^2; Q is a difference of nearly equal numbers near a fit.
         relative = 64 * EPS * m * p.model.my * (1 + g) / (1 - g)
-        off = state.outer.gradient_error + relative * float(np.linalg.norm(state.Q))
+        off = state.outer.gradient_error + relative * length(state.Q)
         yield self.velocity(
-            deviation=float(np.linalg.norm(moved - claimed)),
+            deviation=length(moved - claimed),
             noise=radius + steepest(state) ** 2 * off,
         )
         yield self.printed_floor(lambda_min_D=state.lambda_min_D, m=m, gamma=given(g))

@@ -64,6 +64,9 @@ class UnderCondition1(Statement):
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         yield from contractive(p)
         if not p.start.q.high < 1:
+            if p.start.q.low < 1:
+                # Exact numbers may tell that the map contracts, not that a ball has room.
+                yield self.inside(norm_W=p.start.q.forgetting(), delta=given(0))
             return
         delta = self.delta(p)
         yield self.positive(delta=given(delta))
