@@ -21,6 +21,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ import numpy as np
 import deqcheck as dq
 from deqcheck.dynamics import read_train
 from deqcheck.judging.verdicts import before_training
-from deqcheck.models.problem import AnyProblem, Params
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params
 from deqcheck.records.comparison import Decision
 
 from .instances import MODELS
@@ -122,15 +123,17 @@ def ordinary(kind: str, flowing: bool, r: np.random.Generator) -> AnyProblem:
 
 
 def _steps_down(p: AnyProblem, step: float) -> int | None:
-    """After how many steps of this size the loss has fallen far; None if it rises."""
+    """After how many steps of this size the loss has fallen far; None if it rises, or equilibria are
+    lost."""
     last = first = p.start.objective.gap
-    for k, theta in descended(p, step):
-        gap = p.model.at(theta).objective.gap
-        if not gap <= last:
-            return None if gap > 1e-20 * first else k
-        if gap <= FALLEN * first or k == MOST_STEPS:
-            return k
-        last = gap
+    with suppress(NoEquilibrium):
+        for k, theta in descended(p, step):
+            gap = p.model.at(theta).objective.gap
+            if not gap <= last:
+                return None
+            if gap <= FALLEN * first or k == MOST_STEPS:
+                return k
+            last = gap
     return None
 
 
