@@ -123,8 +123,8 @@ def ordinary(kind: str, flowing: bool, r: np.random.Generator) -> AnyProblem:
 
 
 def _steps_down(p: AnyProblem, step: float) -> int | None:
-    """After how many steps of this size the loss has fallen far; None if it rises, or equilibria are
-    lost."""
+    """After how many steps of this size the loss has fallen far; None if it rises, or if equilibria
+    are lost."""
     last = first = p.start.objective.gap
     with suppress(NoEquilibrium):
         for k, theta in descended(p, step):
