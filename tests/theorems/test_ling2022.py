@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
@@ -15,7 +16,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import flint
-from deqcheck.records.verdict import Outcome
+from deqcheck.records.verdict import Outcome, Status
 from deqcheck.theorems.ling2022 import lem4
 from deqcheck.theorems.ling2022.common import unique
 from deqcheck.theorems.ling2022.condition import EQ10, Condition
@@ -479,3 +480,13 @@ def test_ratios_and_window_know_what_lambda_0_is_unsure_of() -> None:
     exact = at(Measured(0.5), Measured(0.0))
     assert exact.ratios(exact.best)[0].value == np.inf
     assert exact.measured_window()[0].value == 0
+
+
+def test_layers_that_agree_with_their_mean_are_near_no_bound() -> None:
+    """On samples of one line a layer of Theorem 5's proof is 0 <= 0; nothing else is lost by it."""
+    data = {"X": [[1.0, 0.5]], "y": [0.3, -0.2]}
+    init = {"W": [[0.0, 0.5], [0.0, 0.0]], "U": [[1.0], [1.0]], "a": [0.0, 0.0]}
+    report = dq.run(dq.problem("relu-deq", data, init, sigma_w2=0.1))
+    assert report.status == Status.COMPLETED
+    # The samples have not the norm sqrt(d).
+    assert report["ling2022/thm5-mean"].outcome == "not applicable"

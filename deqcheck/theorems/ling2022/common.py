@@ -65,6 +65,18 @@ def worst(claims: Sequence[Claim]) -> Claim:
     return max(claims, key=score)
 
 
+def nearest(claims: Iterable[Claim]) -> Claim:
+    """Of inequalities left <= right: one that is violated, else the one that is nearest to its
+    bound. Where the bound is 0, both sides are, and nothing is near."""
+
+    def score(claim: Claim) -> tuple[bool, float]:
+        right = float(claim.right.value)
+        near = float(claim.left.value) / right if right > 0 else 0.0
+        return claim.in_doubles() is Decision.VIOLATED, near
+
+    return max(claims, key=score)
+
+
 def feasibility(condition: Condition, with_9: bool = True) -> str:
     """The window of delta, or how far the condition is from having one."""
     name = "Condition 1" if with_9 else "the condition without (9)"

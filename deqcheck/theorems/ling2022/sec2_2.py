@@ -15,7 +15,7 @@ from deqcheck.records.tower import Again
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
-from deqcheck.theorems.ling2022.common import MODELS, cite, contractive
+from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, nearest
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
 PAIRS = 4
@@ -69,10 +69,10 @@ class WellPosed(Statement):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         if not state.q.high < 1 or any(self.unchecked(p)):
             return
-        yield max(_pairs(p, self.contracts), key=_nearness)
+        yield nearest(_pairs(p, self.contracts))
         layers = list(_layers(state, self.nearer))
         if layers:
-            yield max(layers, key=_nearness)
+            yield nearest(layers)
         if len(state.Z) <= SMALL:
             yield self.minors(smallest_minor=smallest_minor(state.theta["W"]))
         yield self.invertible(smallest_J=smallest_J(state))
@@ -80,10 +80,6 @@ class WellPosed(Statement):
     def remarks(self, p: Problem, run: Trajectory | None) -> Iterable[Claim]:
         if p.start.q.high < 1 and not any(self.unchecked(p)):
             yield self.sharp(smallest_J=smallest_J(p.start), norm_W=p.start.q)
-
-
-def _nearness(claim: Claim) -> float:
-    return float(claim.left.value / claim.right.value)
 
 
 def _pairs(p: Problem, check: Check) -> Iterator[Claim]:

@@ -13,7 +13,7 @@ from deqcheck.records.measured import Measured, given
 from deqcheck.records.tower import Again, Level
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.ling2022.assumptions import BELOW, assumption_2
-from deqcheck.theorems.ling2022.common import MODELS, cite
+from deqcheck.theorems.ling2022.common import MODELS, cite, nearest
 from deqcheck.theorems.ling2022.definition import definition
 from deqcheck.theorems.ling2022.exact_kernel import off_diagonal
 from deqcheck.theorems.ling2022.kernel import PopulationKernel, population_kernel
@@ -60,8 +60,8 @@ class Theorem3Steps(Statement):
         if kernel is None:
             return
         steps, rests = zip(*self._layers(kernel), strict=True)
-        yield max(steps, key=_nearness)
-        yield max(rests, key=_nearness)
+        yield nearest(steps)
+        yield nearest(rests)
         if kernel.n > 1:
             cosines = np.abs(kernel.cosine[~np.eye(kernel.n, dtype=bool)])
             yield self.apart(
@@ -117,7 +117,3 @@ def _largest_modulus(level: Level, a: Any) -> Any:
 
 def _largest_off(kernel: PopulationKernel) -> Again:
     return Again(_largest_modulus, Again(off_diagonal, kernel.again.cosine))
-
-
-def _nearness(claim: Claim) -> float:
-    return float(claim.left.value / claim.right.value) if claim.right.value else 0.0

@@ -17,7 +17,7 @@ from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
 from deqcheck.theorems.frequency import SEEDS, happened
 from deqcheck.theorems.ling2022.assumptions import assumption_1, assumption_2, norms
-from deqcheck.theorems.ling2022.common import MODELS, cite, worst
+from deqcheck.theorems.ling2022.common import MODELS, cite, nearest, worst
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.kernel import Q_ULPS, PopulationKernel, given_kernel, samples
 from deqcheck.theorems.ling2022.setting import Draws, Problem, State, without_sigma
@@ -266,7 +266,7 @@ class Mean(DrawnPair):
         layers = [self._layer(kernel, p, n, G[n - 1], *K[n - 1 : n + 1]) for n in numbers]
         yield worst([diagonal for diagonal, _ in layers])
         if (kernel.xi < 1 - SAME).any():
-            yield max((off for _, off in layers), key=lambda c: c.left.value / c.right.value)
+            yield nearest(off for _, off in layers)
 
     def _layer(
         self, kernel: PopulationKernel, p: Problem, layer: int, *matrices: np.ndarray
@@ -291,7 +291,8 @@ class Mean(DrawnPair):
             K_before=Measured(float(K_before[k, k]), kernel.entry_radius),
         )
         largest = np.maximum(apart, np.maximum.outer(diagonal, diagonal))
-        ratio = np.where(kernel.xi < 1 - SAME, np.abs(E - K) / largest, -1.0)
+        near = np.divide(np.abs(E - K), largest, out=np.zeros_like(E), where=largest > 0)
+        ratio = np.where(kernel.xi < 1 - SAME, near, -1.0)
         i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
         off = self.between(
             f"samples {i + 1} and {j + 1}, {note}",
