@@ -120,3 +120,11 @@ def test_the_bracket_closes_where_all_blocks_are_alike(delm: Builder) -> None:
     found = spectrum.bracket(state)
     assert found.error <= 1e-12 * found.value
     assert abs(found.value - np.linalg.eigvalsh(oracle.dense_D(state))[0]) <= 1e-12
+
+
+@pytest.mark.parametrize("gamma", [0.25, 0.5, 0.75])
+def test_with_one_feature_the_infimum_is_the_value(gamma: float, delm: Builder) -> None:
+    """S = gamma whatever A is: D = (1 - gamma)^-2."""
+    found, state = spectrum.star_map_infimum(1, gamma), delm(m=1, my=1, gamma=gamma).start
+    dense = np.linalg.eigvalsh(oracle.dense_D(state))[0]
+    assert abs(found.value - dense) <= found.error + 1e-14 * dense

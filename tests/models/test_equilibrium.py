@@ -231,3 +231,13 @@ def test_a_minor_that_only_rationals_see() -> None:
     assert p.start.weights.minors.smallest.low > 0
     assert p.start.equilibrium.error == np.inf
     assert dq.judge("lcp/error", p).outcome == "not checked"
+
+
+def test_the_box_of_a_network_without_feedback_is_that_of_its_matrices() -> None:
+    """With W = 0 and active units y = C U x + D x: every output moves by |C| |U| + |D| at most."""
+    r = np.random.default_rng(3)
+    C, U, D = r.normal(size=(2, 3)), r.normal(size=(3, 2)), r.normal(size=(2, 2))
+    init = {"W": np.zeros((3, 3)), "U": U, "C": C, "D": D}
+    p = dq.problem("equilibrium", {"X": r.normal(size=(2, 4)), "Y": np.zeros((2, 4))}, init)
+    for box in (lipschitz.box_of_absolute(p.start), lipschitz.box_of_metzler(p.start)):
+        assert box == pytest.approx(np.abs(C) @ np.abs(U) + np.abs(D), rel=1e-13)

@@ -356,3 +356,13 @@ def test_what_is_told_is_what_is_computed(
             assert compared(apart, rational(1e-10)).sign == -1
             checked += 1
     assert checked >= least
+
+
+def test_dependent_samples_that_share_their_units_have_exact_zeros() -> None:
+    X = np.array([[1.0, 0.3], [2.0, 0.6]])
+    relu = {"W": [[0.1, 0.2], [0.05, -0.1]], "U": [[1.0, 0.4], [0.7, 0.2]], "a": [1.0, -1.0]}
+    H = dq.problem("relu-deq", {"X": X.T, "y": [1.0, 2.0]}, relu).start.lambda_min_H
+    gao = {"W": [[0.1, 0.2], [0.05, 0.1]], "A": [[1.0, 0.4], [0.7, 0.2]], "b": [1.0, -1.0]}
+    p = dq.problem("implicit-relu", {"X": X, "y": [1.0, 2.0]}, gao, gamma=0.1)
+    for found in (H, p.start.sigma_min_Phi):
+        assert (found.value, found.error) == (0.0, 0.0)
