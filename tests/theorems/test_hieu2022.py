@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck import judging
 from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
@@ -563,3 +564,14 @@ def test_a_zero_loss_that_would_rise_is_caught(judge: Judge) -> None:
     assert judge(p, Theorem331).outcome is Outcome.CONFIRMED
     wrong = broken(Theorem331, stays="gap < gap_0")
     assert judge(p, wrong).outcome is Outcome.REFUTED
+
+
+def test_sensitivities_of_units_that_are_off_are_no_rounding() -> None:
+    """u reads a unit that is off: v = 0, and the dense solve rounds where D leaves out."""
+    A = [[0.6363961030678927, -0.31819805153394637], [-0.6363961030678927, -0.31819805153394637]]
+    B = [[157.90105059547452, 86.3584245164378], [-8.148407605098727, 226.91684259767464]]
+    init = {"A": A, "B": B, "U": np.full((2, 2), 0.5), "u": [0.0, 0.1186298796695655]}
+    data = {"X": [[0.00056, 0.0001], [0.0132, 0.0025]], "y": [6e-5, 2e-5]}
+    found = dq.judge("hieu2022/lem3.3.2", dq.problem("monotone-deq", data, init, m=2.1607))
+    (norm,) = (c for c in found.conclusions if c.name == "norm with D")
+    assert norm.right.value == 0 and norm.decision is not Decision.VIOLATED

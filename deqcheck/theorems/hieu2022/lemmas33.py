@@ -91,12 +91,16 @@ def _without_D(state: State) -> str:
 
 def _operator_norm(state: State, printed: bool) -> Measured:
     """Relative error of the solve: n eps times the condition of I - J W, at most that of I - W's
-    blocks, (1 + |W|) (1 + |W|/m)."""
+    blocks, (1 + |W|) (1 + |W|/m). Of (I - W^T D)^-1 u = u + W^T v, |v| <= |u|/m, D leaves a part
+    out, but not its share of that error."""
     rows = oracle.sensitivity_operator(state, printed)
     W = float(np.linalg.norm(state.W)) + state.W_radius
     relative = (16 * EPS * state.n + state.W_radius) * (1 + W) * (1 + W / state.m)
     again = exact_oracle.sensitivity_operator(state, printed)
-    return errors.norm2(rows, relative * float(np.linalg.norm(rows)), again)
+    solved = errors.length(rows)
+    if not printed:
+        solved = np.sqrt(state.N) * errors.length(state.u) * (1 + W / state.m)
+    return errors.norm2(rows, relative * float(solved), again)
 
 
 class EquilibriumSize(MonotoneStatement):
