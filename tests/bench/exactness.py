@@ -51,8 +51,9 @@ def unrecorded() -> Iterator[None]:
         object.__setattr__(self, "exact", None)
         settle(self)
 
-    carried = patch.object(measured, "_carried", lambda operation, *xs: None)
-    with hidden(), carried, patch.object(Matrix, "__post_init__", forgetting):
+    carried = {name: lambda operation, *xs: None for name in ("_one", "_both")}
+    made = patch.object(Matrix, "__post_init__", forgetting)
+    with hidden(), patch.multiple(measured, **carried), made:
         yield
 
 
