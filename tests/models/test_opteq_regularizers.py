@@ -26,6 +26,13 @@ PROXIMAL: dict[str, Any] = {
     "distance": Distance(weight=W, center=CENTER).on(3, NO_OUTPUT),
     "quadratic": Quadratic(A, C),
 }
+# With a gradient everywhere.
+SMOOTH: dict[str, Any] = {
+    "quadratic": PROXIMAL["quadratic"],
+    "distance": PROXIMAL["distance"],
+    "tanh": Potential(Tanh(), 0.6, CENTER),
+    "mix": Potential(Mix(k=0.3), 0.6, CENTER),
+}
 LENGTHS = np.linalg.norm(Z, axis=0)
 VALUES = {
     "l1": W * np.abs(Z).sum(),
@@ -138,16 +145,7 @@ def rates(f: Any, at: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize(
-    "R",
-    [
-        PROXIMAL["quadratic"],
-        PROXIMAL["distance"],
-        Potential(Tanh(), 0.6, CENTER),
-        Potential(Mix(k=0.3), 0.6, CENTER),
-    ],
-    ids=["quadratic", "distance", "tanh", "mix"],
-)
+@pytest.mark.parametrize("R", SMOOTH.values(), ids=SMOOTH)
 def test_gradients_and_hessians(R: Any) -> None:
     assert np.allclose(R.gradient(Z), rates(R.value, Z), atol=1e-8)
     Q = np.random.default_rng(3).normal(size=Z.shape)

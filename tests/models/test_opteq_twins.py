@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from deqcheck.linalg import exact
-from deqcheck.models.opteq.activations import Activation, Mix, Tanh
-from deqcheck.models.opteq.convex import ExplicitStep, Potential
+from deqcheck.models.opteq.activations import Activation
+from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.records.tower import Level, NoExactForm, flint
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.rationals import Rationals
 from tests.models.test_activations import ACTIVATIONS, names
-from tests.models.test_opteq_regularizers import CENTER, PROXIMAL, Z
+from tests.models.test_opteq_regularizers import PROXIMAL, SMOOTH, Z
 
 pytest.importorskip("flint")
 # A few roundings of numbers of size 1 to 100.
@@ -75,16 +75,7 @@ def test_proximal_maps(kind: str) -> None:
             assert entries(each) == pytest.approx(slopes[j], **SAME)
 
 
-@pytest.mark.parametrize(
-    "R",
-    [
-        PROXIMAL["quadratic"],
-        PROXIMAL["distance"],
-        Potential(Tanh(), 0.6, CENTER),
-        Potential(Mix(k=0.3), 0.6, CENTER),
-    ],
-    ids=["quadratic", "distance", "tanh", "mix"],
-)
+@pytest.mark.parametrize("R", SMOOTH.values(), ids=SMOOTH)
 def test_gradients_and_hessians(R: Any) -> None:
     Q = np.random.default_rng(3).normal(size=Z.shape)
     at, along = exact.array(Z), exact.array(Q)
