@@ -16,8 +16,9 @@ from deqcheck.linalg.errors import LARGEST_PLAIN, SMALLEST_PLAIN
 # Up to this width the calls themselves cost more than what they compute; and up to so many numbers
 # all systems of a model fit into the cache.
 NARROW, NUMBERS = 32, 500_000
-# Systems are filled up to a multiple of this size: few sizes are solved together.
-ROUND = 6
+# Systems are filled up to a multiple of this size, or to all units where few more are missing: few
+# sizes are solved together.
+ROUND, FEW = 6, 2
 # Newton's method is given up after so many steps.
 NEWTON = 8
 
@@ -81,7 +82,8 @@ class Places:
         m, n = self.mask.shape[1:]
         active = self.mask.transpose(0, 2, 1).reshape(-1, m)
         counts = np.count_nonzero(active, axis=1)
-        sizes = np.minimum(-(-counts // ROUND) * ROUND, m)
+        sizes = -(-counts // ROUND) * ROUND
+        sizes[(sizes > 0) & (sizes >= m - FEW)] = m
         order = np.argsort(~active, axis=1, kind="stable")
         order[np.arange(m) >= counts[:, None]] = m
         found = []

@@ -23,7 +23,7 @@ from deqcheck.models import relu_radii
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED, ReluState
 from deqcheck.models.stack import Numbers, Stack, StackState
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS
 
 
 class Equation(NamedTuple):
@@ -117,8 +117,7 @@ class StackedReluState(StackState):
         found = largest_singular_value(a) if known is None else known
         if min(a.shape[1:]) <= LARGEST:
             # There rational numbers tell the side of 1.
-            bar = Measured(*found)
-            self._ask((bar.high < 1) | (bar.low >= 1))
+            self._ask(np.abs(found.value - 1) > found.error + 4 * EPS)
         return found
 
     def _solve(self, equation: Equation, near: Places) -> None:
@@ -221,7 +220,7 @@ class StackedReluState(StackState):
 
     def _positive(self, value: np.ndarray, off: np.ndarray, zero: np.ndarray | bool) -> Numbers:
         """What may be 0 may be exactly 0, here or for reasons that are looked for elsewhere."""
-        self._ask((Measured(value, off).low > 0) ^ zero)
+        self._ask((value > off) ^ zero)
         return Numbers(np.where(zero, 0.0, value), np.where(zero, 0.0, off))
 
     def smallest_eigenvalue(

@@ -20,7 +20,7 @@ from deqcheck.models.relu_stacked import (
     largest_singular_value,
 )
 from deqcheck.models.stack import Numbers
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import EPS
 
 PARTS = ("W", "A", "b")
 # Matrices with their Frobenius radii.
@@ -55,9 +55,10 @@ class StackedImplicitState(StackedReluState):
         self._ask(nearest > self.Phi_radius)
         weights = gamma[:, None, None] * A.transpose(0, 2, 1)
         self.norm_A = largest_singular_value(A)
-        contraction = Measured(gamma) * Measured(*self.norm_A)
         C = np.ascontiguousarray(self.Phi.transpose(0, 2, 1))
-        off, room = EPS * norms(weights), 1 - np.asarray(contraction.high)
+        # gamma |A|, rounded outward.
+        contraction = gamma * (self.norm_A.value + self.norm_A.error) * (1 + 4 * EPS)
+        off, room = EPS * norms(weights), 1 - contraction
         return Equation(weights, C, off, self.Phi_radius, room, ~self.on.any(axis=2))
 
     def parts(self) -> Params:
