@@ -33,20 +33,21 @@ def singular_values(a: np.ndarray) -> np.ndarray:
     """Descending, of a finite matrix."""
     if a.size <= SMALL and a.dtype == float:
         return _of_few(a.tobytes(), a.shape).copy()
-    if a.size < LARGE:
-        return decomposed(a)
-    known: np.ndarray = _once("singular values", a, decomposed)
+    known: np.ndarray = once("singular values", a, decomposed)
     return known.copy()
 
 
 def largest(a: np.ndarray, wanted: float) -> Measured | None:
     """The largest of them without the others, of a large finite matrix, to this relative error."""
     tall = a if len(a) >= a.shape[1] else a.T
-    known: Measured | None = _once("norm", a, lambda _: largest_singular_value(tall, wanted))
+    known: Measured | None = once("norm", a, lambda _: largest_singular_value(tall, wanted))
     return known
 
 
-def _once(what: str, a: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
+def once(what: str, a: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
+    """What is made of a large matrix, and takes little room."""
+    if a.size < LARGE:
+        return make(a)
     key = what, a.shape, sha256(np.ascontiguousarray(a).data).digest()
     with _lock:
         if key in _found:

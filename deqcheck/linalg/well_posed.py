@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, remembered
 from deqcheck.linalg.certificates import Bounded, Certificate, Contraction, Monotone
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.measured import EPS
@@ -31,6 +31,11 @@ def certificate(W: np.ndarray) -> Certificate | None:
 
 def proof(W: np.ndarray) -> tuple[str, Certificate | None]:
     """The same with the reason in words."""
+    found: tuple[str, Certificate | None] = remembered.once("well posed", W, _proof)
+    return found
+
+
+def _proof(W: np.ndarray) -> tuple[str, Certificate | None]:
     q = float(errors.norm2(W).high)
     if q < 1:
         return "||W||_2 < 1", Contraction(q)
@@ -47,10 +52,13 @@ def _absolute(W: np.ndarray) -> Bounded | None:
     Proven by a positive x with (I - |W|) x > 0.
     """
     M = np.eye(len(W)) - np.abs(W)
-    if np.linalg.cond(M) > WORST_CONDITION:
+    try:
+        x = np.linalg.solve(M, np.ones(len(W)))
+    except np.linalg.LinAlgError:
         return None
-    x = np.linalg.solve(M, np.ones(len(W)))
-    if not ((x > 0).all() and (M @ x > 0.5).all()):
+    # The decomposition for the condition number comes last: it is dear.
+    positive = (x > 0).all() and (M @ x > 0.5).all()
+    if not positive or np.linalg.cond(M) > WORST_CONDITION:
         return None
     return Bounded(float(np.linalg.norm(np.linalg.inv(M), 2)) * (1 + INVERSE_SLACK))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deqcheck.linalg import remembered, well_posed
 from deqcheck.linalg.certificates import Bounded, Contraction, Monotone
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
-from deqcheck.linalg.well_posed import certificate, equilibria, fits, solutions
+from deqcheck.linalg.well_posed import certificate, equilibria, fits, proof, solutions
 
 
 def matrices(count: int, m: int, scale: float) -> list[np.ndarray]:
@@ -39,6 +40,25 @@ def test_matrices_without_certificate_fail_for_some_input() -> None:
     # Not every bad input is met by forty random ones.
     assert total > 20
     assert seen > 0.8 * total
+
+
+def test_of_a_large_matrix_it_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    original = well_posed._proof
+    monkeypatch.setattr(well_posed, "_proof", lambda W: asked.append(1) or original(W))
+    monkeypatch.setattr(remembered, "_found", type(remembered._found)())
+    W = np.triu(np.random.default_rng(0).normal(size=(70, 70)), 1)
+    kinds = (Bounded, Contraction, Monotone, type(None))
+    for each, kind in zip((W / 10, W / 80, W - W.T, 9 * np.eye(70)), kinds, strict=True):
+        assert proof(each) == proof(each) == original(each)
+        assert isinstance(proof(each)[1], kind)
+    assert len(asked) == 4
+
+
+def test_one_unit_of_modulus_1_is_not_certified_by_its_modulus() -> None:
+    """I - |W| is singular."""
+    assert well_posed._absolute(np.eye(3)) is None
+    assert well_posed._absolute(np.array([[0.0, 1.0], [1.0, 0.0]])) is None
 
 
 @pytest.mark.parametrize(
