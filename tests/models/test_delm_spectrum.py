@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from deqcheck.linalg import largest, smallest
 from deqcheck.models.delm import oracle, spectrum
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
@@ -128,3 +129,17 @@ def test_with_one_feature_the_infimum_is_the_value(gamma: float, delm: Builder) 
     found, state = spectrum.star_map_infimum(1, gamma), delm(m=1, my=1, gamma=gamma).start
     dense = np.linalg.eigvalsh(oracle.dense_D(state))[0]
     assert abs(found.value - dense) <= found.error + 1e-14 * dense
+
+
+def test_ends_of_the_spectrum_of_a_large_U_need_no_decomposition(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = delm(m=200, my=1).start
+    every = state.U_singular
+    del state.U_singular
+    monkeypatch.setattr(largest, "LARGE", 150)
+    monkeypatch.setattr(smallest, "LARGE", 150)
+    for found, known in ((state.U_largest, every[0]), (state.U_smallest, every[-1])):
+        assert found.how == "Kato-Temple" and found.error <= 1.01 * known.error
+        assert abs(found.value - known.value) <= found.error + known.error
+    assert "U_singular" not in vars(state)

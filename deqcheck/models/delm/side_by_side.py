@@ -186,8 +186,12 @@ class SideBySide(Looked):
     def measure(self, name: str) -> Measured:
         if name in self.measures and self.m * self.my <= DENSE_LIMIT:
             return self.measures[name](self)
+        return one_by_one(self._alone, name)
+
+    @cached_property
+    def _alone(self) -> list[DelmState]:
         at = zip(self.A, self.B, strict=True)
-        return one_by_one((self.model.at({"A": A, "B": B}) for A, B in at), name)
+        return [self.model.at({"A": A, "B": B}) for A, B in at]
 
     measures: ClassVar[dict[str, Callable[[SideBySide], Measured]]] = {
         "norm1.B": norm1_B,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deqcheck.linalg import errors, exact, lapack
+from deqcheck.linalg import errors, exact, lapack, largest, smallest
 from deqcheck.losses.outer import Evaluation, batch_gradient
 from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
@@ -82,16 +82,27 @@ class DelmState(State):
     @cached_property
     def U_largest(self) -> Measured:
         """||U||_2."""
-        return replace(self.U_singular[0], again=exact.norm2(self.again.U))
+        node = exact.norm2(self.again.U)
+        if self.m >= largest.LARGE:
+            return replace(errors.norm2(self.U, self._U_radius), again=node)
+        return replace(self.U_singular[0], again=node)
 
     @cached_property
     def U_smallest(self) -> Measured:
-        return replace(self.U_singular[-1], again=exact.singular_value(self.again.U, self.m))
+        node = exact.singular_value(self.again.U, self.m)
+        if self.m >= smallest.LARGE:
+            found = errors.nth_singular_value(self.U, self.m, self._U_radius)
+            return replace(found, again=node)
+        return replace(self.U_singular[-1], again=node)
 
     @cached_property
     def U_singular(self) -> Measured:
+        return errors.singular_values(self.U, self._U_radius)
+
+    @property
+    def _U_radius(self) -> float:
         """S is accurate to a few units in the last place, and ||S||_F <= sqrt(m)."""
-        return errors.singular_values(self.U, 4 * EPS * self.gamma * np.sqrt(self.m))
+        return float(4 * EPS * self.gamma * np.sqrt(self.m))
 
     @cached_property
     def outer(self) -> Evaluation:
@@ -161,7 +172,7 @@ class DelmState(State):
         return 1 / minimum(self.m * (1 + g**2), (1 + g * sqrt(self.m)) ** 2)
 
     def _gradient_norms(self) -> dict[str, Measured]:
-        inverse = float(1 / self.U_singular.low[-1])
+        inverse = float(1 / self.U_smallest.low)
         b, z, g = (errors.length(a) for a in (self.B, self.Z, self.gradient["B"]))
         radii = gradient_radii(self.model, b, z, g, self.outer.gradient_error, inverse)
         Q = self.exact_Q
