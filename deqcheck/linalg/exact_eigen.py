@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
+from functools import cmp_to_key
 from typing import Any
 
 import numpy as np
@@ -99,15 +99,16 @@ def _roots(found: Any) -> list[Any]:
 def _nth(numbers: list[Any], k: int) -> Any:
     """The k-th smallest real part."""
     each = [x.real for x in numbers]
-    low = sorted((x.lower() for x in each), key=_middle)[k]
-    high = sorted((x.upper() for x in each), key=_middle)[k]
+    low = sorted((x.lower() for x in each), key=_ordered)[k]
+    high = sorted((x.upper() for x in each), key=_ordered)[k]
     return low.union(high)
 
 
-def _middle(x: Any) -> Any:
-    """Ends of balls are exact, so that they can be ordered."""
-    man, exp = x.mid().man_exp()
-    return Fraction(int(man)) * Fraction(2) ** int(exp)
+@cmp_to_key
+def _ordered(one: Any, other: Any) -> int:
+    """Ends of balls are exact, so that they can be ordered. As rationals they would not fit in any
+    memory: exponents of arb are integers of any size."""
+    return bool(one > other) - bool(one < other)
 
 
 def rational_root(level: Level, found: Any, k: int) -> Any:
@@ -123,7 +124,7 @@ def rational_root(level: Level, found: Any, k: int) -> Any:
             for other, _ in roots[i + 1 :]:
                 if one.overlaps(other) and one is not other:
                     raise NoExactForm
-        roots.sort(key=lambda each: _middle(each[0]))
+        roots.sort(key=lambda each: _ordered(each[0].mid()))
     _, own = roots[k]
     if own is None:
         raise NoExactForm

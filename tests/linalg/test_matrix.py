@@ -262,6 +262,16 @@ def test_a_cluster_of_eigenvalues_is_left_to_the_others() -> None:
         assert w.rel_accuracy_bits() > 64 and abs(w) < 1e-13
 
 
+def test_eigenvalues_with_exponents_beyond_any_memory_are_ordered() -> None:
+    """As a rational 2^-(10^12) would take 10^12 bits."""
+    found = pytest.importorskip("flint")
+    tiny = found.arb((1, -(10**12)))
+    values = [found.acb(x) for x in (1, tiny, -tiny)]
+    a = found.arb_mat(3, 3)
+    for k, wanted in enumerate((-tiny, tiny, found.arb(1))):
+        assert exact_eigen.in_balls(Balls(128, 1e12), a, k, lambda: values) == wanted
+
+
 def test_equal_eigenvalues_are_told_by_a_polynomial() -> None:
     """Balls do not isolate the double singular value 1 of I - u v^T."""
     pytest.importorskip("flint")
