@@ -66,6 +66,19 @@ def test_what_is_true_is_not_refuted(
         assert dq.judge(id_, problem).outcome != "refuted"
 
 
+def test_subnormal_numbers_are_out_of_range() -> None:
+    """Products with 2e-320 keep three digits, and 1e102 makes their errors large again."""
+    data = {"X": np.array([[0.7, 0.2]]), "y": np.array([1.0, 2.0])}
+    init = {
+        "A": np.array([[2e-320]]), "B": np.zeros((1, 1)), "U": np.array([[5e7]]),
+        "u": np.array([1e102]),
+    }  # fmt: skip
+    problem = Instance({"kind": "monotone-deq", "m": 2.0}, data, init).problem
+    found = dq.judge("hieu2022/lem3.2.1", problem)
+    assert found.outcome == "undecided"
+    assert "A has entries below 2.2e-308" in found.notes[0]
+
+
 def test_a_splitting_whose_system_is_singular_says_no_more_than_that() -> None:
     """Warnings are errors."""
     W, C = -1e20 * np.ones((40, 40)), np.ones((40, 400))
