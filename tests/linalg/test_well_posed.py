@@ -55,6 +55,9 @@ def test_a_line_of_solutions_counts_as_several() -> None:
 
 def test_each_certificate_is_the_first_that_applies() -> None:
     assert certificate(np.array([[0.5]])) == Contraction(0.5)
+    # Hardly a contraction, but nilpotent; hardly one, and nothing is better.
+    assert isinstance(certificate(np.array([[0.0, 1 - 1e-13], [0.0, 0.0]])), Bounded)
+    assert isinstance(certificate(np.array([[1 - 1e-13]])), Contraction)
     # Norm 2, but nilpotent: the spectral radius of |W| is 0.
     assert isinstance(certificate(np.array([[0.0, 2.0], [0.0, 0.0]])), Bounded)
     # Skew: |W| has spectral radius 2, the symmetric part vanishes.
