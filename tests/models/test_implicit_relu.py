@@ -162,6 +162,19 @@ def test_the_largest_real_part_is_no_modulus(a: list[list[float]], real: float) 
     assert abs(found.value - real) <= found.error + 1e-15 and found.error < 1e-12
 
 
+def test_a_real_part_lies_between_its_moved_ends_and_the_symmetric_part() -> None:
+    """Of a matrix that is far from normal, by Bauer and Fike."""
+    a = np.array([[1.0, 1e6], [0.0, -1.0]])
+    radius, found = spectrum.eigenvalue_radius(a), spectrum.largest_real_part(a)
+    _, V = np.linalg.eig(a)
+    rounding = 8 * np.finfo(float).eps * np.linalg.norm(a)
+    assert radius == pytest.approx(np.linalg.cond(V) * rounding, rel=1e-6)
+    assert radius + spectrum.eigenvalue_radius(a, 1.0) == pytest.approx(
+        2 * radius + np.linalg.cond(V), rel=1e-6
+    )
+    assert (found.low, found.high) == pytest.approx((1 - radius, 1 + radius), abs=1e-9)
+
+
 def test_alpha0_is_zero_with_fewer_units_than_samples(implicit: Builder) -> None:
     s = implicit(5, 6, 4).start
     alpha0 = s.measure("sigma_min_Z")

@@ -295,6 +295,8 @@ def scalar(w: float, c: float, **fields: Any) -> Problem:
         (0.9, 0.0, "relu", Existence.UNIQUE),
         (1.0, 0.5, "tanh", Existence.UNIQUE),
         (2.0, 0.0, "tanh", Existence.ISOLATED),
+        # Expands a little: |s'| |w|^2 = 1.44.
+        (1.2, 0.0, "tanh", Existence.ISOLATED),
         (1.0, 0.0, "relu", Existence.NOT_UNIQUE),
         (1.0, 0.0, "identity", Existence.NOT_UNIQUE),
         (1.0, 1.0, "identity", Existence.NONE_FOUND),
@@ -313,6 +315,13 @@ def test_what_is_known_of_the_equilibrium(
             p.start.measure("loss")
     else:
         assert p.start.measure("equilibrium.error").value < 1e-9
+
+
+@pytest.mark.parametrize(("c", "zeros"), [(0.0, 1), (0.25, 0), (-0.25, 0)])
+def test_units_on_their_kink_are_counted(c: float, zeros: int) -> None:
+    kinks = scalar(0.5, c, activation="relu", iterations=1).start.kinks
+    assert kinks is not None
+    assert (kinks.zeros, kinks.above.tolist()) == (zeros, [c > 0])
 
 
 def test_the_alpha_sweep_of_the_audit() -> None:
