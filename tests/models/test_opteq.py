@@ -482,6 +482,23 @@ def test_how_far_a_deep_network_bends(sizes: tuple[float, float, float]) -> None
     assert 0.05 * bound < seen <= network.bend
 
 
+@pytest.mark.parametrize("activation", ["identity", "tanh"])
+def test_how_far_a_map_with_a_last_proximal_layer_bends(activation: str) -> None:
+    """w^2 = 1/4 of the slopes of the layer, which enter twice; and no smaller than what is seen."""
+    prox = {"kind": "euclidean", "weight": 0.2}
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    theta = parameters([0.5 * np.eye(2)], [np.zeros((2, 1))], [[0.3, 0.0]], [[1.0, 0.0]])
+    p = problem(data, theta, activation=activation, solver="implicit", prox=prox, alpha=1.0)
+    found, bent = p.start.map, 0.125 * 4 / (3 * np.sqrt(3)) * (activation == "tanh")
+    assert found.lipschitz == pytest.approx(0.25, rel=1e-9)
+    assert found.bend == pytest.approx(bent + found.prox.bend / 16, rel=1e-9)
+    Z = np.array([[0.9], [0.1]])
+    ways = 1e-6 * np.random.default_rng(0).normal(size=(20, 2, 1))
+    for way in ways:
+        turned = np.linalg.norm((found.jacobians(Z + way) - found.jacobians(Z))[0], 2)
+        assert turned <= found.bend * np.linalg.norm(way) * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])
 def test_phi_is_an_integral_of_the_activation(activation: str) -> None:
     """|z|^2/2 - sum S(W z + c) with S' = s, S(0) = 0, by quadrature."""
