@@ -17,6 +17,8 @@ import deqcheck as dq
 X, Z, Y, A = 2.0**20, 2.0**-15, 2.0**12, 2.0**9
 RELU_OPTEQ = {"X": X, "U1": Z / X, "b1": Z, "Wo": Y / Z, "Y": Y}
 TANH_OPTEQ = {"X": X, "U1": 1 / X, "Wo": Y, "Y": Y}
+L1: dict[str, Any] = {"kind": "l1", "weight": 0.1}
+AT_REST = {"solver": "implicit", "alpha": 0.5}
 SAM = {"beta": 0.5, "gamma": 0.5, "lambda": 0.25}
 KINDS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "relu-deq": ({}, {"X": X, "U": Z / X, "a": Y / Z, "y": Y}),
@@ -36,6 +38,11 @@ KINDS: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "opteq": ({"activation": "relu", "solver": "implicit"}, RELU_OPTEQ),
     "opteq, iterated": ({"activation": "relu", "iterations": 3, "alpha": 0.5}, RELU_OPTEQ),
     "opteq, SAM": ({"activation": "relu", "iterations": 2, "sam": SAM}, RELU_OPTEQ),
+    "opteq, l1": ({"activation": "relu", **AT_REST, "prox": L1}, {**RELU_OPTEQ, "weight": Z}),
+    "opteq, euclidean": (
+        {"activation": "relu", **AT_REST, "prox": {**L1, "kind": "euclidean"}},
+        {**RELU_OPTEQ, "weight": Z},
+    ),
     "opteq, identity": ({"activation": "identity", "solver": "implicit"}, RELU_OPTEQ),
     "opteq, tanh": ({"activation": "tanh", "iterations": 2}, TANH_OPTEQ),
     "opteq, tanh at rest": ({"activation": "tanh", "solver": "implicit"}, TANH_OPTEQ),
@@ -79,8 +86,15 @@ def started(kind: str, fields: dict[str, Any], units: dict[str, float]) -> Any:
         {name: units.get(name, 1.0) * array for name, array in part.items()}
         for part in arrays(kind)
     )
-    settings = {n: v * units[n] if n in units else v for n, v in fields.items()}
-    return dq.problem(kind, data, theta, **settings).start
+    return dq.problem(kind, data, theta, **scaled(fields, units)).start
+
+
+def scaled(fields: dict[str, Any], units: dict[str, float]) -> dict[str, Any]:
+    return {
+        name: scaled(value, units) if isinstance(value, dict) else
+        value * units[name] if name in units else value
+        for name, value in fields.items()
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KINDS)
