@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from deqcheck.models import relu_radii
+from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.opteq.activations import Identity
 from deqcheck.models.opteq.gradient import (
     read_out_radius,
@@ -69,6 +70,23 @@ def test_what_rounds_in_relu_models(m: int) -> None:
         lengths[at] = 1.0
         whole = relu_radii.Sizes(*lengths, E=1.0, r=1.0, Z_off=0.0, E_off=0.0, r_off=0.0)
         assert m * EPS / 2 <= relu_radii.of_gradient(m, whole)[name] <= 4 * (m + 8) * EPS
+
+
+def test_the_gradient_of_a_linear_model() -> None:
+    """G = Q/u and gamma J z G with |J| <= 1/2, which holds what both errors do together."""
+
+    class Sized:
+        m, my, gamma, z_error = 1, 1, 0.6, FAR
+
+    z, g, u, dQ = 1.3, 0.7, 0.4, 2 * FAR
+    by_A, by_B = gradient_radii(Sized(), 0.0, z, g, dQ, 1 / u)
+    assert by_B == pytest.approx(dQ / u, **SAME)
+    assert by_A == pytest.approx(0.6 * (FAR * z * g + z * by_B), **SAME)
+    Sized.z_error = 0.0
+    for b, z in ((0.6, 0.0), (0.0, 1.0)):
+        # (Z - B)/gamma times G rounds, and Z^T G does.
+        by_A, by_B = gradient_radii(Sized(), b, z, 1.0, 0.0, 1.0)
+        assert 0.6 * EPS <= by_A <= 20 * EPS and EPS <= by_B <= 20 * EPS
 
 
 class Unit:
