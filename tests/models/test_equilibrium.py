@@ -135,6 +135,20 @@ def test_the_bound_on_inverses_holds_for_every_pattern(W: np.ndarray, above: flo
     assert largest <= found * (1 + 1e-14) and found <= above * largest * (1 + 1e-9)
 
 
+def test_a_gain_that_is_too_small_is_not_certified() -> None:
+    """g X >= C^T C/t + t Lambda U U^T Lambda, X = Lambda F + F^T Lambda: the least g is the largest
+    eigenvalue of the right side against X; a little less is raised to it, much less to none."""
+    state, weights, t = start(I1), np.array([1.0, 2.0]), 0.7
+    C, U = state.C, weights[:, None] * state.U
+    X = weights[:, None] * (np.eye(2) - state.W)
+    rest = C.T @ C / t + t * U @ U.T
+    least = float(np.linalg.eigvals(np.linalg.solve(X + X.T, rest)).real.max())
+    for share in (1.0, 1 - 1e-9, 1 - 1e-7):
+        found = lipschitz._certified(state, C, weights, t, share * least).value
+        assert least * (1 - 1e-13) <= found <= least * (1 + 1e-5)
+    assert np.isinf(lipschitz._certified(state, C, weights, t, 0.9 * least).value)
+
+
 def test_the_bound_on_inverses_in_another_norm() -> None:
     w = Weights(SHEARED)
     T, modulus = w.weighted.T, w.weighted.modulus
