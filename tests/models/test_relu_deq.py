@@ -253,6 +253,8 @@ def test_without_contraction_the_tool_says_what_is_known(
     state = relu_deq(1, len(c), 2, W=[[w]], U=[[1, 0]], X=X).start
     with pytest.raises(error, match=words):
         _ = state.Z
+    with pytest.raises(error, match=words):
+        _ = state.system
 
 
 def test_a_cycling_iteration_is_not_called_no_equilibrium() -> None:
