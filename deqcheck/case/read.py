@@ -35,6 +35,8 @@ class Case:
 
     stated: CaseFile
     source: Source
+    # Of the user's own code that it names, as it is when the case is read.
+    plugins: Mapping[str, str]
     # Whether it is no longer what its source states.
     altered: bool = False
 
@@ -72,8 +74,7 @@ class Case:
         resolved |= {"seeds": own} if own else {}
         if self.stated.rank is None:
             del resolved["rank"]
-        used = fingerprints_of(self.stated)
-        return {**resolved, "plugins": used} if used else resolved
+        return {**resolved, "plugins": self.plugins} if self.plugins else resolved
 
     @cached_property
     def digest(self) -> str:
@@ -100,7 +101,8 @@ class Case:
         return "" if self.altered else self.source.replay
 
     def with_train(self, train: Any) -> Case:
-        return Case(replace(self.stated, train=train), self.source, altered=True)
+        stated = replace(self.stated, train=train)
+        return Case(stated, self.source, fingerprints_of(stated), altered=True)
 
 
 def read_case(path: str | Path, overrides: Sequence[str] = (), seed: int | None = None) -> Case:
@@ -230,7 +232,7 @@ def checked(source: Source, as_written: bool = True) -> Case:
         stated = read_tree(source.written, source.folder, as_written=as_written)
     except Refusal as refusal:
         raise located(source.name, source.lines, refusal.problems) from None
-    return Case(stated, source)
+    return Case(stated, source, fingerprints_of(stated))
 
 
 def _too_large(name: str) -> CaseError:

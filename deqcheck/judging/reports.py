@@ -193,8 +193,7 @@ def _labels(p: AnyProblem) -> dict[str, Any]:
     return {
         "title": origin.full_title,
         "name": origin.full_name,
-        "digest": origin.digest,
-        "resolved": origin.resolved,
+        "written": origin,
         "place": origin.place,
         "replay": origin.replay,
     }

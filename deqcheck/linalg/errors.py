@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from deqcheck.linalg import exact as again
-from deqcheck.linalg import remembered, smallest
+from deqcheck.linalg import largest, remembered, smallest
 from deqcheck.linalg.near_one import against_one
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
@@ -122,6 +122,15 @@ def _one(a: np.ndarray, i: int, radius: float) -> Measured:
     return Measured(float(s[i]), radius + lapack(a.shape, s[0]), "Weyl")
 
 
+def _largest(a: np.ndarray, radius: float) -> Measured:
+    """Of a large matrix without the others, to no less than the accuracy of the decomposition."""
+    if min(a.shape) >= largest.LARGE and np.isfinite(a).all():
+        found = remembered.largest(a, lapack(a.shape, 1.0))
+        if found is not None:
+            return found.widened(radius)
+    return _one(a, 0, radius)
+
+
 def norm2(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Measured:
     """Operator 2-norm of a matrix, Euclidean norm of a vector."""
     if a.ndim == 1:
@@ -129,7 +138,7 @@ def norm2(a: np.ndarray, radius: float = 0.0, exact: Again | None = None) -> Mea
     node = exact and again.norm2(exact)
     if a.size == 1:
         return Measured(abs(float(a[0, 0])), radius, again=node)
-    found = _one(a, 0, radius)
+    found = _largest(a, radius)
     found = found if radius else against_one(a, found)
     return Measured(found.value, found.error, found.how, node)
 

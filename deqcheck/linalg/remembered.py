@@ -8,19 +8,24 @@ search changes one array of its instances at a time.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import sha256
 from threading import Lock
+from typing import Any
 
 import numpy as np
+
+from deqcheck.linalg.largest import largest_singular_value
+from deqcheck.records.measured import Measured
 
 # Below this many entries a decomposition takes no longer than a digest; up to so many, the entries
 # themselves are the key.
 LARGE, SMALL = 64 * 64, 64
-# How many are kept: vectors, not matrices.
+# How many are kept: vectors and numbers, not matrices.
 KEPT = 256
 
-_found: OrderedDict[tuple[tuple[int, ...], bytes], np.ndarray] = OrderedDict()
+_found: OrderedDict[tuple[str, tuple[int, ...], bytes], Any] = OrderedDict()
 _lock = Lock()
 
 
@@ -30,16 +35,28 @@ def singular_values(a: np.ndarray) -> np.ndarray:
         return _of_few(a.tobytes(), a.shape).copy()
     if a.size < LARGE:
         return decomposed(a)
-    key = a.shape, blake2b(np.ascontiguousarray(a).data, digest_size=32).digest()
-    with _lock:
-        known = _found.get(key)
-    if known is None:
-        known = decomposed(a)
-        with _lock:
-            _found[key] = known
-            while len(_found) > KEPT:
-                _found.popitem(last=False)
+    known: np.ndarray = _once("singular values", a, decomposed)
     return known.copy()
+
+
+def largest(a: np.ndarray, wanted: float) -> Measured | None:
+    """The largest of them without the others, of a large finite matrix, to this relative error."""
+    tall = a if len(a) >= a.shape[1] else a.T
+    known: Measured | None = _once("norm", a, lambda _: largest_singular_value(tall, wanted))
+    return known
+
+
+def _once(what: str, a: np.ndarray, make: Callable[[np.ndarray], Any]) -> Any:
+    key = what, a.shape, sha256(np.ascontiguousarray(a).data).digest()
+    with _lock:
+        if key in _found:
+            return _found[key]
+    made = make(a)
+    with _lock:
+        _found[key] = made
+        while len(_found) > KEPT:
+            _found.popitem(last=False)
+    return made
 
 
 def decomposed(a: np.ndarray) -> np.ndarray:

@@ -18,6 +18,8 @@ from deqcheck.records.measured import EPS, Measured
 LARGE = 400
 # Vectors in a block of the Krylov space, and the numbers of blocks at which the space is looked at.
 BLOCK, LOOKS = 4, (3, 6, 12, 24)
+# Terms that are added up at once.
+IN_BLOCK = 64
 # Where squares of squares neither overflow nor underflow.
 SAFE = 1e70
 
@@ -108,25 +110,39 @@ def _lowest(Z: np.ndarray, G: np.ndarray, sizes: _Sizes) -> _Ritz | None:
 def _ritz(Z: np.ndarray, basis: np.ndarray) -> _Ritz:
     _, s, vt = np.linalg.svd(Z @ basis, full_matrices=False)
     v = basis @ vt[-1]
-    value, off = _residual(Z, v / np.linalg.norm(v))
+    value, off = residual(Z, v)
     return _Ritz(v / np.linalg.norm(v), value, off, float(value**2 + s[-2] ** 2) / 2)
 
 
-def _residual(Z: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    """||Z v|| and ||(Z^T Z - ||Z v||^2) v||."""
-    image = Z @ v
-    value = np.sqrt(np.vdot(image, image))
-    left = image @ Z - value**2 * v
-    return float(value), float(np.sqrt(np.vdot(left, left)))
+def residual(Z: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    """||Z v|| and ||(Z^T Z - ||Z v||^2) v|| for the unit vector along v, with no more than
+    `roundings` in any sum."""
+    v = v / np.sqrt(np.add.reduce(v * v))
+    image = product(Z, v)
+    square = np.add.reduce(image * image)
+    left = product(Z.T, image) - square * v
+    return float(np.sqrt(square)), float(np.sqrt(np.vdot(left, left)))
+
+
+def product(Z: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Z v by blocks, so that a term meets few additions."""
+    starts = range(0, len(v), IN_BLOCK)
+    parts = [Z[:, i : i + IN_BLOCK] @ v[i : i + IN_BLOCK] for i in starts]
+    return np.asarray(np.add.reduce(parts))
+
+
+def roundings(length: int) -> int:
+    """That a term of such a product of this length meets, or of its squares added up in pairs."""
+    return IN_BLOCK - (-length // IN_BLOCK) + 8
 
 
 def _judged(Z: np.ndarray, found: _Ritz, sizes: _Sizes, kind: type) -> tuple[float, float]:
     """||Z v|| for the unit vector along v, with its error as the smallest singular value."""
     v: np.ndarray = found.v.astype(kind)
-    value, off = _residual(Z.astype(kind, copy=False), v / np.sqrt(np.vdot(v, v)))
-    # Z v errs by n roundoffs of |Z| |v|; norms and the length of v by as many of the value.
-    noise = (len(Z) + 8) * float(np.finfo(kind).eps) / 2 * (sizes.whole + 2 * value)
-    off = off * (1 + EPS) + noise * (sizes.norm + 4 * value)
+    value, off = residual(Z.astype(kind, copy=False), v)
+    # Z v errs by so many roundoffs of |Z| |v|; norms and the length of v by as many of the value.
+    noise = roundings(len(Z)) * float(np.finfo(kind).eps) / 2 * (sizes.whole + 2 * value)
+    off = off * (1 + len(Z) * EPS) + noise * (sizes.norm + 4 * value)
     # The value itself is rounded to a double.
     return value, found._replace(value=value).reach(off, sizes) + noise + EPS * value
 

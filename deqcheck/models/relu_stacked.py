@@ -35,6 +35,8 @@ class Equation(NamedTuple):
     W_radius: np.ndarray | float
     C_radius: np.ndarray
     room: np.ndarray
+    # Samples for which C is exactly 0, and with it Z and W Z + C.
+    dark: np.ndarray | None = None
 
 
 class StackedRelu(Stack):
@@ -120,7 +122,7 @@ class StackedReluState(StackState):
         return found
 
     def _solve(self, equation: Equation, near: Places) -> None:
-        W, C, W_radius, C_radius, room = equation
+        W, C, W_radius, C_radius, room, dark = equation
         m = W.shape[1]
         found = follow(W, C, near)
         self.W, self.Z, self.H, self._systems = W, found.Z, found.H, found.systems
@@ -135,10 +137,12 @@ class StackedReluState(StackState):
         size = np.maximum(np.maximum(self.Z_length, C_length), C_radius / EPS)
         self._ask((self.dZ <= CERTIFIED * size) & np.isfinite(size))
         self._ask(self.dZ <= self.finest * self.Z_length)
-        # No kink is within reach, and every sample has a unit.
-        nearest = np.abs(self.H).reshape(len(W), -1).min(axis=1)
+        # No kink is within reach, and some unit is active.
+        nearest = np.abs(self.H).min(axis=1)
+        nearest = (nearest if dark is None else np.where(dark, np.inf, nearest)).min(axis=1)
         self._ask(nearest > self.W_size * self.dZ + noise + C_radius)
-        self._ask(each(np.asarray(self.mask.any(axis=1))))
+        self.heard = np.asarray(self.mask.any(axis=1))
+        self._ask(np.asarray(self.heard.any(axis=1)))
 
     def _adjoint(self) -> None:
         W, a, m = self.W, self.a, self.W.shape[1]
@@ -156,6 +160,7 @@ class StackedReluState(StackState):
         m, n = Z.shape[1:]
         self.r: np.ndarray = np.matmul(Z.transpose(0, 2, 1), a[:, :, None])[:, :, 0] - y
         a_length, self.r_length = lengths(a), lengths(self.r)
+        self.read_length = self._read_length()
         known = relu_radii.of_residual(m, a_length, self.Z_length, self.stack.y_length, self.dZ)
         self.dr: np.ndarray = np.where(a_length > 0, known, a_length * self.dZ)
         total = np.add.reduce(self.r * self.r, axis=1)
@@ -169,6 +174,18 @@ class StackedReluState(StackState):
         self.gradient = np.concatenate(rows, axis=1)
         self.radius = _hypot(*self._radii.values())
         self._ask(np.isfinite(self.gap + self.error + self.radius))
+
+    def _read_length(self) -> np.ndarray:
+        """|r| over the samples that Z r has a term of."""
+        found = self.r_length.copy()
+        for i in np.flatnonzero(self.unheard).tolist():
+            found[i] = errors.length(self.r[i, self.heard[i]])
+        return found
+
+    @property
+    def unheard(self) -> np.ndarray:
+        """Where some sample has no unit: its columns of Z and V are exactly 0."""
+        return ~each(self.heard)
 
     @cached_property
     def Z_norm(self) -> np.ndarray:
@@ -200,18 +217,20 @@ class StackedReluState(StackState):
             return Numbers(*np.zeros((2, len(self.Z))))
         s = np.linalg.svd(self.Z, compute_uv=False)
         off = self.dZ + errors.lapack((m, n), 1.0) * s[:, 0]
-        return self._positive(np.maximum(s[:, n - 1], 0.0), off)
+        return self._positive(np.maximum(s[:, n - 1], 0.0), off, self.unheard)
 
-    def _positive(self, value: np.ndarray, off: np.ndarray) -> Numbers:
-        """What may be 0 may be exactly 0, for reasons that are looked for elsewhere."""
-        self._ask(Measured(value, off).low > 0)
-        return Numbers(value, off)
+    def _positive(self, value: np.ndarray, off: np.ndarray, zero: np.ndarray | bool) -> Numbers:
+        """What may be 0 may be exactly 0, here or for reasons that are looked for elsewhere."""
+        self._ask((Measured(value, off).low > 0) ^ zero)
+        return Numbers(np.where(zero, 0.0, value), np.where(zero, 0.0, off))
 
-    def smallest_eigenvalue(self, H: np.ndarray, radius: np.ndarray) -> Numbers:
-        """Of symmetric matrices that are not certainly singular."""
+    def smallest_eigenvalue(
+        self, H: np.ndarray, radius: np.ndarray, zero: np.ndarray | bool = False
+    ) -> Numbers:
+        """Of symmetric matrices, some of which are certainly singular."""
         w = np.linalg.eigvalsh(H * self.fine[:, None, None])
         off = radius + errors.lapack(H.shape[1:], 1.0) * np.abs(w).max(axis=1)
-        return self._positive(w[:, 0], off)
+        return self._positive(w[:, 0], off, zero)
 
     measures: ClassVar[Mapping[str, Callable[[Any], Numbers]]]
 

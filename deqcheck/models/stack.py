@@ -2,7 +2,8 @@
 
 What a slice is given is what its model alone would give, to the last digit. Where that would take
 another way than the plain one (an equilibrium that sweeps must find, a kink within reach of the
-rounding, a sample that no unit sees), the slice is not `fine`, and nothing that it says counts.
+rounding, samples of which no unit sees any), the slice is not `fine`, and nothing that it says
+counts.
 """
 
 from __future__ import annotations

@@ -27,7 +27,20 @@ class Place:
     settings: Mapping[str, str]
 
 
-class Origin(Protocol):
+class Written(Protocol):
+    """What a problem was made from, written out. For large arrays that takes longer than judging
+    the problem: it is done when somebody reads it."""
+
+    @property
+    def resolved(self) -> Mapping[str, Any]:
+        """All of it, as JSON can hold it."""
+        ...
+
+    @property
+    def digest(self) -> str: ...
+
+
+class Origin(Written, Protocol):
     """Where a problem comes from, as reports tell it; no number depends on it."""
 
     @property
@@ -35,14 +48,6 @@ class Origin(Protocol):
 
     @property
     def full_name(self) -> str: ...
-
-    @property
-    def resolved(self) -> Mapping[str, Any]:
-        """Everything that the problem was made from, as JSON can hold it."""
-        ...
-
-    @property
-    def digest(self) -> str: ...
 
     @property
     def place(self) -> Place | None: ...
@@ -78,8 +83,7 @@ class Report:
     verdicts: tuple[Verdict, ...]
     title: str = ""
     name: str = ""
-    digest: str = ""
-    resolved: Mapping[str, Any] = field(default_factory=dict)
+    written: Written | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
     status: Status = Status.COMPLETED
     expected_status: str | None = None
@@ -122,6 +126,15 @@ class Report:
             known = ", ".join(f"{v.id} ({v.edition})" for v in self.verdicts)
             raise KeyError(f"{key!r} was not judged; judged: {known or 'nothing'}")
         return found.get(CORRECTED) or next(iter(found.values()))
+
+    @property
+    def digest(self) -> str:
+        return "" if self.written is None else self.written.digest
+
+    @property
+    def resolved(self) -> Mapping[str, Any]:
+        """Everything that the problem was made from, as JSON can hold it."""
+        return {} if self.written is None else self.written.resolved
 
     @property
     def ending(self) -> Ending:

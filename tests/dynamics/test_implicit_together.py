@@ -45,6 +45,17 @@ def test_a_run_by_itself(implicit: Builder, shape: tuple[int, int, int], gamma: 
     assert run is not None and "Z" in run.distance
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sample_that_no_unit_sees(implicit: Builder, seed: int) -> None:
+    r = np.random.default_rng(seed)
+    X, W = r.normal(size=(3, 4)), r.normal(size=(4, 9))
+    X[1], W[0] = (-1, 0, 0, 0), np.abs(W[0]) + 0.2
+    p = problem(implicit, X=X, W=W, seed=seed)
+    names = tuple(name for name in NAMES if name != "lambda_min_H")
+    assert p.start.silent_samples.tolist() == [False, True, False]
+    alike(run_one(p, names, recorder.silent), step_by_step(p, names))
+
+
 def test_several_whoever_is_beside_them(implicit: Builder) -> None:
     problems = [plain(implicit, gamma=0.1 * (i + 1)) for i in range(3)]
     problems.insert(1, problem(implicit, X=np.vstack([np.eye(4)[:2], np.zeros(4)])))

@@ -39,6 +39,16 @@ def test_a_run_by_itself(monotone: Builder, shape: tuple[int, int, int], m: floa
     alike(run_one(p, NAMES, recorder.silent), step_by_step(p, NAMES))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sample_that_no_unit_sees(monotone: Builder, seed: int) -> None:
+    r = np.random.default_rng(seed)
+    X, U = r.normal(size=(4, 3)), r.normal(size=(8, 4))
+    X[:, 1], U[:, 0] = (-1, 0, 0, 0), np.abs(U[:, 0]) + 0.2
+    p = problem(monotone, X=X, U=U, seed=seed)
+    assert p.start.silent_samples.tolist() == [False, True, False]
+    alike(run_one(p, NAMES, recorder.silent), step_by_step(p, NAMES))
+
+
 def test_several_whoever_is_beside_them(monotone: Builder) -> None:
     problems = [problem(monotone, m=0.5 * (i + 1), seed=i) for i in range(4)]
     problems.insert(1, problem(monotone, U=np.zeros((8, 4))))

@@ -93,6 +93,22 @@ def test_each_run_is_what_it_is_alone(shape: tuple[int, int, int]) -> None:
         assert numbers(found[i]) == alone(problems[i], tracks)
 
 
+def test_samples_that_no_unit_sees_or_that_are_lost_on_the_way() -> None:
+    count = lost = 0
+    for seed in range(24):
+        p = problem(seed, m=4 + seed % 3, step=0.02, steps=25)
+        if seed % 2:
+            X, U = p.model.X.copy(), p.theta0["U"].copy()
+            X[:, 0], U[:, 0] = (-1, 0), np.abs(U[:, 0]) + 0.2
+            p = changed(replace(p, model=ReluDeqModel(X, p.model.y)), U=U)
+        run = run_one(p, EVERY, recorder.silent)
+        if run is not None:
+            before, after = (s.silent_samples for s in (p.start, p.model.at(run.final)))
+            count, lost = count + before.any(), lost + bool((before != after).any())
+            assert numbers(run) == alone(p, EVERY)
+    assert count >= 8 and lost >= 1
+
+
 def test_who_is_beside_a_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     problems = [problem(seed) for seed in PLAIN]
     first = [numbers(run) for run in run_together(problems, [EVERY] * 7)]

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import hadamard
+from known_spectra import ORDER, exactly
 
 from deqcheck.linalg import errors, smallest
 from deqcheck.linalg.smallest import smallest_singular_value
-
-ORDER = 256
-
-
-def exactly(s: np.ndarray, rows: int = ORDER) -> np.ndarray:
-    """A matrix whose singular values are these numbers, without any rounding: signs of Hadamard
-    matrices, and dyadic values with few digits."""
-    left, right = hadamard(rows).astype(float), hadamard(ORDER).astype(float)
-    Z = (left[:, :ORDER] * (s / 2.0**8)) @ right
-    scale = np.sqrt(rows / ORDER)
-    assert scale == int(scale)
-    return np.asarray(Z / (scale * ORDER) * 2.0**8)
 
 
 def spread(*last: float) -> np.ndarray:

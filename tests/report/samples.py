@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,13 +74,17 @@ def not_applicable() -> Verdict:
     )
 
 
+class Written(NamedTuple):
+    digest: str
+    resolved: Mapping[str, Any]
+
+
 def report(*verdicts: Verdict, steps: int = 50, kind: str = "gd", **more: Any) -> Report:
     k, t, gap = decay(2, steps)
     return Report(
         title="A decay",
         name="decay.yaml",
-        digest="abc",
-        resolved={"train": {"kind": kind}},
+        written=Written("abc", {"train": {"kind": kind}}),
         environment={"python": "3"},
         quantities={
             "loss": Measured(3.0, 1e-12),
@@ -115,4 +120,4 @@ def before_training() -> Report:
         hypotheses=(Claim("contraction", Measured(0.5), "<", Measured(1), "(8)").judge(),),
         quantities={"rate": Measured(1.0, 1e-15)},
     )
-    return Report({"loss": Measured(3.0)}, (verdict,), "A decay", "decay.yaml", "abc")
+    return Report({"loss": Measured(3.0)}, (verdict,), "A decay", "decay.yaml", Written("abc", {}))

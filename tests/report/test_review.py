@@ -80,6 +80,6 @@ def test_one_edition_is_a_page_too() -> None:
 @pytest.mark.parametrize("form", ["md", "tex"])
 def test_the_instance_is_what_the_case_says(form: str) -> None:
     resolved = {"seed": 3, "data": {"kind": "values", "x": None}, "expect": {}, "rescale": {}}
-    text = page(form, replace(both(), resolved=resolved))
+    text = page(form, replace(both(), written=samples.Written("abc", resolved)))
     assert "seed: 3" in text and '"kind": "values"' in text.replace("\\{", "{")
     assert "expect" not in text and "rescale" not in text and '"x"' not in text

@@ -68,7 +68,8 @@ def told(*words: str) -> Any:
 
 def labelled(report: Report, **more: Any) -> Report:
     """A sample with the labels of a real one."""
-    return replace(report, digest="0123456789abcdef" * 4, environment=environment(), **more)
+    written = samples.Written("0123456789abcdef" * 4, report.resolved)
+    return replace(report, written=written, environment=environment(), **more)
 
 
 def faults(found: Any) -> list[str]:

@@ -57,8 +57,8 @@ class StackedImplicitState(StackedReluState):
         self.norm_A = largest_singular_value(A)
         contraction = Measured(gamma) * Measured(*self.norm_A)
         C = np.ascontiguousarray(self.Phi.transpose(0, 2, 1))
-        off = EPS * norms(weights)
-        return Equation(weights, C, off, self.Phi_radius, 1 - np.asarray(contraction.high))
+        off, room = EPS * norms(weights), 1 - np.asarray(contraction.high)
+        return Equation(weights, C, off, self.Phi_radius, room, ~self.on.any(axis=2))
 
     def parts(self) -> Params:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""

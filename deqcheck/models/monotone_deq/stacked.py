@@ -70,7 +70,7 @@ class StackedMonotoneState(StackedReluState):
     def radii(self) -> dict[str, np.ndarray]:
         n, N = self.Z.shape[1:]
         E, Z, A, X = norms(self.E), self.Z_norm, norms(self.theta["A"]), self.stack.X_norm
-        dE, dZ, dr, r = self.dE, self.dZ, self.dr, self.r_length
+        dE, dZ, dr, r = self.dE, self.dZ, self.dr, self.read_length
         G = dE * Z + E * dZ + dE * dZ + errors.rounding(N, E * Z)
         return {
             "A": 2 * A * (G + errors.rounding(n, E * Z)),

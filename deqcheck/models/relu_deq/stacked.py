@@ -51,7 +51,7 @@ class StackedReluDeqState(StackedReluState):
     def radii(self) -> dict[str, np.ndarray]:
         off_each = self.dZ, self.dE, self.dr
         sizes = relu_radii.Sizes(
-            self.Z_norm, self.stack.X_norm, norms(self.E), self.r_length, *off_each
+            self.Z_norm, self.stack.X_norm, norms(self.E), self.read_length, *off_each
         )
         return relu_radii.of_gradient(self.r.shape[1], sizes)
 
@@ -76,7 +76,7 @@ class StackedReluDeqState(StackedReluState):
         shape = Z.shape[1], X.shape[1]
         radius = relu_radii.of_H(*shape, sizes, longest, off_each, norms(H))
         half = (H + H.transpose(0, 2, 1)) / 2
-        return self.smallest_eigenvalue(half, radius + EPS * lengths(half))
+        return self.smallest_eigenvalue(half, radius + EPS * lengths(half), self.unheard)
 
     measures: ClassVar[Mapping[str, Callable[[Any], Numbers]]] = {
         **common_measures(PARTS),
