@@ -21,6 +21,9 @@ from deqcheck.records.tower.rationals import Rationals
 
 # Up to this order eigenvalues are sought among the rationals, by their polynomial.
 POLYNOMIAL_ORDER = 12
+# Bits of its coefficients: those of data of ordinary scale have some two thousand. Roots that are
+# thousands of powers of ten apart are isolated by nobody in any time, and not interrupted.
+LONGEST_COEFFICIENT = 10_000
 # From this order on the smallest eigenvalue is sought alone.
 LARGE_ORDER = 12
 # To which roots of polynomials are isolated.
@@ -72,7 +75,10 @@ def polynomial(level: Level, node: Again) -> Any:
     if n > POLYNOMIAL_ORDER:
         raise NoExactForm
     charge(level, n**4, a)
-    return a.charpoly().numer()
+    found = a.charpoly().numer()
+    if found.height_bits() > LONGEST_COEFFICIENT:
+        raise NoExactForm
+    return found
 
 
 def _eigenvalues(level: Level, a: Any) -> list[Any]:
