@@ -19,7 +19,7 @@ def matrices(count: int, m: int, scale: float) -> list[np.ndarray]:
 def test_certified_matrices_have_exactly_one_solution_for_every_input(m: int) -> None:
     r = np.random.default_rng(0)
     kinds = set()
-    for W in matrices(200, m, 0.6):
+    for W in matrices(80, m, 0.6):
         found = certificate(W)
         counts = {len(solutions(W, c)) for c in r.normal(size=(12, m))}
         if found is not None:
@@ -32,7 +32,7 @@ def test_certified_matrices_have_exactly_one_solution_for_every_input(m: int) ->
 def test_matrices_without_certificate_fail_for_some_input() -> None:
     r = np.random.default_rng(1)
     seen = total = 0
-    for W in matrices(150, 2, 1.5):
+    for W in matrices(80, 2, 1.5):
         if certificate(W) is None:
             total += 1
             seen += {len(solutions(W, c)) for c in r.normal(size=(40, 2))} != {1}
