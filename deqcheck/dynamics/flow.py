@@ -12,7 +12,7 @@ import numpy as np
 
 from deqcheck.dynamics.integration import EXPLICIT, STIFF, TIGHTEST, Integration, Piece
 from deqcheck.dynamics.kinked import matched, told
-from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, ascending, silent
+from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, silent
 from deqcheck.fields import choice, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
@@ -139,7 +139,7 @@ def record_times(horizon: float, points: int) -> np.ndarray:
     """0 and a grid that is fine at the start, where a flow moves fastest, and even later on."""
     early = np.geomspace(horizon * 1e-4, horizon, points // 4)
     even = np.linspace(0, horizon, points - points // 4)
-    return ascending(np.concatenate([early, even]))
+    return np.unique(np.concatenate([early, even]))
 
 
 def _falling(gap: Measured) -> Measured:
@@ -196,7 +196,7 @@ class Pair:
         for each in (self.loose, self.tight):
             each.advance(0.0)
         yield 0
-        cuts = ascending(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
+        cuts = np.unique(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
         for first, last in pairwise(cuts):
             # In step with each other, so that an interruption leaves both at the same time.
             for each in (self.loose, self.tight):
@@ -318,7 +318,7 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if len(times) < 2:
         return np.zeros(len(times)), np.zeros(len(times))
     ends = np.array([p.end for p in run.pieces])
-    cuts = ascending(np.concatenate([times, ends[ends < times[-1]]]))
+    cuts = np.unique(np.concatenate([times, ends[ends < times[-1]]]))
     # The parts of each step: those that end on it.
     until = np.searchsorted(cuts, ends[ends < times[-1]]) + 1
     bounds = [0, *until.tolist(), len(cuts)]

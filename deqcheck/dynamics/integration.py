@@ -10,7 +10,6 @@ import numpy as np
 import scipy
 from numpy.polynomial import chebyshev
 
-from deqcheck.dynamics.dop853 import Dop853
 from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
 from deqcheck.models.memory import Memory
@@ -228,8 +227,7 @@ class Integration:
 
     def _started(self, t: float, y: np.ndarray, first: float) -> Any:
         given: dict[str, Any] = {"jac": self._jacobian} if self.method in STIFF else {}
-        solver = Dop853 if self.method == "DOP853" else getattr(scipy.integrate, self.method)
-        return solver(
+        return getattr(scipy.integrate, self.method)(
             self._velocity,
             t,
             y,

@@ -72,17 +72,12 @@ def compared(sample: int) -> bool:
     return sample < FIRST_COMPARED or sample % ONE_COMPARED == 0
 
 
-def ascending(values: np.ndarray) -> np.ndarray:
-    """Each value once, as by np.unique, which imports NumPy's masked arrays for it."""
-    return np.array(sorted(set(values.tolist())), dtype=values.dtype)
-
-
 def schedule(steps: int, points: int) -> np.ndarray:
     """Step numbers 0..steps, every one while that is cheap, then evenly spaced in log k."""
     if steps + 1 <= points:
         return np.arange(steps + 1)
     spaced = np.geomspace(1, steps, points - 1)
-    return ascending(np.append(0, np.round(spaced).astype(int)))
+    return np.unique(np.append(0, np.round(spaced).astype(int)))
 
 
 # Quantities are looked at in every step of a run that is no longer than this, if the cubes of the

@@ -18,6 +18,7 @@ from deqcheck.fields import unknown
 from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError, refusals
+from deqcheck.judging.extremes import doubted
 from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.states import at_states, over_states
@@ -144,6 +145,7 @@ def verdict(s: AnyStatement, p: AnyProblem, run: Trajectory | None, drawing: Dra
     try:
         with authored(s, p):
             found = _judged(s, p, run, drawing)
+            found = doubted(found, p, lambda: _judged(s, p, run, drawing))
     except NoEquilibrium as stop:
         return _lost(s, p, stop)
     if not at_states(s, p):

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import lapack
 from deqcheck.records.measured import EPS
 
 UNIT = 2.0**-24
@@ -38,7 +38,7 @@ def norm_below(W: np.ndarray, bound: float) -> bool:
     A: np.ndarray = -(W.T @ W)
     noise = (4 * n * (n + 2) * bound**2 + 2 * n * square) * EPS
     A[np.diag_indices(n)] += bound**2 - noise
-    _, failed = lapack.dpotrf(A, overwrite_a=1, clean=0)
+    _, failed = scipy.linalg.lapack.dpotrf(A, overwrite_a=1, clean=0)
     return bool(failed == 0)
 
 

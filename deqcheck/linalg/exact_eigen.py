@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from fractions import Fraction
+from functools import cmp_to_key
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ from deqcheck.records.tower.rationals import Rationals
 
 # Up to this order eigenvalues are sought among the rationals, by their polynomial.
 POLYNOMIAL_ORDER = 12
+# Bits of its coefficients: those of data of ordinary scale have some two thousand. Roots that are
+# thousands of powers of ten apart are isolated by nobody in any time, and not interrupted.
+LONGEST_COEFFICIENT = 10_000
 # From this order on the smallest eigenvalue is sought alone.
 LARGE_ORDER = 12
 # To which roots of polynomials are isolated.
@@ -72,7 +75,10 @@ def polynomial(level: Level, node: Again) -> Any:
     if n > POLYNOMIAL_ORDER:
         raise NoExactForm
     charge(level, n**4, a)
-    return a.charpoly().numer()
+    found = a.charpoly().numer()
+    if found.height_bits() > LONGEST_COEFFICIENT:
+        raise NoExactForm
+    return found
 
 
 def _eigenvalues(level: Level, a: Any) -> list[Any]:
@@ -99,15 +105,16 @@ def _roots(found: Any) -> list[Any]:
 def _nth(numbers: list[Any], k: int) -> Any:
     """The k-th smallest real part."""
     each = [x.real for x in numbers]
-    low = sorted((x.lower() for x in each), key=_middle)[k]
-    high = sorted((x.upper() for x in each), key=_middle)[k]
+    low = sorted((x.lower() for x in each), key=_ordered)[k]
+    high = sorted((x.upper() for x in each), key=_ordered)[k]
     return low.union(high)
 
 
-def _middle(x: Any) -> Any:
-    """Ends of balls are exact, so that they can be ordered."""
-    man, exp = x.mid().man_exp()
-    return Fraction(int(man)) * Fraction(2) ** int(exp)
+@cmp_to_key
+def _ordered(one: Any, other: Any) -> int:
+    """Ends of balls are exact, so that they can be ordered. As rationals they would not fit in any
+    memory: exponents of arb are integers of any size."""
+    return bool(one > other) - bool(one < other)
 
 
 def rational_root(level: Level, found: Any, k: int) -> Any:
@@ -123,7 +130,7 @@ def rational_root(level: Level, found: Any, k: int) -> Any:
             for other, _ in roots[i + 1 :]:
                 if one.overlaps(other) and one is not other:
                     raise NoExactForm
-        roots.sort(key=lambda each: _middle(each[0]))
+        roots.sort(key=lambda each: _ordered(each[0].mid()))
     _, own = roots[k]
     if own is None:
         raise NoExactForm

@@ -6,8 +6,8 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import lapack
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 
 
@@ -69,7 +69,7 @@ class Patterns:
         for group in self._groups:
             block = F.take(group.units[:, None] * m + group.units)
             # A singular block leaves inf or nan, which no solution with this pattern has.
-            lu, pivots, _ = lapack.dgetrf(block.T, overwrite_a=True)
+            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block.T, overwrite_a=True)
             found.append((group, (lu, pivots)))
         return found
 
@@ -81,7 +81,7 @@ class Patterns:
         Z, C = np.zeros(C.shape), np.ascontiguousarray(C)
         for group, lu in self._factored:
             at = group.rights
-            Z.put(at, lapack.dgetrs(*lu, C.take(at), trans=1)[0])
+            Z.put(at, scipy.linalg.lapack.dgetrs(*lu, C.take(at), trans=1)[0])
         return Z
 
     def adjoint(self, a: np.ndarray) -> np.ndarray:
@@ -91,7 +91,7 @@ class Patterns:
             return np.asarray(V)
         V = np.zeros(self.mask.shape)
         for group, lu in self._factored:
-            v = lapack.dgetrs(*lu, a.take(group.units))[0]
+            v = scipy.linalg.lapack.dgetrs(*lu, a.take(group.units))[0]
             V.put(group.rights, np.repeat(v, group.samples.size))
         return V
 
@@ -100,7 +100,7 @@ class Patterns:
         v = np.zeros_like(b)
         for group, lu in self._factored:
             if column in group.samples:
-                v[group.units] = lapack.dgetrs(*lu, b.take(group.units))[0]
+                v[group.units] = scipy.linalg.lapack.dgetrs(*lu, b.take(group.units))[0]
         return v
 
     def cost(self) -> float:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import lapack, wide
+from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
@@ -288,11 +289,11 @@ def peaceman_rachford(
         return at_once
     alpha = 1 / lipschitz
     # A singular one leaves inf or nan, which no equilibrium has.
-    *lu, _ = lapack.dgetrf(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
+    *lu, _ = scipy.linalg.lapack.dgetrf(np.eye(len(W)) + alpha * (np.eye(len(W)) - W))
 
     def sweep(p: np.ndarray) -> np.ndarray:
         q = 2 * relu(p) - p
-        found: np.ndarray = 2 * lapack.dgetrs(*lu, q + alpha * C)[0] - q
+        found: np.ndarray = 2 * scipy.linalg.lapack.dgetrs(*lu, q + alpha * C)[0] - q
         return found
 
     return _settle(W, C, certificate, sweep, np.zeros_like(C))

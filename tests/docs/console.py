@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,9 @@ from deqcheck.cli.main import cli
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHELL = set("|&;<>$`\"'*?(){}~#")
+# Words in quotes in which the shell sees nothing.
+QUOTED = re.compile(r'"[^"$`\\]*"')
+EXIT_CODE = '; echo "exit code $?"'
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 TIMING = re.compile(r"\b\d+(\.\d+)?(e-?\d+)? s\b")
 # Of four digits shown the last one may differ; of a rounding error only its size is the same.
@@ -76,16 +80,21 @@ def perform_one(step: Step, folder: Path) -> str:
 
 
 def _run(command: str, folder: Path, root: Path) -> str:
-    simple = command.startswith("deqcheck ") and not SHELL & set(command)
-    return _here(command, folder) if simple and root == ROOT else _shell(command, folder, root)
+    plain = command.removesuffix(EXIT_CODE)
+    simple = command.startswith("deqcheck ") and not SHELL & set(QUOTED.sub("", plain))
+    if not simple or root != ROOT:
+        return _shell(command, folder, root)
+    output, code = _here(plain, folder)
+    return output if plain == command else f"{output}exit code {code}\n"
 
 
-def _here(command: str, folder: Path) -> str:
+def _here(command: str, folder: Path) -> tuple[str, int]:
     """Within this process: no second import of numpy and scipy."""
     before = Path.cwd()
     os.chdir(folder)
     try:
-        return CliRunner().invoke(cli, command.split()[1:], prog_name="deqcheck").output
+        done = CliRunner().invoke(cli, shlex.split(command)[1:], prog_name="deqcheck")
+        return done.output, done.exit_code
     finally:
         os.chdir(before)
 

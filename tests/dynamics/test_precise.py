@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,7 @@ from deqcheck.linalg.precise import (
     relu_certain,
     solve,
 )
+from deqcheck.models.opteq.precise import PreciseNetwork
 from deqcheck.models.problem import Problem, gradient_radius, pack
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.registry import kinds
@@ -150,6 +152,20 @@ def opteq(activation: str, **fields: Any) -> Problem:
 )
 def test_opteq_in_many_digits(activation: str, fields: dict[str, Any], digits: Numbers) -> None:
     same_up_to_bars(opteq(activation, **fields), 2, digits)
+
+
+@pytest.mark.parametrize(("activation", "depth"), [("relu", 2), ("hardtanh", 1), ("identity", 2)])
+def test_an_equilibrium_in_many_digits_is_the_same_from_wherever_it_is_looked_for(
+    activation: str, depth: int
+) -> None:
+    """One step on its piece finds it: no digit is left of where the step began."""
+    p, digits = opteq(activation, solver="implicit", depth=depth), Decimals()
+    with digits.working():
+        theta = {name: digits.lift(array) for name, array in p.theta0.items()}
+        network = PreciseNetwork(p.model, theta, digits)
+        at, beside = (network.gradient(Z) for Z in (p.start.Z, p.start.Z + 1e-6))
+        for name, array in at.items():
+            assert (abs(array - beside[name]) < decimal.Decimal("1e-50")).all()
 
 
 @pytest.mark.parametrize(

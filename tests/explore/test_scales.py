@@ -9,6 +9,7 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.explore.falsify.instance import Instance
+from deqcheck.judging.extremes import DOUBTED
 from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.relu_equilibrium import peaceman_rachford
 
@@ -48,6 +49,12 @@ FOUND: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
+        "hieu2022/eq2.13",
+        {"kind": "monotone-deq", "m": 0.5},
+        {"X": [[-2e250, 2e250]], "y": [-1e-251, 0.0]},
+        {"A": [[-1e150]], "B": [[0.9]], "U": [[-3e-101]], "u": [0.0]},
+    ),
+    (
         "kawaguchi2021/D",
         {"kind": "delm", "gamma": 0.1},
         {"Phi": [[-0.35136002235308345]], "Y": [[-0.5188656524361512]]},
@@ -64,6 +71,35 @@ def test_what_is_true_is_not_refuted(
     with np.errstate(all="ignore"):
         problem = Instance(model, *arrays).problem
         assert dq.judge(id_, problem).outcome != "refuted"
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e70])
+def test_doubles_alone_refute_nothing_at_extreme_scales(
+    scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(2.13) as printed has lost 1/N: exact numbers say so at every scale."""
+    data = {"X": scale * np.eye(2), "y": np.array([1.0, 1.0])}
+    init = {"A": np.eye(2), "B": np.zeros((2, 2)), "U": np.eye(2), "u": np.zeros(2)}
+    problem = Instance({"kind": "monotone-deq", "m": 1.0}, data, init).problem
+    refuted = dq.judge("hieu2022/eq2.13", problem, edition="printed")
+    assert refuted.outcome == "refuted"
+    monkeypatch.setattr("deqcheck.records.claim.computed_again", lambda *sides: None)
+    alone = dq.judge("hieu2022/eq2.13", problem, edition="printed")
+    assert (alone.outcome == "refuted") == (scale == 1)
+    assert scale == 1 or (alone.outcome == "undecided" and DOUBTED in alone.notes)
+
+
+def test_subnormal_numbers_are_out_of_range() -> None:
+    """Products with 2e-320 keep three digits, and 1e102 makes their errors large again."""
+    data = {"X": np.array([[0.7, 0.2]]), "y": np.array([1.0, 2.0])}
+    init = {
+        "A": np.array([[2e-320]]), "B": np.zeros((1, 1)), "U": np.array([[5e7]]),
+        "u": np.array([1e102]),
+    }  # fmt: skip
+    problem = Instance({"kind": "monotone-deq", "m": 2.0}, data, init).problem
+    found = dq.judge("hieu2022/lem3.2.1", problem)
+    assert found.outcome == "undecided"
+    assert "A has entries below 2.2e-308" in found.notes[0]
 
 
 def test_a_splitting_whose_system_is_singular_says_no_more_than_that() -> None:

@@ -346,24 +346,28 @@ UNIT_CONSTANTS = {"C1": 0.2, "C2": 0.25, "C3": 2.9}
 BOLD = {"C1": 1e-4, "C2": 0.1, "C3": 2e-4}
 
 
-def nonnegative(beta: float, y: float) -> Network:
-    """The start of Section 5.1: b = 0, A >= 0, |A| = |W|, gamma0 = 1/2 with C2 = 1."""
+def nonnegative(beta: float, y: float, ratio: float = 1.0) -> Network:
+    """The start of Section 5.1: b = 0, A >= 0, |A| = ratio |W|, gamma0 = 1/2 with C2 = 1."""
     rng = np.random.default_rng(4)
     W, A = beta * rng.normal(size=(4, 5)), np.abs(rng.normal(size=(5, 5)))
-    A *= norm(W) / norm(A)
+    A *= ratio * norm(W) / norm(A)
     return Network(
         X=rng.normal(size=(2, 4)),
         y=y * rng.normal(size=2),
         W=W,
         A=A,
         b=np.zeros(5),
-        gamma=1 / (2 * (norm(W) + 1)),
+        gamma=1 / (2 * (larger(W, A) + 1)),
     )
+
+
+def larger(W: np.ndarray, A: np.ndarray) -> float:
+    return max(norm(W), norm(A))
 
 
 def smallest_beta(net: Network) -> float:
     """The smallest beta with (24)-(26), each solved for it."""
-    X, labels, W, a1 = fro(net.X), fro(net.y), norm(net.W), nth(net.Phi, net.N)
+    X, labels, W, a1 = fro(net.X), fro(net.y), larger(net.W, net.A), nth(net.Phi, net.N)
     conditions: Sequence[Callable[[float], float]] = (
         lambda s: (2 / 3 * s * a1) ** 2 - 16 * (s * W + 1) * X * labels,
         lambda s: (2 / 3 * s * a1) ** 3 - 128 * X**2 * labels,
@@ -373,19 +377,18 @@ def smallest_beta(net: Network) -> float:
 
 
 def scaled(net: Network, beta: float) -> Paper:
-    """beta theta(0) with gamma0 = 1/2, and C1 = C2 = C3 = 1."""
-    gamma = 1 / (2 * (beta * norm(net.W) + 1))
+    """beta theta(0) with gamma0 = 1/2 for the larger norm, and C1 = C2 = C3 = 1."""
+    gamma = 1 / (2 * (beta * larger(net.W, net.A) + 1))
     there = replace(net, W=beta * net.W, A=beta * net.A, b=beta * net.b, gamma=gamma)
     return Paper(there, {"C1": 1.0, "C2": 1.0, "C3": 1.0})
 
 
 def sec5_1(net: Network, features: str = "holds") -> Expected:
     """(24)-(26) and (17)-(19) at the hardest of three scales beyond the smallest beta."""
-    X, y, W, a1 = fro(net.X), fro(net.y), norm(net.W), nth(net.Phi, net.N)
+    X, y, size, a1 = fro(net.X), fro(net.y), larger(net.W, net.A), nth(net.Phi, net.N)
     found: dict[str, Sides] = {
         "b_zero": Sides(norm(net.b), "==", 0.0),
         "nonnegative": above(net.A.min(), 0.0),
-        "same_norm": Sides(norm(net.A), "==", W),
         "features": Sides(a1, ">", 0.0),
     }
     sides: dict[str, list[tuple[float, float]]] = {}
@@ -394,7 +397,7 @@ def sec5_1(net: Network, features: str = "holds") -> Expected:
         at = scaled(net, beta)
         conditions = descent_conditions(at)
         for name, left, right in (
-            ("scale_24", (2 / 3 * beta * a1) ** 2, 16 * (beta * W + 1) * X * y),
+            ("scale_24", (2 / 3 * beta * a1) ** 2, 16 * (beta * size + 1) * X * y),
             ("scale_25", (2 / 3 * beta * a1) ** 3, 128 * X**2 * y),
             ("scale_26", (2 / 3 * beta * a1) ** 2, 128 * X**2),
             ("regular", at.net.alpha0, 2 / 3 * beta * a1),
@@ -406,7 +409,9 @@ def sec5_1(net: Network, features: str = "holds") -> Expected:
         name: min(pairs, key=lambda pair: pair[0] / pair[1]) for name, pairs in sides.items()
     }
     found |= {name: above(*pair) for name, pair in hardest.items()}
-    return {**found, "well_posed": Sides(0.5, "<", 1.0)}
+    # gamma0 = (beta |A| + 1)/(2 (beta s + 1)) is largest at an end: it is monotone in beta.
+    gamma0 = max(at.gamma0 for at in (scaled(net, b * smallest_beta(net)) for b in (1.001, 1000)))
+    return {**found, "well_posed": Sides(gamma0, "<", 1.0)}
 
 
 TRAINED = [
@@ -556,5 +561,14 @@ TRAINED = [
         lambda: problem(replace(nonnegative(1, 1.7), gamma=0.05)),
         lambda: sec5_1(nonnegative(1, 1.7)),
         label="small, another gamma",
+    ),
+    *(
+        Instance(
+            "gao2022/sec5.1",
+            lambda ratio=ratio: problem(nonnegative(1, 1.7, ratio)),
+            lambda ratio=ratio: sec5_1(nonnegative(1, 1.7, ratio)),
+            label=f"|A| = {ratio} |W|",
+        )
+        for ratio in (0.3, 3.0)
     ),
 ]

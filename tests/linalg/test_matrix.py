@@ -13,8 +13,9 @@ import pytest
 from deqcheck.linalg import exact, exact_eigen
 from deqcheck.linalg.matrix import Matrix, identity, instance, stacked
 from deqcheck.records.measured import Measured, given, sqrt
-from deqcheck.records.tower import Again, Level, compared, flint, integer, rational
+from deqcheck.records.tower import Again, Level, NoExactForm, compared, flint, integer, rational
 from deqcheck.records.tower.balls import Balls
+from deqcheck.records.tower.rationals import Rationals
 
 Rows = list[list[Fraction]]
 Pair = tuple[Matrix, Rows]
@@ -260,6 +261,25 @@ def test_a_cluster_of_eigenvalues_is_left_to_the_others() -> None:
             level, node.at(level), 0, lambda: exact_eigen.spectrum(level, node)
         )
         assert w.rel_accuracy_bits() > 64 and abs(w) < 1e-13
+
+
+def test_eigenvalues_with_exponents_beyond_any_memory_are_ordered() -> None:
+    """As a rational 2^-(10^12) would take 10^12 bits."""
+    found = pytest.importorskip("flint")
+    tiny = found.arb((1, -(10**12)))
+    values = [found.acb(x) for x in (1, tiny, -tiny)]
+    a = found.arb_mat(3, 3)
+    for k, wanted in enumerate((-tiny, tiny, found.arb(1))):
+        assert exact_eigen.in_balls(Balls(128, 1e12), a, k, lambda: values) == wanted
+
+
+def test_a_polynomial_with_enormous_coefficients_is_not_asked_for_its_roots() -> None:
+    """Eigenvalues 1 and 2^-12000: their product is a coefficient."""
+    found = pytest.importorskip("flint")
+    small = found.fmpq(1, 2**6000)
+    a = Again(lambda level: found.fmpq_mat([[1, small], [small, small * small * 2]]))
+    with pytest.raises(NoExactForm):
+        exact_eigen.polynomial(Rationals(), a)
 
 
 def test_equal_eigenvalues_are_told_by_a_polynomial() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from deqcheck.losses.outer import PL
 from deqcheck.losses.pointwise import Pointwise
 from deqcheck.losses.square import LinearSquare
 from deqcheck.models.delm.model import DelmModel
-from deqcheck.models.delm.trust import TrustRegion
+from deqcheck.models.delm.trust import TrustRegion, stationarity
 from deqcheck.models.problem import Problem
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
@@ -180,3 +181,28 @@ def test_the_trust_region_of_a_loss_that_bends_both_ways(share: float) -> None:
     other = r.normal(size=m)
     assert found.value(other) == pytest.approx(q @ other + other @ H @ other / 2, rel=1e-11)
     assert found.residual <= 1e-12 * found.scale
+
+
+def test_what_is_left_of_the_trust_region_is_relative_to_what_rounding_may_do() -> None:
+    """A step that is too long by 1e-3 leaves 1e-3 |q|, beside |q| + |H v| + |G v|/delta; and with
+    entries of Z that are large and nearly equal J_k Z^T has lost digits."""
+    m, gamma, eps = 3, 0.6, np.finfo(float).eps
+    r = np.random.default_rng(8)
+    Phi, A = r.normal(size=(m, 5)), r.normal(size=(m, m))
+    S = np.exp(A) / np.exp(A).sum(axis=0)
+    U, Z = np.eye(m) - gamma * S, 1e4 + r.normal(size=(1, m))
+    loss = Wavy(Phi, Z @ Phi + r.normal(size=(1, 5)))
+    state = Problem(DelmModel(gamma, loss, "wavy"), {"A": A, "B": Z @ U}, seed=0).start
+    size = np.array([np.linalg.norm(s * (Z[0] - Z[0] @ s)) for s in S.T])
+    off = (m + 8) * eps * np.linalg.norm(Z) + state.Z_radius
+    lost = (gamma**2 * off * (2 * size + off) / (1 + gamma**2 * size**2)).max()
+    assert state.curved.cancelled == pytest.approx(1 + lost / (64 * m * eps), rel=1e-6)
+    assert state.curved.cancelled > 100
+    state.__dict__["curved"] = replace(state.curved, velocity=1.001 * state.curved.velocity)
+    left = []
+    for share in (0.01, 0.5, 0.99):
+        found = TrustRegion.at(state, share)
+        terms = (found.q, found.H @ found.v, found.G @ found.v / found.delta)
+        left.append(1e-3 * np.linalg.norm(found.q) / sum(np.linalg.norm(t) for t in terms))
+    expected = max(left) / state.curved.cancelled
+    assert stationarity(state).value == pytest.approx(expected, rel=1e-5)

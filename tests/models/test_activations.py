@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize, minimize_scalar
 
-from deqcheck.models.equilibrium.activations import activation
+from deqcheck.models.equilibrium.activations import NAMES, activation
 from deqcheck.models.opteq.activations import Activation, Mix
 from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.registry import kinds
@@ -49,8 +51,6 @@ def test_slopes_and_curvature(s: Activation) -> None:
     else:
         assert s.curvature == np.inf
     assert np.abs(s.value(T)).max() <= s.bound
-    inside = np.clip(T, *s.resting) if s.resting[0] <= s.resting[1] else T[:0]
-    assert np.allclose(s.value(inside), inside, atol=0)
 
 
 def test_at_a_kink_the_slope_is_that_to_its_left() -> None:
@@ -66,6 +66,39 @@ def test_at_a_kink_the_slope_is_that_to_its_left() -> None:
     for kind, left in (("relu", 0.0), ("leaky-relu", 0.1)):
         slope = activation(kind, 0.1).slope(np.array([-1e-6, 0.0, 1e-6]))
         assert slope.tolist() == [left, left, 1.0]
+
+
+@pytest.mark.parametrize("s", [*ACTIVATIONS, Mix(k=1.0)], ids=names)
+def test_where_an_activation_rests_and_whether_it_is_strict(s: Activation) -> None:
+    t = np.linspace(-6, 6, 241)
+    low, high = s.resting
+    assert np.array_equal(s.value(t) == t, (low <= t) & (t <= high))
+    # But at isolated points, here at 0.
+    slope = s.slope(t[t != 0])
+    assert s.strict == bool(((slope > 0) & (slope < 1)).all())
+
+
+DEFINED: dict[str, Callable[[Any], Any]] = {
+    "relu": lambda t: max(t, mp.mpf(0)),
+    "tanh": mp.tanh,
+    "sigmoid": lambda t: 1 / (1 + mp.exp(-t)),
+    "softplus": lambda t: mp.log1p(mp.exp(t)),
+    "leaky-relu": lambda t: max(t, mp.mpf(0.1) * t),
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_activations_of_an_equilibrium_and_their_rounding(kind: str) -> None:
+    s, eps = activation(kind, 0.1), np.finfo(float).eps
+    t = np.array([-800.0, -40.0, -6.1, -1.3, -0.2, 0.3, 1.1, 5.9, 40.0, 800.0])
+    bars = s.radius(t, np.zeros_like(t))
+    assert (bars <= 16 * eps * (1 + np.abs(t)) * np.abs(s.value(t)) + 1e-300).all()
+    assert s.radius(t, np.full_like(t, 0.5)) == pytest.approx(0.5 + bars, rel=1e-15)
+    with mp.workdps(60):
+        exact = [DEFINED[kind](mp.mpf(x)) for x in t]
+        assert all(abs(a - b) <= e for a, b, e in zip(s.value(t), exact, bars, strict=True))
+        slopes = [float(mp.diff(DEFINED[kind], mp.mpf(x))) for x in t]
+    assert s.slope(t) == pytest.approx(slopes, rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize("s", ACTIVATIONS, ids=names)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import mpmath as mp
 import numpy as np
 import pytest
 
+from deqcheck.fields import Refusal
 from deqcheck.gradcheck import gradcheck
 from deqcheck.kinds import OuterLoss
 from deqcheck.linalg.kron import vec
@@ -205,8 +207,7 @@ def test_every_quantity_lies_inside_its_error_bar(
     p = delm(m, n, my, gamma, scale=scale, seed=7)
     with mp.workdps(50):
         truth = reference(p)
-        unchecked = set(p.start.names) - set(truth)
-        assert unchecked == {"equilibrium.residual", "equilibrium.error"}
+        assert set(p.start.names) == {*truth, "equilibrium.residual", "equilibrium.error"}
         for name, value in truth.items():
             got = p.start.measure(name)
             assert abs(got.value - value) <= got.error, name
@@ -289,3 +290,14 @@ def test_each_column_of_softmax_is_shifted_by_its_own_maximum(delm: Builder) -> 
     """exp(800) is no double: (1/2, 1/2) and (1, e^-800)."""
     p = delm(2, 4, 1, 0.5, A=[[0.0, 800.0], [0.0, 0.0]])
     assert p.start.S.tolist() == [[0.5, 1.0], [0.5, 0.0]]
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.9, True), (1.1, False)])
+def test_a_gamma_that_leaves_no_digits_is_refused(
+    delm: Builder, share: float, refused: bool
+) -> None:
+    """cond_1(U) <= 2/(1 - gamma), and the limit is 1e-6/eps."""
+    gamma = 1 - share * 2e6 * np.finfo(float).eps
+    said = r"cond_1\(U\) can reach 5e\+09; expected gamma <= 0.999999999556"
+    with pytest.raises(Refusal, match=said) if refused else nullcontext():
+        delm(gamma=gamma)

@@ -16,7 +16,7 @@ from deqcheck.models.equilibrium.illposed import _by_eigenvector, witness
 from deqcheck.models.equilibrium.model import rounded
 from deqcheck.models.equilibrium.parametrised import nemon, projected
 from deqcheck.models.equilibrium.robust import Gains, radius
-from deqcheck.models.equilibrium.state import EquilibriumState
+from deqcheck.models.equilibrium.state import EquilibriumState, inverse_bound
 from deqcheck.models.equilibrium.weights import (
     Weighted,
     Weights,
@@ -109,6 +109,51 @@ def test_two_equilibria() -> None:
     pairs[:2, :2], pairs[2:4, 2:4] = [[7 / 8, 0.25], [0.25, 7 / 8]], [[0, 0.75], [0.75, 0]]
     by_pair = witness(pairs)
     assert by_pair is not None and by_pair.minor.value == -3 / 64 and by_pair.how == "of units 0, 1"
+    apart = np.zeros((20, 20))
+    apart[5, 9] = apart[9, 5] = 2.0
+    others = witness(apart)
+    assert others is not None and others.minor.value == -3 and others.how == "of units 5, 9"
+
+
+SHEARED = np.array([[0.2, 9.0], [0.0, 0.2]])
+
+
+# By |W|, by the modulus of I - W, by that in another norm, and by every pattern.
+@pytest.mark.parametrize(
+    ("W", "above"),
+    [
+        (0.5 * np.eye(3), 1.0),
+        (np.array([[-2.0, 3.0], [-3.0, -2.0]]), 2.0),
+        (SHEARED, 20.0),
+        (np.array([[0, 0, -2.5], [2.5, 0, 0], [0, 2.5, 0]]), 1.0),
+    ],
+)
+def test_the_bound_on_inverses_holds_for_every_pattern(W: np.ndarray, above: float) -> None:
+    found, n = inverse_bound(Weights(W)), len(W)
+    every = [np.linalg.inv(np.eye(n) - W.T * on) for on in product([0, 1], repeat=n)]
+    largest = max(np.linalg.norm(each, 2) for each in every)
+    assert largest <= found * (1 + 1e-14) and found <= above * largest * (1 + 1e-9)
+
+
+def test_a_gain_that_is_too_small_is_not_certified() -> None:
+    """g X >= C^T C/t + t Lambda U U^T Lambda, X = Lambda F + F^T Lambda: the least g is the largest
+    eigenvalue of the right side against X; a little less is raised to it, much less to none."""
+    state, weights, t = start(I1), np.array([1.0, 2.0]), 0.7
+    C, U = state.C, weights[:, None] * state.U
+    X = weights[:, None] * (np.eye(2) - state.W)
+    rest = C.T @ C / t + t * U @ U.T
+    least = float(np.linalg.eigvals(np.linalg.solve(X + X.T, rest)).real.max())
+    for share in (1.0, 1 - 1e-9, 1 - 1e-7):
+        found = lipschitz._certified(state, C, weights, t, share * least).value
+        assert least * (1 - 1e-13) <= found <= least * (1 + 1e-5)
+    assert np.isinf(lipschitz._certified(state, C, weights, t, 0.9 * least).value)
+
+
+def test_the_bound_on_inverses_in_another_norm() -> None:
+    w = Weights(SHEARED)
+    T, modulus = w.weighted.T, w.weighted.modulus
+    expected = 1 + np.linalg.norm(SHEARED, 2) * T.max() / T.min() / modulus.value
+    assert inverse_bound(w) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("at", [0.1, 0.45, 0.55, 0.9])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.models.equilibrium.cheap import cosine, label_free, pair, weight
 from deqcheck.models.equilibrium.splitting import (
     damped_path,
     forward_path,
@@ -113,6 +114,29 @@ def test_states_beside_it(activation: str) -> None:
     for name in ("W", "U", "b"):
         out.v[name] = out.v[name] + out.v[f"d{name}"]
     assert state.perturbed.outputs == pytest.approx(out.outputs(), rel=1e-11)
+
+
+@every_activation
+def test_the_gradient_and_the_cheap_one_as_a_form_of_the_residuals(activation: str) -> None:
+    out = Outside(activation)
+    Z, W, C = out.Z(), out.v["W"], out.v["C"]
+    H, h = W @ Z + out.inputs(), 1e-6
+    slopes = (out.s(H + h) - out.s(H - h)) / (2 * h)
+    gram = Z.T @ Z + out.X.T @ out.X + 1
+    exact, cheap = (np.zeros((4, 10)) for _ in range(2))
+    for j in range(5):
+        D = np.diag(slopes[:, j])
+        exact[:, 2 * j : 2 * j + 2] = D @ np.linalg.solve(np.eye(4) - W.T @ D, C.T)
+        cheap[:, 2 * j : 2 * j + 2] = D @ C.T
+    found = label_free(out.state)
+    wanted = exact.T @ cheap * np.kron(gram, np.ones((2, 2)))
+    assert np.abs(found.array - wanted).max() < 1e-7 and 0 < found.radius < 1e-10
+    assert weight(out.state, 1, 3).value == pytest.approx(gram[1, 3], rel=1e-12)
+    p, q = pair(out.state, 3, C[1])
+    assert cosine(p, q).value == pytest.approx(
+        exact[:, 7] @ cheap[:, 7] / np.linalg.norm(exact[:, 7]) / np.linalg.norm(cheap[:, 7]),
+        abs=1e-8,
+    )
 
 
 def test_paths_of_splittings() -> None:

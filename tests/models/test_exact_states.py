@@ -15,7 +15,8 @@ import deqcheck as dq
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import array
 from deqcheck.models.delm.exact import ExactDelm
-from deqcheck.models.delm.spectrum import star_map_infimum
+from deqcheck.models.delm.oracle import dense_D
+from deqcheck.models.delm.spectrum import block_scalars, star_map_infimum
 from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import State
@@ -204,6 +205,13 @@ def test_softmax_of_equal_entries_is_rational(m: int) -> None:
         entries = Again(exact.vec, matrix)
         for i in range(count):
             assert compared(exact.entry(entries, i), rational(value)).sign == 0
+
+
+def test_matrices_of_a_linear_model_again() -> None:
+    """1 + gamma^2 |J_k Z^T|^2 of one output, and D of several."""
+    one, several = (delm_problem(3, 5, my, seed=my).start for my in (1, 2))
+    assert is_near(one.again.block_scalars, block_scalars(one)[:, None])
+    assert is_near(several.again.D, dense_D(several))
 
 
 @pytest.mark.parametrize("m", range(1, 8))

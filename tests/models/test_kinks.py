@@ -13,6 +13,7 @@ import pytest
 from deqcheck import judging
 from deqcheck.judging import Question
 from deqcheck.models.problem import Problem
+from deqcheck.models.relu_state import NEAR_KINK
 from deqcheck.records.verdict import Outcome
 from tests.opteq_instances import parameters, problem
 from tests.theorems.ling2022_problems import relu_deq
@@ -219,3 +220,10 @@ def test_a_kink_matters_where_what_is_read_out_hears_it(W: Any, U: Any, matters:
     assert len(p.start.warnings) == matters
     slopes = [p.start.with_slopes(np.array([s, np.nan])).gradient["U"][0, 0] for s in (0.0, 1.0)]
     assert (slopes[0] != slopes[1]) == bool(matters)
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.5, 1), (2.0, 0)])
+def test_near_a_kink_is_relative_to_the_largest_pre_activation(share: float, warned: int) -> None:
+    U = [[1e6], [1e6 * share * NEAR_KINK]]
+    p = relu_deq(2, 1, 1, W=np.zeros((2, 2)), U=U, a=[1.0, 1.0], X=[[1.0]], y=[5.0])
+    assert len(p.start.warnings) == warned

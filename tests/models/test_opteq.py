@@ -295,6 +295,8 @@ def scalar(w: float, c: float, **fields: Any) -> Problem:
         (0.9, 0.0, "relu", Existence.UNIQUE),
         (1.0, 0.5, "tanh", Existence.UNIQUE),
         (2.0, 0.0, "tanh", Existence.ISOLATED),
+        # Expands a little: |s'| |w|^2 = 1.44.
+        (1.2, 0.0, "tanh", Existence.ISOLATED),
         (1.0, 0.0, "relu", Existence.NOT_UNIQUE),
         (1.0, 0.0, "identity", Existence.NOT_UNIQUE),
         (1.0, 1.0, "identity", Existence.NONE_FOUND),
@@ -313,6 +315,13 @@ def test_what_is_known_of_the_equilibrium(
             p.start.measure("loss")
     else:
         assert p.start.measure("equilibrium.error").value < 1e-9
+
+
+@pytest.mark.parametrize(("c", "zeros"), [(0.0, 1), (0.25, 0), (-0.25, 0)])
+def test_units_on_their_kink_are_counted(c: float, zeros: int) -> None:
+    kinks = scalar(0.5, c, activation="relu", iterations=1).start.kinks
+    assert kinks is not None
+    assert (kinks.zeros, kinks.above.tolist()) == (zeros, [c > 0])
 
 
 def test_the_alpha_sweep_of_the_audit() -> None:
@@ -471,6 +480,23 @@ def test_how_far_a_deep_network_bends(sizes: tuple[float, float, float]) -> None
         first = each * np.tanh(each * first + shift)
     seen = np.abs(np.diff(first, 2)).max() / (z[1] - z[0]) ** 2
     assert 0.05 * bound < seen <= network.bend
+
+
+@pytest.mark.parametrize("activation", ["identity", "tanh"])
+def test_how_far_a_map_with_a_last_proximal_layer_bends(activation: str) -> None:
+    """w^2 = 1/4 of the slopes of the layer, which enter twice; and no smaller than what is seen."""
+    prox = {"kind": "euclidean", "weight": 0.2}
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    theta = parameters([0.5 * np.eye(2)], [np.zeros((2, 1))], [[0.3, 0.0]], [[1.0, 0.0]])
+    p = problem(data, theta, activation=activation, solver="implicit", prox=prox, alpha=1.0)
+    found, bent = p.start.map, 0.125 * 4 / (3 * np.sqrt(3)) * (activation == "tanh")
+    assert found.lipschitz == pytest.approx(0.25, rel=1e-9)
+    assert found.bend == pytest.approx(bent + found.prox.bend / 16, rel=1e-9)
+    Z = np.array([[0.9], [0.1]])
+    ways = 1e-6 * np.random.default_rng(0).normal(size=(20, 2, 1))
+    for way in ways:
+        turned = np.linalg.norm((found.jacobians(Z + way) - found.jacobians(Z))[0], 2)
+        assert turned <= found.bend * np.linalg.norm(way) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])

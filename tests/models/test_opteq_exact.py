@@ -15,6 +15,8 @@ from deqcheck.linalg import exact
 from deqcheck.records.tower import Again, NoExactForm, compared, rational
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.rationals import Rationals
+from tests.opteq_instances import arrays
+from tests.opteq_instances import problem as unrolled
 
 pytest.importorskip("flint")
 mp = mpmath.mp.clone()
@@ -115,6 +117,50 @@ def test_balls_hold_the_equilibrium_to_60_digits(activation: str) -> None:
 
 def fractions_to_mp(a: np.ndarray) -> list[list[Any]]:
     return [[mp.mpf(float(x)) for x in row] for row in a.reshape(len(a), -1)]
+
+
+SAM = {"beta": 0.5, "gamma": 0.5, "lambda": 0.25, "rho": 0.5, "c": 1.0}
+UNROLLED: list[dict[str, Any]] = [
+    {"activation": "softplus", "depth": 2},
+    {"activation": "relu", "depth": 2, "sam": SAM},
+    {"activation": "tanh", "depth": 2, "sam": {**SAM, "regularizer": "output"}},
+    {"activation": "softplus", "sam": {**SAM, "regularizer": "potential"}},
+]
+
+
+@pytest.mark.parametrize("fields", UNROLLED, ids=str)
+def test_products_of_iterations_are_the_derivative_by_where_they_began(
+    fields: dict[str, Any],
+) -> None:
+    """dZ^K/dZ^0 of every sample, by differences. Weights beyond 1: products grow, and the largest
+    ones are not among the first."""
+    m, N, h = 2, 2, 1e-5
+    data, theta = arrays(1, m, 3, 2, 1, fields.get("depth", 1), N, s=1.8)
+    Z0 = np.array([[0.3, -0.7], [0.4, 0.2]])
+    state: Any = unrolled(data, theta, Z0=Z0, iterations=3, alpha=0.7, **fields).start
+    level = Balls(128)
+    with level.flint.ctx.workprec(128):
+        layers, iterations = state.again.factors.at(level)
+        assert len(layers) == 3 * N * state.model.depth and len(iterations) == 3 * N
+        for every, node in zip((layers, iterations), state.again.largest_factors(), strict=True):
+            norms = [np.linalg.norm(told(each), 2) for each in every]
+            assert float(node.at(level)) == pytest.approx(max(norms), rel=1e-14)
+        for i in range(m):
+            moved = np.zeros((m, N))
+            moved[i] = h
+            ends = [
+                unrolled(data, theta, Z0=Z0 + way, iterations=3, alpha=0.7, **fields).start.Z
+                for way in (moved, -moved)
+            ]
+            slopes = (ends[0] - ends[1]) / (2 * h)
+            for j in range(N):
+                # h^2 times a third derivative of a composition of curves.
+                found = told(iterations[2 * N + j])[:, i]
+                assert found == pytest.approx(slopes[:, j], abs=1e-8)
+
+
+def told(a: Any) -> np.ndarray:
+    return np.array([[float(a[i, j]) for j in range(a.ncols())] for i in range(a.nrows())])
 
 
 def test_a_unit_on_its_kink_is_rational_and_its_derivative_that_of_the_left() -> None:

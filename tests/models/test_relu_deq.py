@@ -253,6 +253,8 @@ def test_without_contraction_the_tool_says_what_is_known(
     state = relu_deq(1, len(c), 2, W=[[w]], U=[[1, 0]], X=X).start
     with pytest.raises(error, match=words):
         _ = state.Z
+    with pytest.raises(error, match=words):
+        _ = state.system
 
 
 def test_a_cycling_iteration_is_not_called_no_equilibrium() -> None:
@@ -355,3 +357,13 @@ def test_weights_that_are_not_numbers_have_no_equilibrium() -> None:
     theta = {"W": np.full((3, 3), np.nan), "U": np.ones((3, 1)), "a": np.ones(3)}
     with pytest.raises(NotCertified, match="W is not finite"):
         ReluDeqModel(np.ones((1, 1)), np.zeros(1)).at(theta).objective  # noqa: B018
+
+
+def test_a_nilpotent_matrix_of_norm_next_to_one_has_its_equilibrium() -> None:
+    """z2 = relu(u2 x) and z1 = relu(w z2 + u1 x): the bar is that of two sums."""
+    w, U, X = 1 - 1e-13, np.array([[1.0], [0.7]]), np.array([[1.0, 0.5]])
+    theta = {"W": np.array([[0.0, w], [0.0, 0.0]]), "U": U, "a": np.ones(2)}
+    found = ReluDeqModel(X, np.zeros(2)).at(theta).equilibrium
+    second = U[1, 0] * X[0]
+    np.testing.assert_allclose(found.Z, [w * second + X[0], second], rtol=1e-15)
+    assert found.error < 1e-13

@@ -62,7 +62,8 @@ def files() -> dict[str, list[Path]]:
 
 def explained() -> dict[str, str]:
     """Why a boundary is no other statement: a line `label # reason` for each, or
-    `label in the line that is changed # reason`."""
+    `label in the line that is changed # reason`; with `file: any` for a label the reason holds for
+    every change of that line."""
     pairs = (line.split(" # ", 1) for line in SURVIVORS.read_text().splitlines() if " # " in line)
     return {label.strip(): reason.strip() for label, reason in pairs}
 
@@ -98,7 +99,7 @@ def report(group: str, tried: Sequence[Mutant], trial: Trial) -> tuple[int, int]
     reasons, counts = explained(), Counter[str]()
     for mutant in tried:
         found = trial.judged(mutant)
-        reason = reasons.get(mutant.label) or reasons.get(mutant.place_told)
+        reason = next((reasons[name] for name in mutant.names if name in reasons), None)
         told = found.outcome
         if told is Outcome.SURVIVED and reason:
             counts["equivalent"] += 1

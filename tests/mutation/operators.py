@@ -41,13 +41,26 @@ class Mutant:
     formula: bool = False
 
     @property
+    def _file(self) -> str:
+        return f"{self.path.parent.name}/{self.path.name}"
+
+    @property
+    def _text(self) -> str:
+        return self.path.read_text().splitlines()[self.line - 1].strip()
+
+    @property
     def label(self) -> str:
-        return f"{self.path.parent.name}/{self.path.name}: {self.change}"
+        return f"{self._file}: {self.change}"
 
     @property
     def place_told(self) -> str:
         """The label with the line that is changed: of constants there are many in a file."""
-        return f"{self.label} in {self.path.read_text().splitlines()[self.line - 1].strip()}"
+        return f"{self.label} in {self._text}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """By which a reason may name it."""
+        return self.label, self.place_told, f"{self._file}: any in {self._text}"
 
     def tree(self) -> ast.Module:
         tree = ast.parse(self.path.read_text())

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+from _pytest.warnings import catch_warnings_for_item
 
 # A function that is called more often by one test has shown its lines.
 CALLS = 40
@@ -66,7 +67,9 @@ class Recorder:
 
 
 def passes(item: pytest.Item, following: pytest.Item | None) -> bool:
-    reports = runtestprotocol(item, log=False, nextitem=following)
+    # Around the protocol, where pytest itself does it: what a test says of warnings is part of it.
+    with catch_warnings_for_item(item.config, item.ihook, when="runtest", item=item):
+        reports = runtestprotocol(item, log=False, nextitem=following)
     return not any(report.failed for report in reports)
 
 

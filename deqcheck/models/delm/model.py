@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import Loss, Model, OuterLoss
-from deqcheck.linalg import lapack
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.precise import Numbers, solve
 from deqcheck.losses.outer import Outer
@@ -144,7 +144,7 @@ class DelmModel(BuiltModel[DelmState]):
     def _solved(self, theta: Params) -> Solved:
         weights = self._weights(theta["A"])
         # U^T is in LAPACK's own order, so that nothing is copied.
-        lu, pivots, Zt, _ = lapack.dgesv(
+        lu, pivots, Zt, _ = scipy.linalg.lapack.dgesv(
             (self._identity - weights).T, theta["B"].T, overwrite_a=True
         )
         return Solved(weights, lu, pivots, Zt)
@@ -155,7 +155,7 @@ class DelmModel(BuiltModel[DelmState]):
         mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
         """
         weights, lu, pivots, Zt = solved
-        Gt, _ = lapack.dgetrs(lu, pivots, Q.T, trans=1)
+        Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
         G = Gt.T
         # Products with ones take less time than sums.
         mean = self._outputs.dot((Zt.T - B) * G)

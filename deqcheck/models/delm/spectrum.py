@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import block_pencil, errors, exact, lapack
+from deqcheck.linalg import block_pencil, errors, exact
 from deqcheck.records.measured import EPS, Measured, given
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _positive(M: np.ndarray, K: np.ndarray, radius: float) -> bool:
         A[k, :, k, :] += M[k]
     flat = A.reshape(m * my, m * my)
     flat[np.diag_indices(m * my)] -= radius
-    return bool(lapack.dpotrf(flat.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
+    return bool(scipy.linalg.lapack.dpotrf(flat.T, lower=0, clean=0, overwrite_a=1)[1] == 0)
 
 
 def _between(low: float, high: float, how: str) -> Measured:

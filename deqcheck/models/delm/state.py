@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import errors, exact, lapack, largest, smallest
+from deqcheck.linalg import errors, exact, largest, smallest
 from deqcheck.losses.outer import Evaluation, batch_gradient
 from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
@@ -42,13 +43,13 @@ class DelmState(State):
 
     @cached_property
     def lu(self) -> tuple[np.ndarray, np.ndarray]:
-        lu, pivots, _ = lapack.dgetrf(self.U)
+        lu, pivots, _ = scipy.linalg.lapack.dgetrf(self.U)
         return lu, pivots
 
     @cached_property
     def Z(self) -> np.ndarray:
         """B U^-1, the effective linear map (my x m)."""
-        found: np.ndarray = lapack.dgetrs(*self.lu, self.B.T, trans=1)[0].T
+        found: np.ndarray = scipy.linalg.lapack.dgetrs(*self.lu, self.B.T, trans=1)[0].T
         return found
 
     @property
@@ -63,7 +64,7 @@ class DelmState(State):
     @cached_property
     def equilibrium(self) -> np.ndarray:
         """U^-1 Phi (m x n)."""
-        found: np.ndarray = lapack.solved(*self.lu, self.model.outer.Phi)
+        found: np.ndarray = scipy.linalg.lu_solve(self.lu, self.model.outer.Phi)
         return found
 
     @cached_property
@@ -125,7 +126,7 @@ class DelmState(State):
         """Eqs (21), (22) as in `objective`, with Q of the batch."""
         Z = self.Z
         Q, Q_error = batch_gradient(self.model.outer, Z, self.Z_radius, weights)
-        G = lapack.solved(*self.lu, Q.T).T
+        G = scipy.linalg.lu_solve(self.lu, Q.T).T
         mean = ((Z - self.B) * G).sum(axis=0) / self.gamma
         parts = {"A": self.gamma * self.S * (Z.T @ G - mean), "B": G}
         return parts, self.model.gradient_radius(self.B, errors.length(Z), G, Q_error)
@@ -224,7 +225,7 @@ class DelmState(State):
         infinite where nothing is curved upwards."""
         root = np.sqrt(spectrum.block_scalars(self))
         outer = self.model.outer
-        M = lapack.solved(*self.lu, outer.curved_features(self.Z)) * root[:, None]
+        M = scipy.linalg.lu_solve(self.lu, outer.curved_features(self.Z)) * root[:, None]
         radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * float(np.linalg.norm(M))
         signs = outer.curvature_signs(self.Z)
         if (signs >= 0).all():

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import lapack
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import vec
 from deqcheck.models.delm import oracle
@@ -42,8 +42,8 @@ class Curved:
     def of(cls, state: DelmState) -> Curved:
         outer, q = state.model.outer, vec(state.Q)
         C, M = outer.curved_features(state.Z), block_scalars(state)
-        solved = lapack.solved(*state.lu, np.column_stack([C, q]))
-        velocity = -lapack.solved(*state.lu, M * solved[:, -1], trans=1)
+        solved = scipy.linalg.lu_solve(state.lu, np.column_stack([C, q]))
+        velocity = -scipy.linalg.lu_solve(state.lu, M * solved[:, -1], trans=1)
         bar = float(state.measure("delta_bar").value)
         return cls(state, C, outer.curvature_signs(state.Z), M, solved[:, :-1], q, velocity, bar)
 

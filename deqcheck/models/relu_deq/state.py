@@ -67,7 +67,8 @@ class ReluDeqState(ReluState):
     def _certificate(self, C: np.ndarray) -> Certificate:
         W = self.theta["W"]
         q = self._memory.equilibria.norm_bound(W) if len(W) >= WIDE else float(self.q.high)
-        found: Certificate | None = Contraction(q) if q < 1 else _without_contraction(W)
+        plain = q < well_posed.NEXT_TO_ONE
+        found: Certificate | None = Contraction(q) if plain else _best_certificate(W)
         if found is None:
             raise _unknown(W, C, self.q.value)
         return found
@@ -186,7 +187,7 @@ class ReluDeqState(ReluState):
     }
 
 
-def _without_contraction(W: np.ndarray) -> Certificate | None:
+def _best_certificate(W: np.ndarray) -> Certificate | None:
     if not np.isfinite(W).all():
         raise NotCertified("W is not finite")
     return well_posed.certificate(W)

@@ -24,6 +24,8 @@ from deqcheck.records.tower.rationals import Rationals, Root
 WITNESS_BITS = 192
 # Bits of a rational that is written as it is: Python reads numbers of up to 4300 digits.
 LONGEST = 8192
+# Exponent of a ball beyond which it is not written.
+FARTHEST = 10**5
 SPECTRAL = ("eigenvalue", "singular_value")
 PATTERNED, NEAR = "relu_equilibrium", "opteq_equilibrium"
 _RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
@@ -213,7 +215,7 @@ def _ends(x: Any, squared: bool) -> tuple[Fraction, Fraction] | None:
     if isinstance(x, found.fmpq):
         q = _fraction(x)
         return _exactly(q * q if squared else q)
-    if not x.is_finite():
+    if not x.is_finite() or any(_far(part) for part in (x.mid(), x.rad())):
         return None
     middle, radius = _dyadic(x.mid()), _dyadic(x.rad())
     low, high = middle - radius, middle + radius
@@ -247,6 +249,11 @@ def _outward(x: Fraction, side: int) -> Fraction:
 
 def _fraction(q: Any) -> Fraction:
     return Fraction(int(q.p), int(q.q))
+
+
+def _far(x: Any) -> bool:
+    """Whether it would be written with more digits than anybody reads: exponents have no end."""
+    return abs(int(x.man_exp()[1])) > FARTHEST
 
 
 def _dyadic(x: Any) -> Fraction:

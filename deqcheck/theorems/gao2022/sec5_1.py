@@ -12,7 +12,7 @@ from deqcheck.linalg.matrix import instance
 from deqcheck.models.implicit_relu.model import ImplicitReluModel
 from deqcheck.models.implicit_relu.scaled import half, smallest_scale
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import Measured, given, measured
+from deqcheck.records.measured import Measured, given, maximum, measured
 from deqcheck.theorems.base import STATIC, Check
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
@@ -24,13 +24,18 @@ BEYOND = (1.001, 10.0, 1000.0)
 
 
 class ScaledStart(DescentConditions):
-    """With b = 0, a nonnegative A, |A| = |W|, a1 = sigma_N(Phi) > 0 and C1 = C2 = C3 = 1, all
-    conditions of Theorem 4.4 hold at beta theta(0) for every large enough beta: (24)-(26), which
-    hold from some beta on, imply them. Judged at three scales beyond this smallest beta.
+    """With b = 0, a nonnegative A, a1 = sigma_N(Phi) > 0 and C1 = C2 = C3 = 1, all conditions of
+    Theorem 4.4 hold at beta theta(0) for every large enough beta: (24)-(26), which hold from some
+    beta on, imply them. Judged at three scales beyond this smallest beta.
 
-    gamma is chosen with gamma0 = 1/2, so it follows beta: gamma = 1/(2 (beta |W| + 1)), whatever
-    that of the case. With gamma fixed, as Section 7 multiplies theta(0), the conditions need not
-    hold for any beta, since gamma (beta |A| + 1) < 1 must stay true.
+    The section assumes |A| = |W| "for simplicity", which no A = |W| I in floating point meets
+    exactly. Its proof serves for every A with s = max(|W|, |A|) in place of |W| in gamma and (24):
+    lambda = beta s + 1 is at least lambda1 and lambda2, gamma = 1/(2 lambda) makes gamma0 <= 1/2,
+    so that 1/(1 - gamma0) <= 2, c <= 2 and lambda0 <= lambda. For |A| = |W| nothing changes.
+
+    gamma follows beta, whatever that of the case. With gamma fixed, as Section 7 multiplies
+    theta(0), the conditions need not hold for any beta, since gamma (beta |A| + 1) < 1 must stay
+    true.
     """
 
     id = "gao2022/sec5.1"
@@ -43,11 +48,10 @@ class ScaledStart(DescentConditions):
 
     b_zero = Check("b = 0", "norm_b == 0", "Section 5.1")
     nonnegative = Check("no entry of A is negative", "smallest_A >= 0", "Section 5.1")
-    same_norm = Check("|A| = |W|", "norm_A == norm_W", "Section 5.1")
     features = Check("Phi has full row rank", "a1 > 0", "Section 5.1")
     scale_24 = Check(
         "beta against the labels",
-        "(2*beta*a1/3)^2 >= 16*(beta*norm_W+1)*X_fro*norm_y",
+        "(2*beta*a1/3)^2 >= 16*(beta*max(norm_W,norm_A)+1)*X_fro*norm_y",
         "(24)",
     )
     scale_25 = Check("beta against the drift", "(2*beta*a1/3)^3 >= 128*X_fro^2*norm_y", "(25)")
@@ -76,18 +80,21 @@ class ScaledStart(DescentConditions):
 
     def hypotheses(self, p: Problem) -> Iterable[Claim]:
         values = self._start(p)
-        for check in (self.b_zero, self.nonnegative, self.same_norm, self.features):
+        for check in (self.b_zero, self.nonnegative, self.features):
             yield check(**values)
+
+    def _larger(self, values: dict[str, Any]) -> Measured:
+        return maximum(values["norm_W"], values["norm_A"])
 
     def smallest_scale(self, p: Problem) -> Measured:
         """The smallest factor on W and A for (24)-(26)."""
         v = self._start(p)
-        return smallest_scale(v["a1"], v["X_fro"], v["norm_y"], v["norm_W"])
+        return smallest_scale(v["a1"], v["X_fro"], v["norm_y"], self._larger(v))
 
     def scaled(self, p: Problem, beyond: float) -> tuple[float, Problem]:
-        """beta, and the network at beta theta(0) with gamma = 1/(2 (beta |W| + 1))."""
+        """beta, and the network at beta theta(0) with gamma = 1/(2 (beta s + 1))."""
         beta = beyond * float(self.smallest_scale(p).high)
-        size = beta * float(p.start.measure("norm2.W").value)
+        size = beta * float(self._larger(self._start(p)).high)
         model = ImplicitReluModel(half(size), p.model.X, p.model.y)
         theta = {name: beta * a for name, a in p.theta0.items()}
         return beta, replace(p, model=model, theta0=theta, train=None, origin=None)
@@ -115,6 +122,6 @@ class ScaledStart(DescentConditions):
             beta, there = self.scaled(p, beyond)
             values.append({**self._start(p), **self.values(there), "beta": given(beta)})
             # The names of the unscaled start, which (24)-(26) speak of.
-            values[-1]["norm_W"] = self._start(p)["norm_W"]
+            values[-1] |= {name: self._start(p)[name] for name in ("norm_W", "norm_A")}
         for check in checks:
             yield from worst(check(f"beta = {v['beta'].value:.4g}", **v) for v in values)

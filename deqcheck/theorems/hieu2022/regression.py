@@ -72,8 +72,8 @@ class LinearRegression(MonotoneStatement):
             # |I - step K| <= 1 in both: each step rounds by n + N roundings of |y|.
             noise = errors.rounding(state.n + N, k * size(y), 16.0)
             if y.any():
-                # What underflows in w.
-                noise += k * size(Phi) * errors.UNDERFLOW
+                # What underflows in Phi^T (Phi w - y), and in w.
+                noise += k * size(Phi) * (1 + step) * errors.UNDERFLOW
             left, right = Phi @ w - y, -np.linalg.matrix_power(np.eye(N) - step * K, k) @ y
             again, form = _iterated(state, step, k), _closed_form(state, step, k, self.printed)
             yield same(p, first, Matrix(left, noise, again), Matrix(right, noise, form), k * off)

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 
-from deqcheck.linalg import exact, lapack
+from deqcheck.linalg import exact
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
@@ -40,7 +41,7 @@ class Split:
     @cached_property
     def r(self) -> np.ndarray:
         """delta S_t U^-1 q: D = U^-T S_t U^-1 for one output."""
-        weighted = block_scalars(self.state) * lapack.solved(*self.state.lu, self.region.q)
+        weighted = block_scalars(self.state) * scipy.linalg.lu_solve(self.state.lu, self.region.q)
         found: np.ndarray = self.region.delta * weighted
         return found
 
@@ -120,7 +121,7 @@ class Split:
         if len(self.q) == 1:
             return dict.fromkeys(("rest", "limit", "noise"), given(0))
         gamma = self.state.gamma
-        here = float(np.abs(lapack.solved(*self.state.lu, self.q, trans=1)).max())
+        here = float(np.abs(scipy.linalg.lu_solve(self.state.lu, self.q, trans=1)).max())
         lost = 16 * EPS * len(self.q) * (1 + gamma) / (1 - gamma) * here
         lost += self.q_error / (1 - gamma) + 2 * float(self.limit.error)
         return {
@@ -239,7 +240,7 @@ def _step(split: Split) -> dict[str, float]:
     state, delta = split.state, split.region.delta
     slopes = oracle.columns(state, state.Q)
     V = -delta * oracle.tangent(state, slopes)[0]
-    claimed = -lapack.solved(*state.lu, split.r, trans=1)
+    claimed = -scipy.linalg.lu_solve(state.lu, split.r, trans=1)
     relative = 64 * EPS * state.m * state.measure("cond1_U").value ** 2 * state.curved.cancelled
     return {
         "deviation": float(np.linalg.norm(V - claimed)),
