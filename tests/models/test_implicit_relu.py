@@ -162,6 +162,23 @@ def test_the_largest_real_part_is_no_modulus(a: list[list[float]], real: float) 
     assert abs(found.value - real) <= found.error + 1e-15 and found.error < 1e-12
 
 
+@pytest.mark.parametrize("names", ["W", "A", "b", "WAb"])
+def test_a_tangent_is_a_derivative_and_known_to_many_digits(implicit: Builder, names: str) -> None:
+    p, h = implicit(), 1e-6
+    r = np.random.default_rng(5)
+    d = {name: r.normal(size=p.theta0[name].shape) for name in names}
+    ends = [
+        p.model.at({n: a + side * d.get(n, 0.0) for n, a in p.theta0.items()}) for side in (h, -h)
+    ]
+    dZ, Z_off = p.start.tangent_of_Z(d)
+    moved, off = p.start.tangent(d)
+    outputs = [each.Z.T @ each.b for each in ends]
+    assert dZ == pytest.approx((ends[0].Z - ends[1].Z) / (2 * h), abs=1e-6)
+    assert moved == pytest.approx((outputs[0] - outputs[1]) / (2 * h), abs=1e-6)
+    assert Z_off <= 1e-11 and off <= 1e-11
+    assert off > 0 and (Z_off > 0) == (names != "b")
+
+
 # The second unit hears x W = 0 and the first unit, x W < 0 alone, or x W = 0 alone.
 @pytest.mark.parametrize(("W", "A", "zeros"), [(0.0, 1.0, 1), (-1.0, 0.0, 1), (0.0, 0.0, 2)])
 def test_zeros_of_both_layers_are_counted(
