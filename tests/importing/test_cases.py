@@ -256,6 +256,21 @@ def test_images_are_flattened_and_kernels_refused(folder: Path) -> None:
     assert "U has 3 axes; expected a dense matrix (`deqcheck docs models` on convolutions)" in told
 
 
+@pytest.mark.parametrize("shape", [(-1,), (1, -1), (-1, 1)])
+def test_one_row_or_one_column_is_a_vector_and_one_bias_a_number(shape: tuple[int, ...]) -> None:
+    vector = np.arange(3.0)
+    given = {"y": vector.reshape(shape), "a": 2 * vector.reshape(shape), "c0": np.array([0.5])}
+    found = ReluDeq().brought({name: Given(a, name, name) for name, a in given.items()})
+    assert {name: each.array.tolist() for name, each in found.items()} == {
+        "y": [0, 1, 2], "a": [0, 2, 4], "c0": 0.5
+    }  # fmt: skip
+    (chosen,) = ReluDeq(output=1).brought({"y": Given(np.eye(2), "y", "y")}).values()
+    assert chosen.array.tolist() == [0, 1]
+    for output, said in ((None, "2 outputs; expected one.*0 to 1"), (2, "no output 2")):
+        with pytest.raises(Refusal, match=said):
+            ReluDeq(output=output).brought({"y": Given(np.eye(2), "y", "y")})
+
+
 def test_everything_that_is_wrong_at_once(folder: Path) -> None:
     np.savez(folder / "d.npz", X=X, y=LABELS)
     assert complaint(

@@ -95,6 +95,9 @@ def test_a_ritz_value_of_another_eigenvalue_is_not_believed(
     assert found.value > dense.high
     assert found.how == "Lanczos above a certified floor"
     assert found.low <= dense.low
+    grams, _ = spectrum._grams(state)
+    floor = (1 + 0.8**2 * np.linalg.eigvalsh(grams).min()) / np.linalg.norm(state.U, 2) ** 2
+    assert found.low == pytest.approx(floor, rel=1e-9)
 
 
 def test_gram_matrices_of_the_blocks(delm: Builder) -> None:

@@ -162,6 +162,39 @@ def test_the_largest_real_part_is_no_modulus(a: list[list[float]], real: float) 
     assert abs(found.value - real) <= found.error + 1e-15 and found.error < 1e-12
 
 
+@pytest.mark.parametrize("q", [0.99, 1e-6])
+def test_every_sweep_rounds_at_the_size_it_has_by_then(implicit: Builder, q: float) -> None:
+    """With gamma |A| = 0.99 iterates grow far beyond Phi, and m products lose half an eps each;
+    with next to nothing Phi is added all the same."""
+    s = implicit(X=np.ones((3, 4)), W=np.ones((4, 6)), A=np.full((6, 6), q / 6), gamma=1.0).start
+    factor, eps = s.gamma0.high, np.finfo(float).eps
+    before, radius_before = s.Phi, s.Phi_radius
+    for sweep, Z, radius in Iterates(s)._sweeps():
+        if sweep > 1:
+            own = radius - factor * radius_before - s.Phi_radius
+            assert own >= 3 * eps * np.linalg.norm(s.A) * np.linalg.norm(before)
+            assert own >= eps / 2 * np.linalg.norm(s.Phi)
+        before, radius_before = Z, radius
+    assert q < 0.5 or np.linalg.norm(before) > 50 * np.linalg.norm(s.Phi)
+
+
+@pytest.mark.parametrize("names", ["W", "A", "b", "WAb"])
+def test_a_tangent_is_a_derivative_and_known_to_many_digits(implicit: Builder, names: str) -> None:
+    p, h = implicit(), 1e-6
+    r = np.random.default_rng(5)
+    d = {name: r.normal(size=p.theta0[name].shape) for name in names}
+    ends = [
+        p.model.at({n: a + side * d.get(n, 0.0) for n, a in p.theta0.items()}) for side in (h, -h)
+    ]
+    dZ, Z_off = p.start.tangent_of_Z(d)
+    moved, off = p.start.tangent(d)
+    outputs = [each.Z.T @ each.b for each in ends]
+    assert dZ == pytest.approx((ends[0].Z - ends[1].Z) / (2 * h), abs=1e-6)
+    assert moved == pytest.approx((outputs[0] - outputs[1]) / (2 * h), abs=1e-6)
+    assert Z_off <= 1e-11 and off <= 1e-11
+    assert off > 0 and (Z_off > 0) == (names != "b")
+
+
 # The second unit hears x W = 0 and the first unit, x W < 0 alone, or x W = 0 alone.
 @pytest.mark.parametrize(("W", "A", "zeros"), [(0.0, 1.0, 1), (-1.0, 0.0, 1), (0.0, 0.0, 2)])
 def test_zeros_of_both_layers_are_counted(

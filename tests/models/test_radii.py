@@ -26,7 +26,7 @@ from deqcheck.models.opteq.sweep import (
     iterate,
     through_layers,
 )
-from tests.opteq_instances import parameters
+from tests.opteq_instances import parameters, problem
 
 EPS = float(np.finfo(float).eps)
 # Errors far above rounding, which is what is left beside them.
@@ -195,3 +195,38 @@ def test_the_read_out() -> None:
         found = residual_radius(each[0], 0.0, each[1], 0.0, each[2])
         size = number(each[0] * each[1] + each[2])
         assert EPS / 2 * size <= found <= 20 * EPS * size
+
+
+def test_what_is_measured_of_a_state_that_is_off() -> None:
+    """z and W^T s(W z + c) have opposite signs, where phi falls most steeply."""
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    theta = parameters([[[0.8]]], [[[0.0]]], [[2.0]], [[1.5]])
+
+    def state(z: float, off: float) -> Any:
+        found = problem(data, theta, activation="tanh", solver="implicit").start
+        steps, _, _ = found._forward
+        found.__dict__["_forward"] = steps, np.array([[z]]), off
+        return found
+
+    here, there = state(-1.0, FAR), state(-1.0 - FAR, 0.0)
+    moved = number(there.measure("phi").value - here.measure("phi").value)
+    # The second derivative is at most 1 + |W|^2.
+    assert number(here.measure("phi").error) == pytest.approx(moved, abs=2 * FAR**2)
+    for name, slope in {"Z_fro": 1.0, "sigma_min_Z": 1.0, "residual": 1.5}.items():
+        assert here.measure(name).error == pytest.approx(slope * FAR, **SAME)
+    bent = 0.8**3 * 4 / (3 * np.sqrt(3))
+    assert here.measure("jacobian_norm").error == pytest.approx(bent * FAR, **SAME)
+
+
+@pytest.mark.parametrize(
+    ("z", "c", "activation", "size"),
+    [(1e3, 0.0, "tanh", 1e6), (0.0, 9.0, "relu", 81.0), (0.0, -30.0, "softplus", 0.8)],
+)
+def test_each_term_of_phi_rounds(z: float, c: float, activation: str, size: float) -> None:
+    """|z|^2, (W z + c) s(W z + c), and what s is the derivative of."""
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    theta = parameters([[[0.01]]], [[[0.0]]], [[c]], [[1.5]])
+    state: Any = problem(data, theta, activation=activation, solver="implicit").start
+    steps, _, _ = state._forward
+    state.__dict__["_forward"] = steps, np.array([[z]]), 0.0
+    assert size * EPS / 2 <= number(state.measure("phi").error) <= size * 30 * EPS
