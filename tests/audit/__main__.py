@@ -7,8 +7,9 @@
     python -m tests.audit ... --keep FILE            ... and go on where a run with this file ended
 
 Told are decisions that exact numbers contradict, and exact numbers that lie outside the bar of the
-double. Exit code 1 if there is one. Nothing is trained, and no seeds are tried. An instance that
-takes more than `--limit` seconds of CPU time is left and named; what it had compared counts.
+double. Exit code 1 if there is one. Nothing is trained, and no seeds are tried. A statement that
+takes more than `--limit` seconds of CPU time on an instance is left and named; what it had compared
+counts.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Audit:
     compared: Counter[tuple[str, str]] = field(default_factory=Counter)
     without: Counter[tuple[str, str]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    # Instances that took too long.
+    # Instances, with the statement that took too long on them.
     left: list[str] = field(default_factory=list)
     statement: str = ""
     instance: str = ""
@@ -150,23 +151,30 @@ def _stop(number: int, frame: Any) -> None:
 
 
 def one(name: str, make: Callable[[], AnyProblem], limit: float = 0.0) -> Audit:
-    """Every statement about this problem that says something before training; with a limit, as far
-    as so many seconds of CPU time go."""
+    """Every statement about this problem that says something before training; with a limit, each
+    as far as so many seconds of CPU time go."""
     audit = Audit(instance=name)
     before = signal.signal(signal.SIGVTALRM, _stop)
     try:
         with watching(audit):
-            signal.setitimer(signal.ITIMER_VIRTUAL, limit)
             p = replace(make(), train=None)
-            dq.run(p, only=list(_fitting(p)), edition="both")
+            for s in _fitting(p):
+                _look_at(audit, p, s, limit)
     except (dq.CaseError, dq.UsageError) as refused:
         print(f"{name}: {refused}", file=sys.stderr)
-    except TooLong:
-        audit.left.append(f"{name} (at {audit.statement or 'its start'})")
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
     return audit
+
+
+def _look_at(audit: Audit, p: AnyProblem, s: type[AnyStatement], limit: float) -> None:
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+        dq.run(p, only=[s], edition="both")
+    except TooLong:
+        audit.left.append(f"{audit.instance} (at {audit.statement or s.id})")
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def audited(
@@ -200,7 +208,7 @@ def main() -> None:
     parser.add_argument("--drawn", type=int, default=0, help="how many instances")
     parser.add_argument("--model", choices=MODELS, help="of the drawn ones; all if not given")
     parser.add_argument("--seed", type=int, default=10_000, help="of the first one")
-    parser.add_argument("--limit", type=float, default=60, help="CPU seconds for one instance")
+    parser.add_argument("--limit", type=float, default=60, help="CPU seconds for one statement")
     parser.add_argument("--keep", type=Path, help="file of what has been audited")
     parser.add_argument("--forms", action="store_true", help="list checks without exact numbers")
     args = parser.parse_args()
@@ -213,7 +221,7 @@ def main() -> None:
     print(
         f"{len(items)} instances, {time.process_time() - started:.0f} s CPU; {compared} decisions "
         f"compared, {without} without exact numbers, {len(audit.wrong)} contradictions, "
-        f"{len(audit.left)} instances left after {args.limit:g} s"
+        f"{len(audit.left)} statements left after {args.limit:g} s"
     )
     for name in audit.left:
         print(f"left: {name}")

@@ -574,3 +574,10 @@ def test_the_bound_on_the_states_of_a_network_that_expands(depth: int) -> None:
     widest = max(np.linalg.norm(theta[f"W{i + 1}"], 2) * np.sqrt(5 * 4) for i in range(depth))
     found = thm4.state_bound(p, p.start.sam)
     assert found.value == pytest.approx(pull + widest, rel=1e-9)
+
+
+def test_derivatives_within_very_many_sweeps_are_not_checked() -> None:
+    data, theta = arrays(1, 2, 3, 1, 1, 1, 2)
+    for id_ in ("xie2021/eq19", "xie2021/lem15"):
+        found = dq.judge(id_, problem(data, theta, alpha=0.6, iterations=1024))
+        assert found.outcome == "not checked" and "fewer iterations" in found.unchecked[0]

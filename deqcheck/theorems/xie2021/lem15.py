@@ -20,6 +20,9 @@ from deqcheck.theorems.xie2021.lem11 import DENSE_LOSS
 from deqcheck.theorems.xie2021.lem12 import StateBound
 from deqcheck.theorems.xie2021.setting import Problem
 
+# Beyond it the derivatives within all sweeps take minutes.
+MOST_PASSES = 100_000
+
 
 class Lemma15(StateBound):
     """The derivative of Z^K by W_l, U_l or b_l is at most K a C, K a |X|_F or K a sqrt(N), and the
@@ -56,7 +59,7 @@ class Lemma15(StateBound):
     slope_biases = Check("gradient by b_l", "slope <= growth*K*alpha*sqrt(N)*B_L*residual", "(22)")
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        return too_large(_entries(p))
+        return _too_much(p)
 
     def _constants(self, p: Problem) -> dict[str, Measured]:
         """C and the bound on the input that the edition has."""
@@ -163,7 +166,7 @@ class Equation19(Pointwise):
         yield self.unrolled(implicit=p.model.implicit)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        return too_large(_entries(p))
+        return _too_much(p)
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         if p.model.implicit or list(self.unchecked(p)):
@@ -194,6 +197,18 @@ def _by_rows(block: np.ndarray, state: OpteqState, name: str) -> np.ndarray:
         return block
     order = np.arange(block.shape[1]).reshape(shape[::-1]).T.ravel()
     return block[:, order]
+
+
+def _too_much(p: Problem) -> Iterable[str]:
+    """Each of the K sweeps is derived through all that come before it."""
+    yield from too_large(_entries(p))
+    K, depth = p.model.iterations, p.model.depth
+    passes = K * K * depth * depth * p.model.m // 2
+    if passes > MOST_PASSES and not p.model.implicit:
+        yield (
+            f"the derivatives within {K} sweeps take {passes} passes through a layer, and the "
+            f"limit is {MOST_PASSES}: fewer iterations"
+        )
 
 
 def _entries(p: Problem) -> int:
