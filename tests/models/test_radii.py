@@ -144,6 +144,9 @@ def test_each_term_of_a_pre_activation_rounds(name: str) -> None:
     layer = Network(1.0, Identity(), np.ones((1, 1)), theta, 1).layers[0]
     A_error, moved = layer.radii(1.0, 1.0, 0.0)
     assert EPS / 2 <= A_error <= 20 * EPS and EPS / 2 <= moved <= 60 * EPS
+    many = Network(1.0, Identity(), np.ones((1, 10_000)), theta, 1).layers[0]
+    beside = 1 if name == "W1" else 100
+    assert beside * EPS / 2 <= many.radii(1.0, 1.0, 0.0)[0] <= beside * 20 * EPS
 
 
 class Bowl:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from deqcheck.linalg.minimax import Optimum, minimise_largest
 from deqcheck.models.problem import Problem
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
-from deqcheck.records.tower import flint
+from deqcheck.records.tower import compared, flint, rational
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.search import search
 from deqcheck.theorems.base import Check, Statement
@@ -57,6 +58,7 @@ from deqcheck.theorems.hieu2022.onestep import OneStep
 from deqcheck.theorems.hieu2022.path import PathCondition
 from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
 from deqcheck.theorems.hieu2022.prop5 import ParametersStay
+from deqcheck.theorems.hieu2022.smooth import Quadratic
 from deqcheck.theorems.hieu2022.steps import StepSizes
 from deqcheck.theorems.hieu2022.thm331 import Theorem331
 from deqcheck.theorems.hieu2022.thm335 import Theorem335
@@ -575,3 +577,32 @@ def test_sensitivities_of_units_that_are_off_are_no_rounding() -> None:
     found = dq.judge("hieu2022/lem3.3.2", dq.problem("monotone-deq", data, init, m=2.1607))
     (norm,) = (c for c in found.conclusions if c.name == "norm with D")
     assert norm.right.value == 0 and norm.decision is not Decision.VIOLATED
+
+
+def test_the_least_product_of_drawn_pairs(monotone: Callable[..., Problem]) -> None:
+    """<z - z', g - g'> with z the positive and g the negative part of what is drawn."""
+    # With fewer units some pair has the same signs, and the product 0.
+    p = monotone(12)
+    statement = monotone_operators.ReluIsResolvent()
+    (found,) = (c for c in statement.claims(p, p.start) if ">= 0" in c.formula)
+    products = []
+    for a, b in monotone_operators.drawn_pairs(p, f"{statement.id}.pairs", (p.start.n,)):
+        z, g = (np.maximum(a, 0) - np.maximum(b, 0)), (np.minimum(a, 0) - np.minimum(b, 0))
+        products.append(float(z @ g))
+    assert found.left.value == pytest.approx(min(products), rel=1e-12) and min(products) > 0
+
+
+@pytest.mark.parametrize("power", [-1, 0, 1, 2])
+@pytest.mark.parametrize(("t", "share"), [(0, 1.0), (1, 0.5), (3, 0.75)])
+def test_moments_of_a_quadratic_again(power: int, t: int, share: float) -> None:
+    pytest.importorskip("flint")
+    kappa, c = np.array([0.25, 1.0, 3.0]), np.array([0.5, -2.0, 1.5])
+    found = Quadratic(kappa, c).moment(power, t, share)
+    terms = [
+        Fraction(k) ** power * Fraction(x) ** 2 * (1 - Fraction(share) * Fraction(k) / 3) ** (2 * t)
+        for k, x in zip(kappa, c, strict=True)
+    ]
+    assert found.again is not None
+    for node in (found.again, found.again.spoken):
+        assert compared(node, rational(sum(terms))).sign == 0
+    assert abs(Fraction(float(found.value)) - sum(terms)) <= Fraction(float(found.error))

@@ -25,7 +25,7 @@ from deqcheck.theorems.kawaguchi2021.chains import settled, stationary
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2
 from deqcheck.theorems.kawaguchi2021.gradient import Gradient
 from deqcheck.theorems.kawaguchi2021.hessian import _difference
-from deqcheck.theorems.kawaguchi2021.metric import Metric
+from deqcheck.theorems.kawaguchi2021.metric import Metric, steepest
 from deqcheck.theorems.kawaguchi2021.norms import Norms
 from deqcheck.theorems.kawaguchi2021.pl import WholeLossPL
 from deqcheck.theorems.kawaguchi2021.prop1 import Proposition1
@@ -341,3 +341,10 @@ def test_the_gradients_of_the_square_loss_differ_by_the_hessian_exactly(delm: Bu
     found = _difference(p, p.start)
     assert tower.compared(exact.frobenius(found.exact), tower.rational(0)).sign == 0
     assert 0 < np.abs(found.array).max() <= found.radius < 1e-11
+
+
+def test_how_fast_the_state_moves_with_nothing_read_out(delm: Builder) -> None:
+    """With B = 0 it moves by dB U^-1 alone."""
+    state = delm(4, 6, 2, B=np.zeros((2, 4))).start
+    smallest = np.linalg.svd(state.U, compute_uv=False)[-1]
+    assert steepest(state) == pytest.approx(1 / smallest, rel=1e-12)

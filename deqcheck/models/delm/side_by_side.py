@@ -44,6 +44,9 @@ class Seen(NamedTuple):
 class SideBySide(Looked):
     """A model at many parameters."""
 
+    # The gradient by B, where it was seen.
+    G: np.ndarray
+
     def __init__(self, model: DelmModel, A: np.ndarray, B: np.ndarray, seen: Seen | None = None):
         self.model, self.A, self.B = model, A, B
         if seen is not None:
@@ -82,12 +85,6 @@ class SideBySide(Looked):
     @cached_property
     def Z(self) -> np.ndarray:
         solved = np.linalg.solve(self.U.transpose(0, 2, 1), self.B.transpose(0, 2, 1))
-        return np.ascontiguousarray(solved.transpose(0, 2, 1))
-
-    @cached_property
-    def G(self) -> np.ndarray:
-        """The gradient by B."""
-        solved = np.linalg.solve(self.U, self.Q.transpose(0, 2, 1))
         return np.ascontiguousarray(solved.transpose(0, 2, 1))
 
     @cached_property

@@ -117,10 +117,6 @@ class Activation(kinds.Activation):
         near = np.abs(t[..., None] - np.array(self.kinks)) <= radius
         return np.asarray(near.any(axis=-1) & (radius > 0))
 
-    def kink_distance(self, t: np.ndarray) -> float:
-        """How far the nearest kink is from any entry."""
-        return min((float(np.abs(t - kink).min()) for kink in self.kinks), default=np.inf)
-
 
 def half_square(t: np.ndarray) -> np.ndarray:
     half: np.ndarray = t * t / 2
