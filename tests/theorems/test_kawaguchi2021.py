@@ -206,3 +206,8 @@ def test_the_curvature_bound_covers_the_hessian_along_every_step(delm: Builder) 
                 )
                 assert abs(up - 2 * mid + down) / 1e-8 <= beta.high[k]
             theta = {n: theta[n] - train.step * g[n] for n in theta}
+
+
+def test_a_loss_that_leaves_its_infimum_is_no_loss_at_rest() -> None:
+    for gap, decision in ((1e-3, Decision.VIOLATED), (0.0, Decision.HOLDS)):
+        assert Theorem1.at_rest(gap=Measured(gap), gap_0=Measured(0.0)).judge().decision is decision
