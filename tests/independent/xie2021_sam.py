@@ -255,17 +255,15 @@ def polygon(rows: Array, center: Array) -> Array:
 
 
 def thm4_hypotheses(net: Net, bound: Any, unique: Any) -> dict[str, Any]:
-    """g = 1/(2 L_z), both weights at most eta = min(sqrt(2 L_z), 1/2, L_z/2), rho + 2 c < 1."""
+    """g <= 1/(2 L_z), both weights at most eta = min(sqrt(2 L_z), 1/2, L_z/2), rho + 2 c < 1."""
     sam = net.sam
     if sam is None:
         return {"given": claim(0, "==", 1), "layers are nonexpansive": unit(net)}
     eta = min(np.sqrt(2 * net.R.L_z), 1 / 2, net.R.L_z / 2) + TIGHT
-    product = 2 * sam.gamma * net.R.L_z
-    right = "holds" if abs(product - 1) < 1e-9 else "violated"
     return {
         "given": claim(1, "==", 1),
         "layers are nonexpansive": unit(net),
-        "step": Sides(product, "==", 1.0, decision=right),
+        "step": claim(2 * sam.gamma * net.R.L_z, "<=", 1 + TIGHT, FINE),
         "beta": claim(sam.beta, "<=", eta, FINE),
         "damping": claim(sam.lambda_, "<=", eta, FINE),
         "positive": claim(min(sam.beta, sam.lambda_), ">", 0),
@@ -373,10 +371,11 @@ def dropped() -> dict[str, Any]:
 
 
 HALF = 1 / (2 * R.L_z)
+SHORT = sam_net(Sam(0.3, 0.2, 0.7 * HALF, 0.3, 0.25, R), 64)
 WEAK = distance(0.3, np.array([0.5, -0.4, 0.6]))
 STEEP = distance(2.9, np.array([0.5, -0.4, 0.6]))
 OUTSIDE = {
-    "step": Sam(0.3, 0.2, 0.7 * HALF, 0.3, 0.25, R),
+    "step": Sam(0.3, 0.2, 1.3 * HALF, 0.3, 0.25, R),
     "beta": Sam(0.31, 0.1, 1 / 0.6, 0.3, 0.25, WEAK),
     "damping": Sam(0.1, 0.55, 1 / 5.8, 0.3, 0.25, STEEP),
     "beta zero": Sam(0.0, 0.2, HALF, 0.3, 0.25, R),
@@ -395,6 +394,7 @@ def spread() -> Sides:
 
 LIMITS = [
     held("thm4", TRACKED, lambda: contracting(TRACKED)),
+    held("thm4", SHORT, lambda: contracting(SHORT), label="a shorter step"),
     held("thm4", BOX, in_box, label="box"),
     held("thm4", TWO_BOXES, in_boxes, outcome="undecided", label="boxes"),
     *(
