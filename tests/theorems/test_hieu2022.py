@@ -606,3 +606,9 @@ def test_moments_of_a_quadratic_again(power: int, t: int, share: float) -> None:
     for node in (found.again, found.again.spoken):
         assert compared(node, rational(sum(terms))).sign == 0
     assert abs(Fraction(float(found.value)) - sum(terms)) <= Fraction(float(found.error))
+
+
+def test_the_constant_of_the_pl_inequality_is_rounded_down() -> None:
+    p = read_case(CASES / "inst0-gd.yaml").problem()
+    mu, rough = PolyakLojasiewicz().mu(p), np.linalg.eigvalsh(p.start.kernel.K)[0]
+    assert mu.error == 0 and 2 * rough * (1 - 1e-9) < mu.value < 2 * rough

@@ -490,3 +490,10 @@ def test_layers_that_agree_with_their_mean_are_near_no_bound() -> None:
     assert report.status == Status.COMPLETED
     # The samples have not the norm sqrt(d).
     assert report["ling2022/thm5-mean"].outcome == "not applicable"
+
+
+def test_the_faster_rate_of_a_run_at_rest_from_both_sides() -> None:
+    """(1 - 0.4/2)^4 = 0.4096 for step 1/2, lambda_0 = 1 and k = 2."""
+    sides = {"gap_0": Measured(1.0), "step": Measured(0.5), "lambda_0": Measured(1.0), "k": 2}
+    for gap, decision in ((0.4095, Decision.HOLDS), (0.4097, Decision.VIOLATED)):
+        assert Theorem1Plus.rest(gap=Measured(gap), **sides).judge().decision is decision

@@ -35,6 +35,7 @@ from deqcheck.theorems.xie2021 import (
     thm4,
 )
 from deqcheck.theorems.xie2021.bounds import Bounds
+from deqcheck.theorems.xie2021.common import existence
 from deqcheck.theorems.xie2021.hidden import Hidden
 from deqcheck.theorems.xie2021.lem7 import Equation15
 from deqcheck.theorems.xie2021.lem16 import Lemma16
@@ -581,3 +582,17 @@ def test_derivatives_within_very_many_sweeps_are_not_checked() -> None:
     for id_ in ("xie2021/eq19", "xie2021/lem15"):
         found = dq.judge(id_, problem(data, theta, alpha=0.6, iterations=1024))
         assert found.outcome == "not checked" and "fewer iterations" in found.unchecked[0]
+
+
+def test_coordinates_separate_for_one_layer_only() -> None:
+    b = np.full(1, 0.3)
+    theta = {
+        f"{x}{i}": a for i in (1, 2) for x, a in zip("WUb", (np.eye(1), np.eye(1), b), strict=True)
+    }
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    one = {name: a for name, a in theta.items() if name.endswith("1")}
+    for layers, told in ((one, True), (theta, False)):
+        p = problem(
+            data, {**layers, "Wo": np.eye(1)}, activation="softplus", alpha=0.5, iterations=2
+        )
+        assert (existence(p) is not None) == told
