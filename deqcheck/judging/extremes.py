@@ -22,19 +22,22 @@ DOUBTED = (
 
 def doubted(found: Verdict, p: AnyProblem, judged: Callable[[], Verdict]) -> Verdict:
     """A refutation at an extreme scale stands only if exact numbers say the same."""
-    if found.outcome is not Outcome.REFUTED or tower.is_certifying() or not _extreme(p):
+    if found.outcome is not Outcome.REFUTED or not _extreme(p):
         return found
-    try:
-        with tower.certifying():
-            again = judged()
-    except tower.Contradiction:
-        again = found
-    wrong = (c for c in again.conclusions if c.decision is Decision.VIOLATED)
-    if again.outcome is not Outcome.REFUTED:
-        return again
-    if any(c.basis.certified for c in wrong):
+    again = found if tower.is_certifying() else _certified(found, judged)
+    wrong = [c for c in again.conclusions if c.decision is Decision.VIOLATED]
+    if again.outcome is not Outcome.REFUTED or any(c.basis.certified for c in wrong):
         return again
     return replace(again, outcome=Outcome.UNDECIDED, notes=(*again.notes, DOUBTED))
+
+
+def _certified(found: Verdict, judged: Callable[[], Verdict]) -> Verdict:
+    """Judged once more in exact numbers; they may contradict bars that have underflowed."""
+    try:
+        with tower.certifying():
+            return judged()
+    except tower.Contradiction:
+        return found
 
 
 def _extreme(p: AnyProblem) -> bool:

@@ -13,7 +13,16 @@ import pytest
 from deqcheck.linalg import exact, exact_eigen
 from deqcheck.linalg.matrix import Matrix, identity, instance, stacked
 from deqcheck.records.measured import Measured, given, sqrt
-from deqcheck.records.tower import Again, Level, NoExactForm, compared, flint, integer, rational
+from deqcheck.records.tower import (
+    Again,
+    Level,
+    NoExactForm,
+    compared,
+    flint,
+    integer,
+    rational,
+    recorder,
+)
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.rationals import Rationals
 
@@ -271,6 +280,13 @@ def test_eigenvalues_with_exponents_beyond_any_memory_are_ordered() -> None:
     a = found.arb_mat(3, 3)
     for k, wanted in enumerate((-tiny, tiny, found.arb(1))):
         assert exact_eigen.in_balls(Balls(128, 1e12), a, k, lambda: values) == wanted
+
+
+def test_a_ball_with_such_an_exponent_is_not_written_in_a_certificate() -> None:
+    found = pytest.importorskip("flint")
+    for x in (found.arb((1, -(10**12))), found.arb(1, found.arb((1, -(10**12))))):
+        assert recorder._ends(x, squared=False) is None
+    assert recorder._ends(found.arb(3), squared=True) == (9, 9)
 
 
 def test_a_polynomial_with_enormous_coefficients_is_not_asked_for_its_roots() -> None:
