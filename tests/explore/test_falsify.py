@@ -140,9 +140,9 @@ def test_hypotheses_of_which_each_fails_alone_are_told_together() -> None:
     assert set(none.conflicting) == {"the map contracts", "the weights are large"}
     # norm2_W < 1 and > 2: the nearest have norm 1 or 2, a third of 1 + 2 apart.
     assert none.short is not None and 0.3 < none.short < 0.4
-    found = Found(alone={"a": 0.5})
-    found.merge(Found(alone={"a": 0.2, "b": 0.1}))
-    assert found.alone == {"a": 0.2, "b": 0.1} and found.conflicting == ("b", "a")
+    found = Found(alone={"a": (2, 0.5)}, most=2)
+    found.merge(Found(alone={"a": (2, 0.2), "b": (2, 0.1)}, most=2))
+    assert found.alone == {"a": (2, 0.2), "b": (2, 0.1)} and found.conflicting == ("b", "a")
     assert worker.unplain(worker.plain(found, Doe())).alone == found.alone
 
 
@@ -386,10 +386,40 @@ def test_a_tie_costs_more_than_any_hypothesis_that_fails_by_some_amount() -> Non
     r = np.random.default_rng(0)
     drawn = Drawing(Tie(), (1, 1)).draw(r, 0)
     zero = drawn.with_array("W", np.zeros((1, 1)))
-    assert Scorer(Tie())(zero).value == 1 + TIE
+    assert Scorer(Tie())(zero).short == TIE
     large = drawn.with_array("W", np.full((1, 1), 2.0))
     score = Scorer(Doe())(large)
-    assert 1 < score.value < 2 and score.failing == ("the map contracts",) and not score.feasible
+    assert 0 < score.short < 1 and score.failing == ("the map contracts",) and not score.feasible
+
+
+class Guarded(Doe):
+    """Hypotheses after one that fails are not even stated."""
+
+    first = Check("the weights are positive", "W_11 > 0")
+    second = Check("the weights are large", "norm2_W > 2")
+
+    def hypotheses(self, p: Any) -> Iterable[Any]:
+        W_11 = float(p.theta0["W"][0, 0])
+        yield self.first(W_11=W_11)
+        if W_11 > 0:
+            yield self.second(norm2_W=p.start.measure("norm2.W"))
+            yield self.contracts(norm2_W=p.start.measure("norm2.W"))
+
+
+def test_what_fails_before_others_are_looked_at_is_farther_than_what_fails_after() -> None:
+    drawn = Drawing(Guarded(), (1, 1)).draw(np.random.default_rng(0), 0)
+    scorer, found = Scorer(Guarded(), patient=True), Found()
+    first, later = (scorer(drawn.with_array("W", np.full((1, 1), x))) for x in (-1e-9, 0.5))
+    assert first.failing == ("the weights are positive",) and first.asked == 1
+    assert later.failing == ("the weights are large",) and later.asked == 3
+    assert later.value < first.value
+    found.add(first, 0.0)
+    found.add(later, 0.0)
+    large = scorer(drawn.with_array("W", np.full((1, 1), 3.0)))
+    found.add(large, 0.0)
+    # It failed alone only as far as anybody looked.
+    assert set(found.conflicting) == {"the weights are large", "the map contracts"}
+    assert worker.unplain(worker.plain(found, Guarded())).conflicting == found.conflicting
 
 
 def test_identities_that_hold_are_flat() -> None:

@@ -129,7 +129,7 @@ def _told(hunt: Hunt, asking: Asking) -> Falsified:
         each=tuple(each),
         tightest=tuple(Tight(name, max(value, 0.0), case_of(s, at)) for name, (value, at) in tight),
         conflicting=found.conflicting,
-        short=None if found.nearest is None else found.nearest.value - 1,
+        short=found.nearest.short if found.nearest and found.nearest.failing else None,
         met=None if found.met is None else case_of(s, found.met),
         only_feasible=asking.feasible,
         withdrawn=int(found.worst is not None and simplest is None),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -39,6 +40,8 @@ LEAST = 1e-12
 FLAT = 1.0
 # So many hypotheses come before those that cost something.
 FIRST = 2
+# More hypotheses than there are.
+ALL = 1_000_000
 NO_KINKS = "away from kinks and hidden ranks"
 
 
@@ -54,13 +57,16 @@ class Shown:
 @dataclass(frozen=True)
 class Score:
     """Below 0 the statement is refuted, by that margin; up to 1 its hypotheses hold, and a
-    conclusion holds by no more than that; above 1 hypotheses fail, by so much together."""
+    conclusion holds by no more than that; above 1 hypotheses fail."""
 
     value: float
     feasible: bool = False
     # Of a feasible one: what it says of each conclusion.
     shown: tuple[Shown, ...] = ()
     failing: tuple[str, ...] = ()
+    # By so much together, and how many were looked at at most.
+    short: float = 0.0
+    asked: int = ALL
     # The same as a number for each: below 0 for what is violated.
     slack: Mapping[str, float] = field(default_factory=dict)
     # With the step or horizon that was taken.
@@ -145,15 +151,20 @@ class Scorer:
     watch: Callable[[Progress], None] = lambda step: None
     # Looks at every hypothesis, whatever fails before.
     patient: bool = False
-    # How many hypotheses it has, as far as it is known.
-    _asked: int = 1
     # Of searches for free constants: where none make the hypotheses hold, that is all that counts.
     _memory: Memory = field(default_factory=dict)
 
+    @cached_property
+    def _checks(self) -> int:
+        """No fewer than it has hypotheses."""
+        cls = type(self.statement)
+        return sum(isinstance(getattr(cls, name), Check) for name in dir(cls))
+
     def __call__(self, instance: Instance, beat: float | None = None) -> Score:
         """Hypotheses in the order of the statement, which is cheap first. Those after one of the
-        first that fails, and unless it may beat an instance that fails after any, count as failed
-        and are not looked at; where one fails, no conclusion is."""
+        first that fails, and unless it may beat an instance that fails after any, are not looked
+        at; where one fails, no conclusion is. Whatever is not looked at, also since the statement
+        itself says no more, counts as failed: what comes further is nearer."""
         s = self.statement
         if instance.constants:
             s = type(s)(s.edition, instance.constants)
@@ -171,7 +182,7 @@ class Scorer:
                     return found
                 penalty = self.also.penalty(values)
                 name = self.also.check.name
-                return Score(1 + penalty, failing=(name,)) if penalty else found
+                return Score(1 + penalty, failing=(name,), short=penalty) if penalty else found
         except (Refusal, OutOfRange):
             return Score(UNUSABLE)
         except NoEquilibrium:
@@ -193,14 +204,15 @@ class Scorer:
         claims = (c.judge() for c in s.claims(p, p.start))
         if s.is_condition:
             # Whether it is met is all that there is to ask.
-            return self._failed(claims, thorough) or Score(FLAT, True, instance=instance)
+            failed = self._failed(claims, thorough, further=True)
+            return failed or Score(FLAT, True, instance=instance)
         return _concluded(list(claims), instance)
 
     def _unfit(self, s: AnyStatement, p: AnyProblem) -> Score | None:
         """Where the start is none that a case may have, or not one that the statement looks at."""
         check_start(p)
         if not self.degenerate and p.start.warnings:
-            return Score(1 + TIE, failing=(NO_KINKS,))
+            return Score(1 + TIE, failing=(NO_KINKS,), short=TIE)
         return Score(UNUSABLE) if any(True for _ in s.unchecked(p)) else None
 
     def _trained(self, s: AnyStatement, p: AnyProblem, instance: Instance) -> Score:
@@ -208,11 +220,11 @@ class Scorer:
             instance = replace(instance, train=_paced(s, p, instance.pace), pace=None)
             p = p.trained_by(read_train(dict(instance.train or {})))
         before = (s.departures(p), s.setting(p), s.step_hypotheses(p) if p.step else ())
-        failed = self._failed((claim.judge() for claim in chain(*before)), thorough=True)
+        failed = self._failed((claim.judge() for claim in chain(*before)), True, further=True)
         if failed is not None:
             return replace(failed, instance=instance)
         found = verdict(s, p, train(p, [s], self.watch), _Drawing)
-        failed = self._failed(iter(found.hypotheses), thorough=True)
+        failed = self._failed(iter(found.hypotheses), True, further=True)
         if failed is not None:
             return replace(failed, instance=instance)
         scored = _concluded(found.conclusions, instance)
@@ -234,20 +246,26 @@ class Scorer:
             if holding:
                 raise
 
-    def _failed(self, hypotheses: Iterator[Judged], thorough: bool) -> Score | None:
-        """None where all hold."""
-        penalty, names, asked = 0.0, [], 0
+    def _failed(
+        self, hypotheses: Iterator[Judged], thorough: bool, further: bool = False
+    ) -> Score | None:
+        """None where all hold. `further` ones are asked where the others are known to hold."""
+        short, names, asked = 0.0, [], 0
         for each in hypotheses:
             asked += 1
             here = _penalty(each)
             if here:
-                penalty += here
+                short += here
                 names.append(each.name)
                 if not self.patient and (not thorough or asked <= FIRST):
-                    penalty += max(self._asked - asked, 0)
                     break
-        self._asked = max(self._asked, asked)
-        return Score(1 + penalty, failing=tuple(names)) if penalty else None
+        if not names:
+            return None
+        failing = tuple(names)
+        if further:
+            return Score(1 + short, failing=failing, short=short)
+        unseen = max(self._checks - asked, 0)
+        return Score(1 + short + unseen, failing=failing, short=short, asked=asked)
 
 
 def counted(s: AnyStatement) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.explore.falsify.climb import Climbing, Strategy
 from deqcheck.explore.falsify.instance import Instance
-from deqcheck.explore.falsify.score import FLAT, UNUSABLE, Also, Score, Scorer, TooLate
+from deqcheck.explore.falsify.score import ALL, FLAT, UNUSABLE, Also, Score, Scorer, TooLate
 from deqcheck.explore.falsify.shrink import shrunk
 from deqcheck.theorems.base import AnyStatement
 
@@ -21,6 +21,7 @@ LONGER, SHARE = 50, 0.25
 MOST_SIMPLER, EXTRA = 3000, 5.0
 
 Ranked = tuple[float, Instance]
+Alone = tuple[int, float]
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,10 @@ class Found:
     tightest: dict[str, Ranked] = field(default_factory=dict)
     # What the instance lacks that came nearest to meeting the hypotheses.
     nearest: Score | None = None
-    # Hypotheses that failed while all others held, and by how little.
-    alone: dict[str, float] = field(default_factory=dict)
+    # Hypotheses that failed while all others that were looked at held: how many these were, and by
+    # how little it failed; and the most that were ever looked at.
+    alone: dict[str, Alone] = field(default_factory=dict)
+    most: int = 0
     # An instance that meets them all.
     met: Instance | None = None
 
@@ -56,8 +59,10 @@ class Found:
         if not score.feasible or instance is None:
             if self.nearest is None or score.value < self.nearest.value:
                 self.nearest = score
-            if len(score.failing) == 1 and score.value < 1 + FLAT:
-                self._fails_alone(score.failing[0], score.value - 1)
+            if len(score.failing) == 1 and score.short < FLAT:
+                self._fails_alone(score.failing[0], (score.asked, score.short))
+            if score.asked < ALL:
+                self.most = max(self.most, score.asked)
             return
         self.feasible += 1
         self.met = self.met or instance
@@ -72,12 +77,14 @@ class Found:
     @property
     def conflicting(self) -> tuple[str, ...]:
         """Hypotheses each of which fails while all others hold; else what fails together."""
-        if len(self.alone) > 1:
-            return tuple(sorted(self.alone, key=self.alone.__getitem__))
+        found = {name: short for name, (asked, short) in self.alone.items() if asked >= self.most}
+        if len(found) > 1:
+            return tuple(sorted(found, key=found.__getitem__))
         return () if self.nearest is None else self.nearest.failing
 
-    def _fails_alone(self, name: str, short: float) -> None:
-        self.alone[name] = min(short, self.alone.get(name, short))
+    def _fails_alone(self, name: str, here: Alone) -> None:
+        """Where more were looked at, and else where it fails by less."""
+        self.alone[name] = min(here, self.alone.get(name, here), key=lambda one: (-one[0], one[1]))
 
     def merge(self, other: Found) -> None:
         """With what another search has seen."""
@@ -88,8 +95,9 @@ class Found:
         for mine, theirs in ((self.violated, other.violated), (self.tightest, other.tightest)):
             for claim, (margin, instance) in theirs.items():
                 _keep_least(mine, claim, margin, instance)
-        for name, short in other.alone.items():
-            self._fails_alone(name, short)
+        for name, one in other.alone.items():
+            self._fails_alone(name, one)
+        self.most = max(self.most, other.most)
         if other.worst and (self.worst is None or other.worst[0] < self.worst[0]):
             self.worst = other.worst
         if other.nearest and (self.nearest is None or other.nearest.value < self.nearest.value):

@@ -128,8 +128,9 @@ def plain(found: Found, s: AnyStatement) -> dict[str, Any]:
         "worst": ranked(found.worst),
         "violated": {name: ranked(one) for name, one in found.violated.items()},
         "tightest": {name: ranked(one) for name, one in found.tightest.items()},
-        "nearest": nearest and [nearest.value, nearest.failing],
+        "nearest": nearest and [nearest.value, nearest.failing, nearest.short],
         "alone": found.alone,
+        "most": found.most,
         "met": found.met and case_of(s, found.met),
     }
 
@@ -146,7 +147,8 @@ def unplain(told: Mapping[str, Any]) -> Found:
         told["worst"] and ranked(told["worst"]),
         {name: ranked(one) for name, one in told["violated"].items()},
         {name: ranked(one) for name, one in told["tightest"].items()},
-        nearest and Score(nearest[0], failing=tuple(nearest[1])),
-        told["alone"],
+        nearest and Score(nearest[0], failing=tuple(nearest[1]), short=nearest[2]),
+        {name: (asked, short) for name, (asked, short) in told["alone"].items()},
+        told["most"],
         told["met"] and Instance.of_tree(told["met"]),
     )

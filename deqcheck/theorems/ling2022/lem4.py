@@ -12,7 +12,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
-from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check, Space
 from deqcheck.theorems.ling2022.common import MODELS, cite, worst
 from deqcheck.theorems.ling2022.kernel import given_kernel
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement, without_sigma
@@ -52,6 +52,9 @@ class Lemma4(Statement):
         "up to 0.2 at m = 40, l = 1). M has 2l + d columns, not 2l + d + 2, and its entries are "
         "independent N(0, 2), not conditionally on the previous layers, which fix M_1 and U."
     )
+
+    # Two samples need features that the layers before lack.
+    space = Space({"n": (2, 3), "m": (4, 6), "d": (2, 3)}, {"sigma_w2": ()})
 
     independent = Check(
         "pairs and layers with new features", "usable >= 1", "p and q_perp not zero"

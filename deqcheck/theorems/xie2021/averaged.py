@@ -12,7 +12,7 @@ from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, measured
-from deqcheck.theorems.base import Check
+from deqcheck.theorems.base import Check, Space
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     Pointwise,
@@ -33,6 +33,16 @@ VERTICES = 8
 # In how many states a Hessian that is not constant is looked at.
 HESSIANS = 8
 GIVEN = Check("SAM is used", "sam == 1", "setting")
+# For searches, weights that the hypotheses of Theorem 4 admit: L_z = 1 and 1/2.
+ADMITTED = tuple(
+    {"beta": eta, "lambda": eta, "gamma": gamma, "rho": rho, "c": c, "regularizer": R}
+    for R, eta, gamma in (
+        ("distance", 0.5, 0.5),
+        ({"kind": "potential", "weight": 0.5}, 0.25, 1.0),
+        ("least-squares", 0.1, 0.1),
+    )
+    for rho, c in ((0.3, 0.3), (0.5, 0.2))
+)
 
 
 class Lemma9(Pointwise):
@@ -52,6 +62,8 @@ class Lemma9(Pointwise):
         "lambda = g = 1/2 gives S(x) = x/4. Read as 1/4, as the proof's 1/4 - 3/16 suggests, the "
         "lemma holds."
     )
+
+    space = Space(fields={"sam": ()})
 
     given = GIVEN
     step = Check("g at most 1/(2 L_z)", "2*gamma*L_z <= 1 + 1e-12", "Lemma 9")

@@ -16,7 +16,7 @@ from deqcheck.models.opteq.exact_states import Seen
 from deqcheck.models.opteq.network import Pass
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, chosen, given, maximum
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import (
     TOLERANCE,
@@ -165,6 +165,15 @@ class Lemma18(StateBound):
         "On the way to (27) the proof has 3 K g B* B_L^2 |r|, too small where K g B_L^2 is small: "
         "w = 0, a = 1/2, z^0 = W_o = K = 1, beta = 0, g = 1/8 gives |r|/2 against 3 |r|/8. (27) "
         "itself holds."
+    )
+
+    space = Space(
+        fields={
+            "sam": tuple(
+                {"beta": beta, "gamma": gamma, "regularizer": "output"}
+                for beta, gamma in ((0.5, 0.5), (0.1, 1.0), (1.0, 0.1))
+            )
+        }
     )
 
     output = Check("R is |W_o z|^2/2", "of_output == 1", "Lemma 18")

@@ -10,7 +10,7 @@ from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.base import Check
+from deqcheck.theorems.base import Check, Space
 from deqcheck.theorems.xie2021.blocks import block_gradient, block_value
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
@@ -86,6 +86,8 @@ class Corollary1(Pointwise):
     title = "For two layers the equilibrium minimises one objective"
     cite = cite("Corollary 1")
     uses = ("xie2021/thm2",)
+
+    space = Space(fields={"depth": (2,)})
 
     two = Check("two layers", "L == 2", "Corollary 1")
     stationary = Check("the objective is stationary", "residual <= noise", "Corollary 1")

@@ -13,8 +13,8 @@ from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import EPS, Measured, given, sqrt
-from deqcheck.theorems.base import Check
-from deqcheck.theorems.xie2021.averaged import GIVEN, smoothness
+from deqcheck.theorems.base import Check, Space
+from deqcheck.theorems.xie2021.averaged import ADMITTED, GIVEN, smoothness
 from deqcheck.theorems.xie2021.common import (
     INFINITY,
     UNKNOWN,
@@ -58,6 +58,8 @@ class Theorem4(Pointwise):
     title = "SAM converges to the fixed point that the regulariser selects"
     cite = cite("Theorem 4", "(10)")
     uses = ("xie2021/lem8", "xie2021/lem9", "xie2021/lem10")
+
+    space = Space(fields={"sam": ADMITTED, "iterations": (2**DOUBLINGS,)})
 
     given = GIVEN
     step = Check("g at most 1/(2 L_z)", "2*gamma*L_z <= 1 + 1e-12", "Theorem 4")
