@@ -190,7 +190,12 @@ DERIVATIVES = [
             label=label,
         )
         for id_, rule in (("lem15", lem15), ("eq19", eq19))
-        for label, net in (("plain", PLAIN), ("sam", PULLED), ("biased", BIASED))
+        for label, net in (
+            ("plain", PLAIN),
+            ("sam", PULLED),
+            ("biased", BIASED),
+            ("softplus", SOFT),
+        )
     ),
     held(
         "lem15",

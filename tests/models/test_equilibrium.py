@@ -286,3 +286,17 @@ def test_the_box_of_a_network_without_feedback_is_that_of_its_matrices() -> None
     p = dq.problem("equilibrium", {"X": r.normal(size=(2, 4)), "Y": np.zeros((2, 4))}, init)
     for box in (lipschitz.box_of_absolute(p.start), lipschitz.box_of_metzler(p.start)):
         assert box == pytest.approx(np.abs(C) @ np.abs(U) + np.abs(D), rel=1e-13)
+
+
+def test_a_distance_in_the_norm_of_a_scaling() -> None:
+    """Lambda^1/2 d is bounded, so d is by that over the smallest entry of Lambda^1/2."""
+    w = Weights(SHEARED)
+    r = distance.Residual(np.array([0.3, -0.2]), np.zeros(2))
+    T, m, W = w.weighted.T, float(w.weighted.modulus.value), w.array
+    assert T.min() < 0.9 * T.max()
+    turned = np.diag(T) @ W @ np.diag(1 / T)
+    s = T * r.array
+    a, length = float(np.linalg.norm((2 * np.eye(2) - turned).T @ s)), float(np.linalg.norm(s))
+    plain = length + float(np.linalg.norm(turned @ s)) / m
+    root = (a + np.sqrt(max(a * a - 4 * m * length**2, 0.0))) / (2 * m)
+    assert near(distance.by_diagonal(w, r), min(plain, root) / float(T.min()))

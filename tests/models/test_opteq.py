@@ -513,3 +513,15 @@ def test_phi_is_an_integral_of_the_activation(activation: str) -> None:
     nodes, weights = np.polynomial.legendre.leggauss(60)
     S = A / 2 * (s(A[..., None] * (nodes + 1) / 2) @ weights)
     assert found.value == pytest.approx((Z**2).sum(axis=0) / 2 - S.sum(axis=0), rel=1e-10)
+
+
+def test_the_rank_that_the_widths_allow() -> None:
+    """One sweep ends in W_L^T s(.) where a = 1; for a < 1 it keeps a part of what all layers add."""
+    r = np.random.default_rng(3)
+    theta = {"W1": r.normal(size=(2, 6)), "W2": r.normal(size=(3, 6)), "Wo": np.ones((1, 6))}
+    for i, width in ((1, 2), (2, 3)):
+        theta |= {f"U{i}": r.normal(size=(width, 1)), f"b{i}": r.normal(size=width)}
+    data = {"X": r.normal(size=(1, 6)), "Y": r.normal(size=(1, 6))}
+    for alpha, rank in ((1.0, 3), (0.5, 5)):
+        state = problem(data, theta, alpha=alpha, iterations=3).start
+        assert state._inner_rank == rank == np.linalg.matrix_rank(state.Z, tol=1e-9)

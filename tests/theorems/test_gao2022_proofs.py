@@ -17,6 +17,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.implicit_relu.scaled import smallest_scale
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
+from deqcheck.theorems.gao2022 import one_step
 from tests.independent.gao2022_network import Network, fro, norm, problem
 from tests.independent.gao2022_proofs import LIVELY, LIVELY_HORIZON, LIVELY_STEP, identity, lively
 from tests.independent.gao2022_training import scaled, smallest_beta
@@ -158,3 +159,7 @@ def test_no_scaled_start_of_other_models() -> None:
     case = SHIPPED.parent / "quickstart.yaml"
     with pytest.raises(CaseError, match=r"init.kind: no scaled start of 'delm' is known"):
         read_case(case, ["init={kind: scaled, W: gaussian}"]).problem()
+
+
+def test_one_step_is_the_first() -> None:
+    assert [one_step._counted(n) for n in (1, 2)] == ["the first step", "the first 2 steps"]

@@ -612,3 +612,27 @@ def test_the_constant_of_the_pl_inequality_is_rounded_down() -> None:
     p = read_case(CASES / "inst0-gd.yaml").problem()
     mu, rough = PolyakLojasiewicz().mu(p), np.linalg.eigvalsh(p.start.kernel.K)[0]
     assert mu.error == 0 and 2 * rough * (1 - 1e-9) < mu.value < 2 * rough
+
+
+def test_blocks_of_a_symmetric_weight_are_normal_only_where_all_units_are_active(
+    monotone: Builder,
+) -> None:
+    """D W is not symmetric for a D that switches a unit off, nor is W a multiple of I for entries
+    beside the diagonal; both are for a diagonal A."""
+    B, X = np.zeros((2, 2)), np.eye(2)
+    for A, normal in (([[0.5, 0.25], [0.25, 0.5]], False), ([[0.5, 0.0], [0.0, 0.5]], True)):
+        kinds = []
+        for U in ([[1.0, 2.0], [2.0, 1.0]], [[1.0, 2.0], [-9.0, -9.0]]):
+            p = monotone(2, 2, 2, 0.25, 0, A=A, B=B, U=U, X=X, u=[1.0, 1.0])
+            kinds.append(contraction.Spectra(p.start))
+        every, some = kinds
+        assert every.patterns.all() and not some.patterns.all() and some.patterns.any()
+        assert every.normal and some.normal is normal
+        assert every.scalar is normal and not some.scalar
+
+
+def test_the_converse_of_a_single_unit_is_no_boundary(monotone: Builder, judge: Judge) -> None:
+    """W = 1 - (m + 1)."""
+    p = monotone(1, 2, 2, 0.75, 0)
+    (converse,) = (c for c in judge(p, MonotoneWeights).conclusions if "any monotone" in c.name)
+    assert converse.right.value == pytest.approx(0.75) and converse.decision is Decision.HOLDS

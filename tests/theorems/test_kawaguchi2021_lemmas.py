@@ -20,7 +20,7 @@ from deqcheck.records import tower
 from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.kawaguchi2021 import thm2
-from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB
+from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB, Split
 from deqcheck.theorems.kawaguchi2021.chains import settled, stationary
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2
 from deqcheck.theorems.kawaguchi2021.gradient import Gradient
@@ -31,6 +31,7 @@ from deqcheck.theorems.kawaguchi2021.pl import WholeLossPL
 from deqcheck.theorems.kawaguchi2021.prop1 import Proposition1
 from deqcheck.theorems.kawaguchi2021.thm1 import Theorem1
 from deqcheck.theorems.kawaguchi2021.times import Times
+from tests.conftest import delm_problem
 from tests.theorems.breaking import broken
 
 Builder = Callable[..., Problem]
@@ -348,3 +349,9 @@ def test_how_fast_the_state_moves_with_nothing_read_out(delm: Builder) -> None:
     state = delm(4, 6, 2, B=np.zeros((2, 4))).start
     smallest = np.linalg.svd(state.U, compute_uv=False)[-1]
     assert steepest(state) == pytest.approx(1 / smallest, rel=1e-12)
+
+
+def test_of_one_feature_there_is_no_rest() -> None:
+    """I - P_1 = 0: exactly, whatever rounding made of it."""
+    split = Split(delm_problem(m=1, n=3, my=1).start)
+    assert split.limit.value == 0 and split.limit.error == 0

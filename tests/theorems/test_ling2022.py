@@ -14,15 +14,18 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.records.tower import flint
+from deqcheck.records.tower.balls import Balls
 from deqcheck.records.verdict import Outcome, Status
+from deqcheck.theorems.base import Check
 from deqcheck.theorems.ling2022 import lem4
-from deqcheck.theorems.ling2022.common import unique
+from deqcheck.theorems.ling2022.common import unique, worst
 from deqcheck.theorems.ling2022.condition import EQ10, Condition
 from deqcheck.theorems.ling2022.condition import condition as condition_of
 from deqcheck.theorems.ling2022.condition1 import Condition1
 from deqcheck.theorems.ling2022.definition import definition
+from deqcheck.theorems.ling2022.exact_kernel import ExactKernel
 from deqcheck.theorems.ling2022.kernel import population_kernel
 from deqcheck.theorems.ling2022.lem2 import Lemma2
 from deqcheck.theorems.ling2022.lem3 import Lemma3
@@ -497,3 +500,17 @@ def test_the_faster_rate_of_a_run_at_rest_from_both_sides() -> None:
     sides = {"gap_0": Measured(1.0), "step": Measured(0.5), "lambda_0": Measured(1.0), "k": 2}
     for gap, decision in ((0.4095, Decision.HOLDS), (0.4097, Decision.VIOLATED)):
         assert Theorem1Plus.rest(gap=Measured(gap), **sides).judge().decision is decision
+
+
+def test_of_identities_one_that_is_exactly_false_is_told() -> None:
+    same = Check("the same", "x == y")
+    near, off = same(x=Measured(1.0, 1e-3), y=1.0005), same(x=given(1), y=given(2))
+    assert worst([near, off]) is off and worst([off, near]) is off
+
+
+def test_cosines_of_the_limit_have_the_digits_that_are_asked_for() -> None:
+    library = pytest.importorskip("flint")
+    kernel = ExactKernel(np.array([[1.0, 0.6], [0.0, 0.8]]), 0.3, True)
+    with library.ctx.workprec(128):
+        ball = kernel.cosine.at(Balls(128, 1e12))[0, 1]
+        assert ball.rad() < 1e-33

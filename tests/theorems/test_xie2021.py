@@ -42,6 +42,7 @@ from deqcheck.theorems.xie2021.lem16 import Lemma16
 from deqcheck.theorems.xie2021.resting import RestingSet
 from deqcheck.theorems.xie2021.thm3 import Wide
 from deqcheck.theorems.xie2021.thm5 import PrintedConstants
+from tests.independent.xie2021_bounds import TALL, THREE
 from tests.opteq_instances import arrays, parameters, problem
 
 Judge = Callable[..., Verdict]
@@ -596,3 +597,24 @@ def test_coordinates_separate_for_one_layer_only() -> None:
             data, {**layers, "Wo": np.eye(1)}, activation="softplus", alpha=0.5, iterations=2
         )
         assert (existence(p) is not None) == told
+
+
+@pytest.mark.parametrize(("net", "equal"), [(TALL, True), (THREE, False)])
+def test_features_and_kernel_agree_only_where_outputs_outnumber_units(
+    net: Any, equal: bool
+) -> None:
+    """With d_y > m some output weights are mapped to 0 by W_o^T: there J J^T has Z^T Z alone."""
+    p = net.problem()
+    (claim,) = (c for c in Lemma16().claims(p, p.start) if c.name == Lemma16.features.name)
+    kernel, features = (claim.judge().left.value, claim.judge().right.value)
+    assert ("d_y > m" in claim.note) is equal
+    assert (kernel == pytest.approx(features, rel=1e-9)) is equal
+
+
+def test_a_selected_point_near_zero_is_known_no_better_than_its_solver_ends() -> None:
+    """Least squares end up to 1e-9 of max(1, |Z|), not of |Z|."""
+    center = "model.sam.regularizer.center=[1e-3, -1e-3, 1e-3]"
+    p = dq.read("xie2021/sam-orthonormal", set=[center, "model.iterations=32"]).problem()
+    found = thm4.selected(p, p.start.sam)
+    assert found is not None and np.linalg.norm(found.Z) < 0.01
+    assert found.error >= thm4.SOLVED
