@@ -516,7 +516,7 @@ def test_phi_is_an_integral_of_the_activation(activation: str) -> None:
 
 
 def test_the_rank_that_the_widths_allow() -> None:
-    """One sweep ends in W_L^T s(.) where a = 1; for a < 1 it keeps a part of what all layers add."""
+    """A sweep ends in W_L^T s(.) where a = 1; for a < 1 it keeps a part of what each layer adds."""
     r = np.random.default_rng(3)
     theta = {"W1": r.normal(size=(2, 6)), "W2": r.normal(size=(3, 6)), "Wo": np.ones((1, 6))}
     for i, width in ((1, 2), (2, 3)):
