@@ -175,7 +175,7 @@ class _Ahead:
             value, error = np.asarray(found.value), np.asarray(found.error)
             self.how.setdefault(name, []).append(found.how)
             apart = np.full(len(rows), np.nan)
-            off = np.abs(value[beside] - others.values(name))
+            off = np.abs(value[beside] - others.values(name, measured, np.flatnonzero(beside)))
             apart[beside] = growth[rows[beside]] * off
             self.tracked.put(i[rows], name, ONE, (value, error, apart))
         if not (measured.fine.all() and others.fine.all()):
