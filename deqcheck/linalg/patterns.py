@@ -50,9 +50,12 @@ class Patterns:
         mask: np.ndarray,
         together: Systems | StackedPatterns | None = None,
         factorised: bool = False,
+        before: Patterns | None = None,
     ):
-        """`factorised`: narrow ones, too, which pays where few patterns are solved for often."""
+        """`factorised`: narrow ones, too, which pays where few patterns are solved for often;
+        `before`: other patterns of the same W, of which those that stay are factorised already."""
         self.W, self.mask = W, mask
+        self._known = {} if before is None or before.W is not W else before.factors
         if together is None and narrow(*mask.shape) and not factorised:
             together = StackedPatterns(W[None], _placed(mask.tobytes(), mask.shape))
         self._together = together
@@ -67,11 +70,20 @@ class Patterns:
         found, m = [], len(self.W)
         F = np.eye(m) - self.W
         for group in self._groups:
-            block = F.take(group.units[:, None] * m + group.units)
-            # A singular block leaves inf or nan, which no solution with this pattern has.
-            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block.T, overwrite_a=True)
-            found.append((group, (lu, pivots)))
+            factors = self._known.get(group.units.tobytes())
+            if factors is None:
+                block = F.take(group.units[:, None] * m + group.units)
+                # A singular block leaves inf or nan, which no solution with this pattern has.
+                lu, pivots, _ = scipy.linalg.lapack.dgetrf(block.T, overwrite_a=True)
+                factors = lu, pivots
+            found.append((group, factors))
         return found
+
+    @property
+    def factors(self) -> dict[bytes, tuple[np.ndarray, np.ndarray]]:
+        """Of what is factorised, by its units."""
+        known = self.__dict__.get("_factored", ())
+        return {group.units.tobytes(): factors for group, factors in known}
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""
