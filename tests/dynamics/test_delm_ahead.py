@@ -25,6 +25,12 @@ NAMES = tuple(SideBySide.measures)
 STEPS = 70
 
 
+@pytest.fixture(autouse=True)
+def two_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of so many steps are looked at twice."""
+    monkeypatch.setattr(ahead, "STEPS", 64)
+
+
 def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
     # Predictions grow like 1/(1 - gamma).
     step = 2e-3 * (1 - given.get("gamma", 0.6)) ** 3
