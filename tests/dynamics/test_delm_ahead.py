@@ -39,7 +39,7 @@ def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
-@pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4)])
+@pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4), (50, 1)])
 def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
     p = problem(delm, m, my, gamma=gamma, seed=m + my)
     alike(run_ahead(p, NAMES, recorder.silent), step_by_step(p, NAMES))
