@@ -10,7 +10,6 @@ import scipy
 
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 
-
 # A narrow pattern that so many samples have is sooner factorised than solved for each of them.
 SHARED = 2
 
