@@ -36,7 +36,7 @@ from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 
 # Steps that are looked at together, and of how many parameters at most.
-STEPS, NUMBERS = 64, 100000
+STEPS, NUMBERS = 256, 100000
 # There is one run in the columns.
 ONE = np.zeros(1, dtype=int)
 
@@ -175,7 +175,7 @@ class _Ahead:
             value, error = np.asarray(found.value), np.asarray(found.error)
             self.how.setdefault(name, []).append(found.how)
             apart = np.full(len(rows), np.nan)
-            off = np.abs(value[beside] - others.values(name))
+            off = np.abs(value[beside] - others.values(name, measured, np.flatnonzero(beside)))
             apart[beside] = growth[rows[beside]] * off
             self.tracked.put(i[rows], name, ONE, (value, error, apart))
         if not (measured.fine.all() and others.fine.all()):

@@ -229,7 +229,7 @@ class Pair:
 
     def _at(self, run: Integration, t: float) -> State:
         found: State = self.problem.model.at(run.theta(t), self.memory)
-        slopes = run.slopes(t)
+        slopes = run.slopes(t, found)
         return found if slopes is None else found.with_slopes(slopes)
 
     def _offset(self, t: float, state: State, slope: float) -> dict[str, float]:

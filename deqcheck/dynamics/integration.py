@@ -13,7 +13,7 @@ from numpy.polynomial import chebyshev
 from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, norm, pack, unpack
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, norm, pack, unpack
 from deqcheck.records.measured import EPS
 from deqcheck.records.verdict import Status
 
@@ -74,12 +74,32 @@ class Piece:
 
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""
+        nested = getattr(self._dense, "F", None)
+        if nested is None:
+            return self.sampled_velocity(t)
+        x = (np.asarray(t) - self._dense.t_old) / self._dense.h
+        found: np.ndarray = nested.T.dot(_nested_slopes(x.ravel(), len(nested)) / self._dense.h)
+        return found.reshape(-1, *x.shape)
+
+    def sampled_velocity(self, t: Any) -> np.ndarray:
+        """The same from values of the polynomial alone."""
         x = (2 * np.asarray(t) - self.start - self.end) / (self.end - self.start)
         # T_k(cos a) = cos(k a): one product serves all times.
         angles = np.arccos(np.minimum(np.maximum(x, -1), 1))
         basis = np.cos(np.multiply.outer(ORDERS, angles)).reshape(DEGREE, -1)
         found: np.ndarray = self._slopes().T.dot(basis).reshape(-1, *x.shape)
         return found
+
+
+def _nested_slopes(x: np.ndarray, count: int) -> np.ndarray:
+    """The derivatives of x, x (1 - x), x^2 (1 - x), x^2 (1 - x)^2, ..., one row for each: DOP853
+    gives its dense output by the coefficients F of these."""
+    value, slope, rows = np.ones_like(x), np.zeros_like(x), []
+    for i in range(count):
+        factor, sign = (1 - x, -1.0) if i % 2 else (x, 1.0)
+        value, slope = value * factor, slope * factor + sign * value
+        rows.append(slope)
+    return np.array(rows)
 
 
 class Integration:
@@ -307,11 +327,13 @@ class Integration:
     def theta(self, t: float) -> Params:
         return unpack(self.theta0 + self.displacement(t), self.problem.shapes)
 
-    def slopes(self, t: float) -> np.ndarray | None:
-        """Those of the flow at kinks on which it stands; None where it stands on none."""
+    def slopes(self, t: float, state: State) -> np.ndarray | None:
+        """Those of the flow at kinks on which it stands, in the state at that time; None where it
+        stands on none."""
         if self.kinked is None or self._solver is None:
             return None
-        mode = self.piece(t).mode if t > 0 or self.pieces else self.kinked.mode
-        assert mode is not None
-        found = self.kinked.kinks.slopes(self.theta0 + self.displacement(t), mode)
+        mode, kinks = self.piece(t).mode if t > 0 or self.pieces else self.kinked.mode, state.kinks
+        assert mode is not None and kinks is not None
+        theta = self.theta0 + self.displacement(t)
+        found = self.kinked.kinks.slopes(theta, mode, kinks.heights)
         return None if np.isnan(found).all() else found

@@ -29,6 +29,8 @@ TOGETHER = 1e-12
 SLACK, REST = 8.0, 0.1
 # Rows of length 1 whose Gram matrix has no smaller eigenvalue: normal equations lose few digits.
 INDEPENDENT = 1e-6
+# A height beyond so many times what the integration left of a slide tells its side.
+NEAR = 16.0
 # So many kinks on which the flow stands at once are tried in every combination.
 FEW = 4
 
@@ -244,15 +246,20 @@ class Kinks:
             levels[kink] = min(h, 0.0) if mode.above[kink] else max(h, 0.0)
         return replace(mode, levels=levels)
 
-    def slopes(self, theta: np.ndarray, mode: Mode) -> np.ndarray:
+    def slopes(self, theta: np.ndarray, mode: Mode, heights: np.ndarray) -> np.ndarray:
         """For each kink the slope where it slides, or where its height does not tell its side: by
-        rounding, or by what the integration left of a slide."""
-        motion = self.motion(theta, mode)
-        found = np.full(len(self.alike), np.nan)
-        h = motion.heights
-        open_ = np.abs(h) <= TOGETHER * float(np.abs(h).max(initial=0.0))
-        open_ |= np.abs(h) <= np.abs(mode.levels)
+        rounding, or by what the integration left of a slide.
+
+        `heights` are those of the state itself: near a kink it may be on the other side, where
+        they are some times as large."""
+        sliding = np.zeros(0)
+        if mode.sliding or (np.abs(heights) < NEAR * np.abs(mode.levels)).any():
+            motion = self.motion(theta, mode)
+            heights, sliding = motion.heights, motion.slopes
+        found, size = np.full(len(self.alike), np.nan), np.abs(heights)
+        least = np.maximum(TOGETHER * float(size.max(initial=0.0)), np.abs(mode.levels))
+        open_ = size <= least
         found[open_] = mode.above[open_]
-        for kink, s in zip(mode.sliding, motion.slopes, strict=True):
+        for kink, s in zip(mode.sliding, sliding, strict=True):
             found[self.alike == kink] = s
         return found

@@ -37,7 +37,7 @@ def largest_singular_value(Z: np.ndarray, wanted: float) -> Measured | None:
         return None
     # Of symmetric matrices only the lower triangle is ever used.
     G = scipy.linalg.blas.dsyrk(1.0, np.ascontiguousarray(Z).T, lower=True)
-    found = _uppermost(G, wanted)
+    found = uppermost(G, wanted)
     if found is None:
         return None
     # In more digits where the machine has them and they are needed.
@@ -59,7 +59,7 @@ def largest_singular_value(Z: np.ndarray, wanted: float) -> Measured | None:
     return Measured(value, error, "Kato-Temple") if proven else None
 
 
-def _uppermost(G: np.ndarray, wanted: float) -> _Ritz | None:
+def uppermost(G: np.ndarray, wanted: float) -> _Ritz | None:
     """By Lanczos' method, until the bound would be good if the second Ritz value were exact."""
     most = int(SHARE * len(G))
     basis = np.zeros((most, len(G)))

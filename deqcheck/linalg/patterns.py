@@ -10,14 +10,18 @@ import scipy
 
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 
+# A narrow pattern that so many samples have is sooner factorised than solved for each of them.
+SHARED = 2
+
 
 class Group(NamedTuple):
     """A pattern that is not empty."""
 
     units: np.ndarray
     samples: np.ndarray
-    # Where the right-hand sides (m x n, row by row) have its entries.
+    # Where the right-hand sides (m x n, row by row) and the matrix have its entries.
     rights: np.ndarray
+    block: np.ndarray
 
 
 @lru_cache(maxsize=16)
@@ -31,7 +35,8 @@ def _distinct(mask: bytes, shape: tuple[int, int]) -> list[Group]:
     for samples in map(np.array, found.values()):
         units = np.flatnonzero(active[:, samples[0]])
         if units.size:
-            groups.append(Group(units, samples, units[:, None] * shape[1] + samples))
+            rights, block = units[:, None] * shape[1] + samples, units[:, None] * shape[0] + units
+            groups.append(Group(units, samples, rights, block))
     return groups
 
 
@@ -50,10 +55,14 @@ class Patterns:
         mask: np.ndarray,
         together: Systems | StackedPatterns | None = None,
         factorised: bool = False,
+        before: Patterns | None = None,
     ):
-        """`factorised`: narrow ones, too, which pays where few patterns are solved for often."""
+        """`factorised`: narrow ones, too, if each serves several samples;
+        `before`: other patterns of the same W, of which those that stay are factorised already."""
         self.W, self.mask = W, mask
-        if together is None and narrow(*mask.shape) and not factorised:
+        self._known = {} if before is None or before.W is not W else before.factors
+        shared = factorised and SHARED * len(self._groups) <= mask.shape[1]
+        if together is None and narrow(*mask.shape) and not shared:
             together = StackedPatterns(W[None], _placed(mask.tobytes(), mask.shape))
         self._together = together
 
@@ -64,14 +73,22 @@ class Patterns:
     @cached_property
     def _factored(self) -> list[tuple[Group, tuple[np.ndarray, np.ndarray]]]:
         """Of I - W_SS transposed: so LAPACK reads what is stored by rows."""
-        found, m = [], len(self.W)
-        F = np.eye(m) - self.W
+        found, F = [], np.eye(len(self.W)) - self.W
         for group in self._groups:
-            block = F.take(group.units[:, None] * m + group.units)
-            # A singular block leaves inf or nan, which no solution with this pattern has.
-            lu, pivots, _ = scipy.linalg.lapack.dgetrf(block.T, overwrite_a=True)
-            found.append((group, (lu, pivots)))
+            factors = self._known.get(group.units.tobytes())
+            if factors is None:
+                # A singular block leaves inf or nan, which no solution with this pattern has.
+                block = F.take(group.block).T
+                lu, pivots, _ = scipy.linalg.lapack.dgetrf(block, overwrite_a=True)
+                factors = lu, pivots
+            found.append((group, factors))
         return found
+
+    @property
+    def factors(self) -> dict[bytes, tuple[np.ndarray, np.ndarray]]:
+        """Of what is factorised, by its units."""
+        known = self.__dict__.get("_factored", ())
+        return {group.units.tobytes(): factors for group, factors in known}
 
     def solve(self, C: np.ndarray) -> np.ndarray:
         """z_S = (I - W_SS)^-1 c_S in every column, zero off S."""

@@ -314,15 +314,6 @@ def forward_backward(
     return _settle(W, C, certificate, sweep, np.zeros_like(C))
 
 
-def on_pattern(
-    W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
-) -> Equilibrium | None:
-    """The equilibrium if it has this very pattern: one solve where the pattern is known."""
-    patterns = Patterns(W, mask)
-    Z = polish(patterns, C)
-    return None if Z is None else Equilibrium(W, C, Z, certificate, factored=patterns)
-
-
 def followed(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, near: Places
 ) -> Equilibrium | None:
@@ -358,7 +349,7 @@ def _settle(
         known = tried is not None and np.array_equal(tried, mask)
         if (rested >= REST or settled or slow) and not known:
             tried = mask
-            polished = _newton(W, C, certificate, mask)
+            polished = newton(W, C, certificate, mask)
             if polished is not None:
                 return replace(polished, sweeps=count)
         if settled or not np.isfinite(moved):
@@ -368,16 +359,17 @@ def _settle(
 
 def _at_once(W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium | None:
     """Without sweeps, of which narrow systems cost less than a few."""
-    return _newton(W, C, certificate, C > 0) if narrow(*C.shape) else None
+    return newton(W, C, certificate, C > 0) if narrow(*C.shape) else None
 
 
-def _newton(
+def newton(
     W: np.ndarray, C: np.ndarray, certificate: Certificate, mask: np.ndarray
 ) -> Equilibrium | None:
     """Newton's method on max(W Z + C, 0) = Z: what rests within rounding will do, as where a unit
     lies on its kink and no pattern is consistent."""
+    patterns = None
     for _ in range(NEWTON):
-        patterns = Patterns(W, mask)
+        patterns = Patterns(W, mask, before=patterns)
         if patterns.cost() > POLISH_BUDGET:
             return None
         found = patterns.solve(C)
@@ -385,7 +377,7 @@ def _newton(
             return None
         H = W @ found + C
         if (found >= 0).all() and np.array_equal(H > 0, mask):
-            return Equilibrium(W, C, found, certificate, factored=patterns)
+            return Equilibrium(W, C, found, certificate, factored=patterns, pre_activations=H)
         Z = relu(found)
         if length(relu(W @ Z + C) - Z) <= 4 * EPS * length(Z):
             return Equilibrium(W, C, Z, certificate)
@@ -393,13 +385,3 @@ def _newton(
             return None
         mask = H > 0
     return None
-
-
-def polish(patterns: Patterns, C: np.ndarray) -> np.ndarray | None:
-    """The solution on these patterns, if it has these very patterns."""
-    if patterns.cost() > POLISH_BUDGET:
-        return None
-    Z = patterns.solve(C)
-    H = patterns.W @ Z + C
-    consistent = np.isfinite(Z).all() and (Z >= 0).all() and np.array_equal(H > 0, patterns.mask)
-    return Z if consistent else None

@@ -55,10 +55,10 @@ def smallest_singular_value(Z: np.ndarray) -> Measured | None:
     """None where this way does not reach the accuracy of the full decomposition."""
     # Of symmetric matrices only the lower triangle is ever used.
     G = scipy.linalg.blas.dsyrk(1.0, np.ascontiguousarray(Z).T, lower=True)
-    sizes = _sizes(Z, G)
+    sizes = sizes_of(Z, G)
     if not (sizes.norm > 1 / SAFE and sizes.whole < SAFE):
         return None
-    found = _lowest(Z, G, sizes)
+    found = lowest(Z, G, sizes)
     if found is None or not _others_above(G, found, sizes):
         return None
     # In more digits where the machine has them and they are needed.
@@ -69,7 +69,7 @@ def smallest_singular_value(Z: np.ndarray) -> Measured | None:
     return None
 
 
-def _sizes(Z: np.ndarray, G: np.ndarray) -> _Sizes:
+def sizes_of(Z: np.ndarray, G: np.ndarray) -> _Sizes:
     # ||Z||_2^2 = ||G||_2 <= ||G||_F.
     # vdot would copy G, whose columns are contiguous.
     gram = np.sqrt(2 * np.vdot(G.T, G.T) - np.vdot(G.diagonal(), G.diagonal()))
@@ -80,7 +80,7 @@ def _sizes(Z: np.ndarray, G: np.ndarray) -> _Sizes:
     return _Sizes(whole, norm, 4 * unit * norm, unit * (whole**2 + norm**2))
 
 
-def _lowest(Z: np.ndarray, G: np.ndarray, sizes: _Sizes) -> _Ritz | None:
+def lowest(Z: np.ndarray, G: np.ndarray, sizes: _Sizes) -> _Ritz | None:
     """From Krylov spaces of the inverse, until the bound would be good if the second Ritz value
     were exact."""
     shifted = G.copy(order="F")

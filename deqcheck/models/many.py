@@ -44,8 +44,9 @@ class Looked(ABC):
     def measure(self, name: str) -> Measured:
         """As of a State, which measures by itself what is not known at many at once."""
 
-    def values(self, name: str) -> np.ndarray:
-        """Without their error bars, for models that have them sooner so."""
+    def values(self, name: str, near: Looked, rows: np.ndarray) -> np.ndarray:
+        """Without their error bars, for models that have them sooner so; `near` has measured it at
+        states nearby, in these rows."""
         return np.asarray(self.measure(name).value)
 
     @abstractmethod

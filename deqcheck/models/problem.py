@@ -48,11 +48,12 @@ class Plain(NamedTuple):
 class Kinks(NamedTuple):
     """Of a piecewise smooth model: for each kink whether its pre-activation is above it, and how
     many pre-activations lie on theirs; `alike` names for each kink the first one that is the same
-    function of the parameters, as those of equal samples are."""
+    function of the parameters, as those of equal samples are. `heights` are as of a Held."""
 
     above: np.ndarray
     zeros: int
     alike: np.ndarray
+    heights: np.ndarray
 
 
 class Held(ABC):

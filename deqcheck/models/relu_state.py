@@ -257,7 +257,8 @@ class ReluState(State):
 
     @property
     def kinks(self) -> Kinks:
-        return Kinks(self.equilibrium.mask.ravel(), self.kinks_that_matter, self.alike)
+        found = self.equilibrium
+        return Kinks(found.mask.ravel(), self.kinks_that_matter, self.alike, found.H.ravel())
 
     @cached_property
     def alike(self) -> np.ndarray:

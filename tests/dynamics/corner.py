@@ -82,7 +82,8 @@ class CornerState(State):
 
     @property
     def kinks(self) -> Kinks:
-        return Kinks(np.array([self.p > 0]), int(self.p == 0), np.zeros(1, dtype=int))
+        height = np.array([self.p])
+        return Kinks(height > 0, int(self.p == 0), np.zeros(1, dtype=int), height)
 
     def held(self, above: np.ndarray) -> Held:
         return HeldCorner(self, bool(above[0]))

@@ -25,6 +25,12 @@ NAMES = tuple(SideBySide.measures)
 STEPS = 70
 
 
+@pytest.fixture(autouse=True)
+def two_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of so many steps are looked at twice."""
+    monkeypatch.setattr(ahead, "STEPS", 64)
+
+
 def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
     # Predictions grow like 1/(1 - gamma).
     step = 2e-3 * (1 - given.get("gamma", 0.6)) ** 3
@@ -33,7 +39,7 @@ def problem(delm: Builder, m: int = 4, my: int = 1, **given: Any) -> Problem:
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
-@pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4)])
+@pytest.mark.parametrize(("m", "my"), [(2, 1), (7, 1), (5, 2), (3, 3), (2, 4), (50, 1)])
 def test_a_run_by_itself(delm: Builder, m: int, my: int, gamma: float) -> None:
     p = problem(delm, m, my, gamma=gamma, seed=m + my)
     alike(run_ahead(p, NAMES, recorder.silent), step_by_step(p, NAMES))

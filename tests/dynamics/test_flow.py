@@ -10,7 +10,9 @@ import pytest
 from deqcheck.dynamics import flow, integration
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, Problem
+from deqcheck.records.measured import EPS
 from deqcheck.records.series import Series
 from deqcheck.records.verdict import Status
 
@@ -186,3 +188,17 @@ def test_a_horizon_whose_shares_are_no_floats_is_refused(
 ) -> None:
     told = [text for _, text in GradientFlow(horizon=horizon).faults(delm(1, 1, 1, **SCALAR))]
     assert said in "".join(told) and bool(told) == bool(said)
+
+
+def test_the_velocity_of_a_step_is_that_of_its_values(delm: Builder) -> None:
+    """DOP853's own coefficients against values of the polynomial, on whole steps and cut ones."""
+    p = delm(3, 6, 1, train=GradientFlow(horizon=1.0))
+    run = flow.Integration(p, "DOP853", 1.0, (1e-8, 1e-10), Memory())
+    run.advance(1.0)
+    for whole in run.pieces:
+        for piece in (whole, whole.until((whole.start + 2 * whole.end) / 3)):
+            t = np.linspace(piece.start, piece.end, 6).reshape(2, 3)
+            found, twin = piece.velocity(t), piece.sampled_velocity(t)
+            # Values differ by roundings, and their slopes by degree^2 times as much over the step.
+            lost = 144 * 64 * EPS * np.abs(whole(whole.end)).max() / (piece.end - piece.start)
+            assert found.shape == twin.shape and np.abs(found - twin).max() <= lost

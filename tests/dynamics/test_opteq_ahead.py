@@ -72,7 +72,7 @@ def test_every_row_has_the_numbers_and_radii_of_its_state(
             value, error = measured.value[i], measured.error[i]
             assert abs(own.value - value) <= own.error + error
             assert own.error * (1 - 1e-9) <= error <= 4 * own.error
-            assert found.values(name)[i] == value
+            assert found.values(name, found, np.arange(i))[i] == value
     some = found.some(np.array([2, 0]))
     assert np.array_equal(some.gap, found.gap[[2, 0]])
     for name in NAMES:

@@ -70,7 +70,7 @@ def test_an_iteration_that_misses_the_largest_is_caught(monkeypatch: pytest.Monk
     Z = exactly(spread(1.25, 1.0))
     _, s, vt = np.linalg.svd(Z)
     blind = largest._Ritz(vt[1], float(s[1] ** 2 + s[2] ** 2) / 2)
-    monkeypatch.setattr(largest, "_uppermost", lambda G, wanted: blind)
+    monkeypatch.setattr(largest, "uppermost", lambda G, wanted: blind)
     assert largest_singular_value(Z, WANTED) is None
 
 

@@ -34,6 +34,20 @@ def test_each_column_solves_the_system_of_its_pattern(m: int) -> None:
             assert not z[~on[:, j], j].any() and not v[~on[:, j], j].any()
 
 
+@pytest.mark.parametrize("m", [9, 40])
+def test_patterns_that_stay_keep_their_digits(m: int) -> None:
+    """Factorised for other patterns of the same weights; other weights are factorised anew."""
+    (W, other), C = instance(m, count=2, m=m, n=6)
+    before, mask = Patterns(W, C[0] > 0, factorised=True), C[0] > 0
+    before.solve(C[0])
+    mask[:, 2] ^= C[1][:, 2] > 0
+    for weights in (W, other):
+        found = Patterns(weights, mask, factorised=True, before=before)
+        alone = Patterns(weights, mask, factorised=True)
+        assert np.array_equal(found.solve(C[0]), alone.solve(C[0]))
+        assert np.array_equal(found.adjoint(C[0][:, 0]), alone.adjoint(C[0][:, 0]))
+
+
 def test_the_digits_of_a_slice_do_not_depend_on_the_others() -> None:
     W, C = instance(1, count=12)
     mask = C > 0

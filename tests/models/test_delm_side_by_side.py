@@ -41,6 +41,40 @@ def test_every_state_has_its_own_numbers(delm: Builder, m: int, my: int, gamma: 
             assert alone.error / 2 - 1e-300 <= beside.error <= 2 * alone.error + 1e-300
 
 
+@pytest.mark.parametrize(("m", "my"), [(50, 1), (64, 1), (120, 1), (50, 2)])
+def test_ends_of_spectra_that_are_followed(delm: Builder, m: int, my: int) -> None:
+    """Along small steps, after a jump, and where nothing can be followed."""
+    p = delm(m, 9, my, 0.6)
+    r = np.random.default_rng(m)
+    A, B, dA, dB = (r.normal(size=shape) for shape in 2 * ((m, m), (my, m)))
+    at = [(s, 1.0) for s in (0.0, 1e-3, 2e-3, 1.0, 1.001)] + [(0.0, 0.0), (0.0, 1e200)]
+    states = [p.model.at({"A": A + t * dA, "B": scale * (B + t * dB)}) for t, scale in at]
+    names = ["norm2.U_inverse", "lambda_min_D"]
+    for state, found in zip(states, quantities(p.model, states, names), strict=True):
+        for name in names:
+            alone, beside = state.measure(name), found[name]
+            if not np.isfinite(alone.error):
+                assert not np.isfinite(beside.error)
+                continue
+            assert abs(alone.value - beside.value) <= alone.error + beside.error
+            assert beside.error <= 1.01 * alone.error
+
+
+def test_values_of_a_run_beside_another(delm: Builder) -> None:
+    """Along the vectors of the other one; where it is far away, by themselves."""
+    p = delm(50, 9, 1, 0.6)
+    r = np.random.default_rng(0)
+    A, B = r.normal(size=(3, 50, 50)), r.normal(size=(3, 1, 50))
+    run = SideBySide(p.model, A, B)
+    rows = np.array([2, 0])
+    for away in (1e-12, 1e-3):
+        other = SideBySide(p.model, A[rows] + away * r.normal(size=(2, 50, 50)), B[rows])
+        for name in SideBySide.measures:
+            run.measure(name)
+            found, known = other.values(name, run, rows), other.measure(name)
+            assert np.all(np.abs(found - known.value) <= 2 * known.error)
+
+
 @pytest.mark.parametrize(
     ("loss", "my"), [(Square(), 1), (Square(), 3), (Square(R=0.3), 3), (Logistic(), 1)]
 )

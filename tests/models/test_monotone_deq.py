@@ -14,6 +14,7 @@ import deqcheck as dq
 from deqcheck.gradcheck import gradcheck
 from deqcheck.linalg import relu_equilibrium
 from deqcheck.linalg.kron import commutation, sparse_commutation, vec
+from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq import oracle
 from deqcheck.models.monotone_deq.model import FORWARD_BACKWARD, MonotoneDeqModel
 from deqcheck.models.problem import NoEquilibrium, Problem, gradient_norm
@@ -280,3 +281,19 @@ def test_the_bars_of_a_wide_network_stay_narrow() -> None:
     smallest, known = state.measure("lambda_min_K"), state.measure("equilibrium.residual")
     assert smallest.error < 1e-6 * smallest.value
     assert state.measure("equilibrium.error").value <= 1.01 * known.high / 0.1
+
+
+@pytest.mark.parametrize("n", [6, 40])
+def test_an_equilibrium_found_from_the_last_pattern(monotone: Builder, n: int) -> None:
+    """As without memory, within the bars: along a path on which patterns change, after a jump."""
+    p = monotone(n, 3, 8, 0.5, seed=n)
+    r, memory, patterns = np.random.default_rng(n), Memory(), set()
+    way = {name: r.normal(size=a.shape) / np.sqrt(n) for name, a in p.theta0.items()}
+    for t in (0.0, 0.01, 0.05, 0.05, 0.2, 3.0, -3.0):
+        theta = {name: a + t * way[name] for name, a in p.theta0.items()}
+        alone, near = p.model.at(theta), p.model.at(theta, memory)
+        off = np.linalg.norm(alone.Z - near.Z)
+        assert off <= alone.equilibrium.error + near.equilibrium.error
+        assert near.equilibrium.error <= 2 * alone.equilibrium.error
+        patterns.add(near.equilibrium.mask.tobytes())
+    assert len(patterns) > 2

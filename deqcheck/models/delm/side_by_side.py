@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.followed import End, Ends, beside
+from deqcheck.linalg.followed import measured as told
 from deqcheck.linalg.stacked import lengths, ordinary
 from deqcheck.losses.outer import Evaluations
 from deqcheck.models.delm.radii import gradient_radii
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 # So many states at most: more do not pay.
 MOST = 64
+# From this width on the ends of spectra are followed from state to state.
+FOLLOWED = 48
 
 
 def states_at_once(m: int, my: int) -> int:
@@ -47,14 +51,22 @@ class SideBySide(Looked):
     # The gradient by B, where it was seen.
     G: np.ndarray
 
-    def __init__(self, model: DelmModel, A: np.ndarray, B: np.ndarray, seen: Seen | None = None):
-        self.model, self.A, self.B = model, A, B
+    def __init__(
+        self,
+        model: DelmModel,
+        A: np.ndarray,
+        B: np.ndarray,
+        seen: Seen | None = None,
+        ends: Ends | None = None,
+    ):
+        """`ends`: those of states nearby."""
+        self.model, self.A, self.B, self.ends = model, A, B, ends or Ends()
         if seen is not None:
             self.Z, self.G = seen
         self.m, self.my, self.gamma = model.m, model.my, model.gamma
 
     def some(self, rows: np.ndarray) -> SideBySide:
-        found = SideBySide(self.model, self.A[rows], self.B[rows])
+        found = SideBySide(self.model, self.A[rows], self.B[rows], ends=self.ends)
         for name in ("S", "U", "Z", "G", "_z"):
             if name in self.__dict__:
                 setattr(found, name, self.__dict__[name][rows])
@@ -147,30 +159,57 @@ class SideBySide(Looked):
         s = self._U_singular
         return _weyl(s, i, 4 * EPS * self.gamma * math.sqrt(self.m), self.m)
 
+    @cached_property
+    def _grams(self) -> list[np.ndarray]:
+        return [U.T @ U for U in self.U]
+
+    @cached_property
+    def _lowest(self) -> list[End]:
+        """Of U."""
+        each = zip(self.U, self._grams, strict=True)
+        return [self.ends.of("U", U, G, upper=False) for U, G in each]
+
+    @cached_property
+    def _highest(self) -> list[End]:
+        """Of U M^-1/2, for one output: its Gram matrix is that of U, scaled."""
+        each = zip(self._factor(), self._grams, self._roots, strict=True)
+        return [self.ends.of("F", F, G * r * r[:, None], upper=True) for F, G, r in each]
+
     def norm2_U_inverse(self) -> Measured:
-        return 1 / self._singular(-1)
+        if self.m < FOLLOWED:
+            return 1 / self._singular(-1)
+        return 1 / told(self._lowest).widened(4 * EPS * self.gamma * math.sqrt(self.m))
 
     def lambda_min_D(self) -> Measured:
         if self.my >= self.m:
             return 1 / self._singular(0) ** 2
+        if self.my == 1 and self.m >= FOLLOWED:
+            return 1 / told(self._highest).widened(self._factor_radius()) ** 2
         s = np.linalg.svd(self._factor(), compute_uv=False)
         return 1 / _weyl(s, 0, self._factor_radius(), self.m * self.my) ** 2
 
     def _factor(self) -> np.ndarray:
         """(U kron I) blockdiag(M_k^-1/2), as spectrum.block_factorised makes it; for one output its
         blocks are numbers."""
+        if self.my == 1:
+            return np.asarray(self.U * self._roots[:, None, :])
         columns = self.S.transpose(0, 2, 1)[:, :, None, :]
         Zs = (self.Z @ self.S).transpose(0, 2, 1)[:, :, :, None]
         N = self.Z[:, None] * columns - Zs * columns
-        if self.my == 1:
-            squares = (N[:, :, 0, :] ** 2).sum(axis=2)
-            return np.asarray(self.U / np.sqrt(1 + self.gamma**2 * squares[:, None, :]))
         P, s, _ = np.linalg.svd(N, full_matrices=False)
         shrink = 1 - 1 / np.sqrt(1 + (self.gamma * s) ** 2)
         roots = np.eye(self.my) - (P * shrink[:, :, None, :]) @ P.transpose(0, 1, 3, 2)
         blocks = np.einsum("cik,ckab->ciakb", self.U, roots)
         order = self.m * self.my
         return np.asarray(blocks.reshape(-1, order, order))
+
+    @cached_property
+    def _roots(self) -> np.ndarray:
+        """M_k^-1/2 for one output: J_k Z^T has the entries s_jk (z_j - Z s_k)."""
+        N = self.Z.transpose(0, 2, 1) - self.Z @ self.S
+        N *= self.S
+        N *= N
+        return np.asarray(1 / np.sqrt(1 + self.gamma**2 * np.add.reduce(N, axis=1)))
 
     def _factor_radius(self) -> np.ndarray:
         """As spectrum._factor_radius."""
@@ -181,9 +220,20 @@ class SideBySide(Looked):
         return np.asarray(size * lost + 4 * EPS * np.sqrt(self.m))
 
     def measure(self, name: str) -> Measured:
-        if name in self.measures and self.m * self.my <= DENSE_LIMIT:
+        if name in self.measures and (self.my == 1 or self.m * self.my <= DENSE_LIMIT):
             return self.measures[name](self)
         return one_by_one(self._alone, name)
+
+    def values(self, name: str, near: Looked, rows: np.ndarray) -> np.ndarray:
+        """Along the singular vectors of the states nearby, where these serve."""
+        assert isinstance(near, SideBySide)
+        if name == "norm2.U_inverse" and self.m >= FOLLOWED:
+            found = beside(self.U, [near._lowest[row] for row in rows])
+        elif name == "lambda_min_D" and self.my == 1 and self.m >= FOLLOWED:
+            found = beside(self._factor(), [near._highest[row] for row in rows]) ** 2
+        else:
+            return super().values(name, near, rows)
+        return super().values(name, near, rows) if np.isnan(found).any() else 1 / found
 
     @cached_property
     def _alone(self) -> list[DelmState]:
@@ -213,7 +263,7 @@ def _weyl(s: np.ndarray, i: int, radius: np.ndarray | float, order: int) -> Meas
 
 class ManyDelm(Many):
     def __init__(self, model: DelmModel):
-        self.model = model
+        self.model, self.ends = model, Ends()
 
     def gradient(self, theta: Params) -> tuple[Params, Seen]:
         gradient, Z = self.model.gradient_and_Z(theta)
@@ -221,7 +271,7 @@ class ManyDelm(Many):
 
     def at(self, theta: Params, seen: Sequence[Seen]) -> SideBySide:
         stacked = Seen(*(np.array(each) for each in zip(*seen, strict=True)))
-        return SideBySide(self.model, theta["A"], theta["B"], stacked)
+        return SideBySide(self.model, theta["A"], theta["B"], stacked, self.ends)
 
 
 def quantities(

@@ -149,10 +149,10 @@ class ImplicitReluState(ReluState):
     def kinks(self) -> Kinks:
         """Zeros of both layers of pre-activations, but for samples on which nothing can change
         them: U = gamma z A stays 0 where z = 0, and x W where x = 0."""
-        above = np.concatenate([self.equilibrium.mask.ravel(), self.XW.T.ravel() > 0])
-        U_zero = (self.equilibrium.H.T == 0)[self.Z.any(axis=0)]
-        XW_zero = (self.XW == 0)[self.X.any(axis=1)]
-        return Kinks(above, int(U_zero.sum() + XW_zero.sum()), self.alike)
+        H, XW = self.equilibrium.H, self.XW.T
+        above = np.concatenate([self.equilibrium.mask.ravel(), XW.ravel() > 0])
+        zeros = (H == 0)[:, self.Z.any(axis=0)].sum() + (XW == 0)[:, self.X.any(axis=1)].sum()
+        return Kinks(above, int(zeros), self.alike, np.concatenate([H.ravel(), XW.ravel()]))
 
     @cached_property
     def alike(self) -> np.ndarray:

@@ -17,7 +17,7 @@ from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.relu_equilibrium import (
     Equilibrium,
     forward_backward,
-    on_pattern,
+    newton,
     peaceman_rachford,
 )
 from deqcheck.models.exact_relu_state import longest_column
@@ -156,7 +156,7 @@ class MonotoneDeqState(ReluState):
         certificate = Monotone(self.m)
         guess, found = self._memory.pattern, None
         if guess is not None and guess.shape == C.shape:
-            found = on_pattern(W, C, certificate, guess)
+            found = newton(W, C, certificate, guess)
         found = found or self._split(certificate)
         self._memory.pattern = found.mask
         _, _, W_radius, C_radius, support = self.canonical

@@ -140,9 +140,9 @@ class LookedOpteq(Looked):
         error = self.Z_radius + errors.lapack(self.Z.shape[1:], 1.0) * s[:, 0]
         return Measured(s[:, self.model.N - 1], error, "Weyl")
 
-    def values(self, name: str) -> np.ndarray:
+    def values(self, name: str, near: Looked, rows: np.ndarray) -> np.ndarray:
         if name != "sigma_min_Z" or self.model.N >= smallest.LARGE:
-            return super().values(name)
+            return super().values(name, near, rows)
         s = self._singular
         return np.zeros(len(self.Wo)) if s is None else s[:, self.model.N - 1]
 

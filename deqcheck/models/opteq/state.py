@@ -358,7 +358,7 @@ class OpteqState(State):
         if self.model.s.smooth or self.model.fields.prox is not None:
             return None
         found = held.heights(self.model.s, self.steps)
-        return Kinks(found > 0, int((np.abs(found) < KINK).sum()), held.alike(self))
+        return Kinks(found > 0, int((np.abs(found) < KINK).sum()), held.alike(self), found)
 
     def held(self, above: np.ndarray) -> held.HeldOpteq:
         return held.HeldOpteq(self, above)
