@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.exact import AtLevel, Binary
 from deqcheck.records.basis import weakest
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, Number, given, measured, vanishing
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again

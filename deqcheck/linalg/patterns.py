@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
+from deqcheck.records.lazy import cached_property
 
 
 class Group(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy
@@ -22,6 +21,7 @@ from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.remembered import singular_values
 from deqcheck.linalg.stacked import NEWTON, Places, follow, narrow
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from deqcheck.linalg import exact
 from deqcheck.linalg.errors import lapack, length
 from deqcheck.linalg.rational import Rows, products, rows_of
 from deqcheck.records.basis import ASKED_RANK
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again

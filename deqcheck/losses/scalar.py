@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import optimality_gap, projected_newton
 from deqcheck.losses.outer import PL, Evaluation, OneByOne
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from deqcheck.linalg.errors import F, length, rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
 from deqcheck.losses.outer import PL, Evaluation, Evaluations
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again, rational
 

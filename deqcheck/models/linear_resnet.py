@@ -6,7 +6,6 @@ f(x) = (I + H_L) ... (I + H_1) phi(x) with identity input and output maps; H = 0
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from deqcheck.losses.outer import Evaluation, Outer, batch_gradient
 from deqcheck.losses.square import Square
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params, State
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 

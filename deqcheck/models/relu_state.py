@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
 from deqcheck.models.relu_held import HeldRelu
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, measured
 from deqcheck.records.tower import Again
 

@@ -10,11 +10,12 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, TypeAlias
 
 from deqcheck.records import log_domain
 from deqcheck.records import measured as ms
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, measured
 
 RELATIONS = ("<=", ">=", "==", "<", ">")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from deqcheck.fields import Refusal
 from deqcheck.fields.record import read_record
 from deqcheck.kinds import Kind, Loss, Model
 from deqcheck.models.problem import AnyProblem, Problem
+from deqcheck.records.lazy import cached_property
 from deqcheck.registry import kinds
 
 Arrays = Mapping[str, np.ndarray]

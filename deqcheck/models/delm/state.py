@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from deqcheck.models.delm.matrices import DelmMatrices
 from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Objective, Params, State
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, measured, minimum, sqrt
 from deqcheck.records.tower import Again
 

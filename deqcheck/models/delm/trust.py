@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import vec
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:

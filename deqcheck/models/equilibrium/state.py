@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from deqcheck.models.equilibrium.distance import Residual, nearest
 from deqcheck.models.equilibrium.solve import equilibria
 from deqcheck.models.equilibrium.weights import Weights
 from deqcheck.models.problem import NoEquilibrium, Objective, Params, State
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.scalar import TINY
 

@@ -8,7 +8,6 @@ difference of z and the equilibrium is (I - Th W)^-1 r with the residual r = z -
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from deqcheck.linalg import diagonal, exact, perron
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.minors import MOST, MOST_INVERSES, Minors, block, inverses, minors
 from deqcheck.linalg.rational import Rows, products
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, maximum, sqrt
 from deqcheck.seeds import rng
 

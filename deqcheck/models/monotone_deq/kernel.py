@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.models.exact_relu_state import ExactReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again, integer
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from deqcheck.linalg import exact
 from deqcheck.linalg.errors import norm2, nth_singular_value, rounding, singular_values
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.entries import entrywise
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Level, NoExactForm
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.models.opteq.activations import Activation
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 
 

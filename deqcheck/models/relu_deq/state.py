@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from deqcheck.models import relu_radii
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, nonnegative
 from deqcheck.records.tower import Again
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, maximum, minimum
 from deqcheck.records.tower import Again, Level, NoExactForm
 from deqcheck.records.tower.rationals import Rationals

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, chosen, given, sqrt
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again, Level, NoExactForm, rational

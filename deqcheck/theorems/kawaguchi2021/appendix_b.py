@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.delm.trust import TrustRegion
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, vanishing
 from deqcheck.records.tower import Again, Level
 from deqcheck.records.trajectory import Trajectory

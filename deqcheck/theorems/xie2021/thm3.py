@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import (
