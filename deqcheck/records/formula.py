@@ -92,8 +92,8 @@ class Formula:
         return _parse(left), _parse(right)
 
     def sides(self, values: Mapping[str, Any]) -> tuple[Measured, Measured]:
-        missing = sorted(self.names - values.keys())
-        if missing:
+        if not self.names <= values.keys():
+            missing = sorted(self.names - values.keys())
             raise FormulaError(f"names {' and '.join(missing)}, for which no value was given")
         left, right = self._evaluations
         return left(values), right(values)
