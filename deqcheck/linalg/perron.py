@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg.entries import finite
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
@@ -27,7 +28,7 @@ def metzler(W: np.ndarray) -> np.ndarray:
 
 def abscissa(M: np.ndarray, exact: Again | None = None) -> Measured:
     """The largest real part of an eigenvalue of a Metzler matrix, between two quotients."""
-    if not np.isfinite(M).all():
+    if not finite(M):
         return Measured(np.nan, np.inf, again=exact)
     x: np.ndarray | None = np.ones(len(M))
     low, high = _pairs(M), np.inf
@@ -94,7 +95,7 @@ def positive_solution(M: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     except np.linalg.LinAlgError:
         return None
     v, y = both[:, 0], both[:, 1:]
-    if not (np.isfinite(both).all() and (v > 0).all()):
+    if not (finite(both) and (v > 0).all()):
         return None
     steep = (n + ROOM) * EPS * (np.eye(n) + np.abs(M))
     if not (F @ v - steep @ v >= 0.5).all():

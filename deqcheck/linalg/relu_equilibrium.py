@@ -16,6 +16,7 @@ import scipy
 
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
@@ -381,7 +382,7 @@ def _newton(
         if patterns.cost() > POLISH_BUDGET:
             return None
         found = patterns.solve(C)
-        if not np.isfinite(found).all():
+        if not finite(found):
             return None
         H = W @ found + C
         if (found >= 0).all() and np.array_equal(H > 0, mask):
@@ -401,5 +402,5 @@ def polish(patterns: Patterns, C: np.ndarray) -> np.ndarray | None:
         return None
     Z = patterns.solve(C)
     H = patterns.W @ Z + C
-    consistent = np.isfinite(Z).all() and (Z >= 0).all() and np.array_equal(H > 0, patterns.mask)
+    consistent = finite(Z) and (Z >= 0).all() and np.array_equal(H > 0, patterns.mask)
     return Z if consistent else None

@@ -17,6 +17,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
@@ -205,7 +206,7 @@ class ReluState(State):
     def _sensitivities(self) -> tuple[np.ndarray, float]:
         found, hint = self.equilibrium, self._hint
         V, radius = found.sensitivities(self.a, None if hint is None else hint.adjoint)
-        if hint is not None and np.isfinite(V).all():
+        if hint is not None and finite(V):
             hint.keep_adjoint(V)
         return V, radius
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.minors import patterns
 from deqcheck.models.equilibrium.activations import Activation
 from deqcheck.records.measured import EPS
@@ -120,7 +121,7 @@ def _alone(W: np.ndarray, c: np.ndarray, s: Activation) -> np.ndarray:
     z = s.value(c)
     for _ in range(SWEEPS):
         z = (1 - damping) * z + damping * s.value(W @ z + c)
-        if not np.isfinite(z).all():
+        if not finite(z):
             return np.zeros_like(c)
     return z
 
@@ -147,7 +148,7 @@ def _reflected(W: np.ndarray, c: np.ndarray) -> np.ndarray:
     for _ in range(SWEEPS):
         q = np.abs(p)
         new = 2 * inverse @ (q + a * c) - q
-        if not np.isfinite(new).all():
+        if not finite(new):
             break
         still = _length(new - p) <= 1e-13 * _length(new)
         p = new

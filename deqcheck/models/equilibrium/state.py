@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.matrix import instance
 from deqcheck.models.equilibrium.distance import Residual, nearest
 from deqcheck.models.equilibrium.solve import equilibria
@@ -98,7 +99,7 @@ class EquilibriumState(State):
     @cached_property
     def _found(self) -> tuple[np.ndarray, list[Residual]]:
         """Equilibria, of which nothing is known yet but their residuals. Raises NoEquilibrium."""
-        if not (np.isfinite(self.W).all() and np.isfinite(self.inputs).all()):
+        if not (finite(self.W) and finite(self.inputs)):
             raise NoEquilibrium("the weights or the inputs are not finite")
         with np.errstate(all="ignore"):
             Z = equilibria(self.W, self.inputs, self.s)

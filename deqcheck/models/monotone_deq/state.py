@@ -11,6 +11,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Monotone
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.patterns import Patterns
@@ -203,7 +204,7 @@ class MonotoneDeqState(ReluState):
 
     @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
-        if not np.isfinite(self.W).all():
+        if not finite(self.W):
             raise NoEquilibrium("W is not finite")
         return self.W, self.C
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact, well_posed
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
@@ -188,7 +189,7 @@ class ReluDeqState(ReluState):
 
 
 def _best_certificate(W: np.ndarray) -> Certificate | None:
-    if not np.isfinite(W).all():
+    if not finite(W):
         raise NotCertified("W is not finite")
     return well_posed.certificate(W)
 
