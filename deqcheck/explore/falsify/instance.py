@@ -33,6 +33,11 @@ def _spoken(family: type[Kind], fields: str) -> Any:
     return read_record(kinds(family)[kind], rest, Path(), kind)
 
 
+@lru_cache(maxsize=64)
+def _spoken_loss(kind: str) -> Any:
+    return _spoken(Loss, json.dumps({"kind": kind}))
+
+
 @dataclass(frozen=True)
 class Pace:
     """How it is trained, relative to what the statement allows: a share of the largest step, or of
@@ -72,7 +77,7 @@ class Instance:
         """With the state of its start, which is computed once. Raises Refusal, or what the model
         itself raises."""
         model = self.spoken
-        loss = _spoken(Loss, json.dumps({"kind": self.loss or model.default_loss}))
+        loss = _spoken_loss(self.loss or model.default_loss)
         theta = {name: np.array(self.init[name], dtype=float) for name in model.parameters}
         sizes = self.sizes
         rest = {
@@ -98,8 +103,8 @@ class Instance:
             found |= dict(zip(self.shapes[name], array.shape, strict=True))
         return found
 
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
+    @cached_property
+    def arrays(self) -> Arrays:
         return {**self.data, **self.init}
 
     @property
@@ -124,11 +129,17 @@ class Instance:
         # -0.0 is 0.
         array = np.asarray(array, dtype=float) + 0.0
         if name in self.data:
-            found = replace(self, data={**self.data, name: array})
-        else:
-            found = replace(self, init={**self.init, name: array})
-        # The same model.
-        found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("spoken", "shapes")})
+            return self.having(data={**self.data, name: array})
+        return self.having(init={**self.init, name: array})
+
+    def having(self, data: Arrays | None = None, init: Arrays | None = None) -> Instance:
+        """The same model with other numbers."""
+        data, init = self.data if data is None else data, self.init if init is None else init
+        rest = self.train, self.loss, self.constants, self.pace
+        found = Instance(self.model, data, init, *rest)
+        # What the model alone decides.
+        known, mine = vars(found), vars(self)
+        known.update({name: mine[name] for name in ("spoken", "shapes") if name in mine})
         return found
 
     def fits(self, other: Instance) -> bool:

@@ -161,21 +161,27 @@ class Scorer:
                 return Score(UNUSABLE)
         try:
             with in_range():
-                p = instance.problem
-        except (Refusal, ValueError, OutOfRange):
-            return Score(UNUSABLE)
-        try:
-            with in_range(), authored(s, p), roughly(self._memory), values_seen() as values:
-                found = self._score(s, p, instance, beat)
-                if self.also is None or not found.feasible:
-                    return found
-                penalty = self.also.penalty(values)
-                name = self.also.check.name
-                return Score(1 + penalty, failing=(name,)) if penalty else found
+                try:
+                    p = instance.problem
+                except ValueError:
+                    return Score(UNUSABLE)
+                with authored(s, p), roughly(self._memory):
+                    return self._score_also(s, p, instance, beat)
         except (Refusal, OutOfRange):
             return Score(UNUSABLE)
         except NoEquilibrium:
             return Score(NO_EQUILIBRIUM)
+
+    def _score_also(
+        self, s: AnyStatement, p: AnyProblem, instance: Instance, beat: float | None
+    ) -> Score:
+        """With the further hypothesis, if there is one."""
+        if self.also is None:
+            return self._score(s, p, instance, beat)
+        with values_seen() as values:
+            found = self._score(s, p, instance, beat)
+            penalty = self.also.penalty(values) if found.feasible else 0.0
+        return Score(1 + penalty, failing=(self.also.check.name,)) if penalty else found
 
     def _score(
         self, s: AnyStatement, p: AnyProblem, instance: Instance, beat: float | None
