@@ -1,5 +1,5 @@
 """Questions about all entries of an array: few entries are asked one by one, sooner than a
-reduction of NumPy begins, with the same answers."""
+reduction of NumPy begins, with the same answers to the last digit."""
 
 from __future__ import annotations
 
@@ -39,3 +39,10 @@ def subnormal(a: np.ndarray) -> bool:
         return any(0 < abs(x) < SMALLEST for x in a.ravel().tolist())
     size = np.abs(a)
     return bool(((size > 0) & (size < SMALLEST)).any())
+
+
+def euclidean(a: np.ndarray) -> float:
+    """As np.linalg.norm of a real array, which asks first what else it could be. `errors.length`
+    neither underflows nor overflows."""
+    flat = np.asarray(a, dtype=float).ravel(order="K")
+    return math.sqrt(flat.dot(flat))

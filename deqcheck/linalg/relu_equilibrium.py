@@ -16,7 +16,7 @@ import scipy
 
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
-from deqcheck.linalg.entries import finite
+from deqcheck.linalg.entries import euclidean, finite
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
@@ -71,7 +71,7 @@ class Equilibrium:
 
     @cached_property
     def W_size(self) -> float:
-        return float(np.linalg.norm(self.W))
+        return euclidean(self.W)
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -263,7 +263,7 @@ def picard(
 
     Z = relu(C if start is None else start)
     if _sweeps_win(W, certificate):
-        W_size, C_size = float(np.linalg.norm(W)), length(C)
+        W_size, C_size = euclidean(W), length(C)
 
         def noise(Z: np.ndarray) -> float:
             return _noise(W_size * length(Z) + C_size, len(Z))

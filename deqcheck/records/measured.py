@@ -322,10 +322,10 @@ def _monotone(
 ) -> Measured:
     """An increasing function, `name` in the tower: the radius spans the images of both ends, and
     `plain` tells of a number and its image where that is not rounded."""
-    if isinstance(x.value, float):
-        image = scalar.image(f, x.value, x.error, plain, LIBM_ULPS)
-        return Measured(*image, x.how, _one(name, x))
     with np.errstate(all="ignore"):
+        if isinstance(x.value, float):
+            image = scalar.image(f, x.value, x.error, plain, LIBM_ULPS)
+            return Measured(*image, x.how, _one(name, x))
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
@@ -348,13 +348,19 @@ def log1p(x: Number) -> Measured:
 
 def sqrt(x: Number) -> Measured:
     m = measured(x)
-    # A true value that is nonnegative may have a radius that reaches below zero.
-    return _monotone(
-        lambda v: np.sqrt(np.maximum(v, 0.0)),
-        m,
-        lambda v, root: (v == 0) | _exact_product(root, root, v),
-        "root",
-    )
+    if isinstance(m.value, float):
+        image = scalar.image(_root, m.value, m.error, _exact_root, LIBM_ULPS)
+        return Measured(*image, m.how, _one("root", m))
+    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m, _exact_root, "root")
+
+
+def _root(v: float) -> float:
+    """A true value that is nonnegative may have a radius that reaches below zero."""
+    return math.sqrt(max(v, 0.0))
+
+
+def _exact_root(v: Any, root: Any) -> Any:
+    return (v == 0) | _exact_product(root, root, v)
 
 
 def cosh(x: Number) -> Measured:

@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 EPS = 2.0**-52
 # Smallest positive double: covers gradual underflow of products and quotients.
 TINY = 5e-324
@@ -119,13 +117,12 @@ def image(
 ) -> Pair:
     """Under an increasing function that rounds by so many units, unless `plain` of an exact number
     and its image: the radius spans the images of both ends."""
-    with np.errstate(all="ignore"):
-        value = float(f(x))
-        if error == 0:
-            radius = 0.0
-            ulps = 0.0 if plain(x, value) else ulps
-        else:
-            radius = _span(float(f(outward(x, error, -1))), value, float(f(outward(x, error, 1))))
+    value = float(f(x))
+    if error == 0:
+        radius = 0.0
+        ulps = 0.0 if plain(x, value) else ulps
+    else:
+        radius = _span(float(f(outward(x, error, -1))), value, float(f(outward(x, error, 1))))
     return rounded(value, overflown(value, x, x, radius), ulps)
 
 

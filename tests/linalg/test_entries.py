@@ -27,6 +27,8 @@ def test_as_the_reductions_do(numbers: list[float], columns: int) -> None:
         size = np.abs(each)
         assert entries.finite(each) == np.isfinite(each).all()
         assert entries.nonzero(each) == each.any()
+        with np.errstate(all="ignore"):
+            assert same(entries.euclidean(each), float(np.linalg.norm(each)))
         assert same(entries.largest(each), float(size.max(initial=0.0)))
         small = (size > 0) & (size < np.finfo(float).tiny)
         assert entries.subnormal(each) == small.any()

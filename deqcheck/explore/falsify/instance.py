@@ -128,18 +128,23 @@ class Instance:
     def with_array(self, name: str, array: np.ndarray) -> Instance:
         # -0.0 is 0.
         array = np.asarray(array, dtype=float) + 0.0
+        before = self.arrays.get(name)
         if name in self.data:
-            return self.having(data={**self.data, name: array})
-        return self.having(init={**self.init, name: array})
+            found = self.having(data={**self.data, name: array})
+        else:
+            found = self.having(init={**self.init, name: array})
+        if before is None or before.shape != array.shape:
+            vars(found).pop("sizes", None)
+        return found
 
     def having(self, data: Arrays | None = None, init: Arrays | None = None) -> Instance:
-        """The same model with other numbers."""
+        """The same model with other numbers in arrays of the same shapes."""
         data, init = self.data if data is None else data, self.init if init is None else init
         rest = self.train, self.loss, self.constants, self.pace
         found = Instance(self.model, data, init, *rest)
-        # What the model alone decides.
+        # What the model and the shapes alone decide.
         known, mine = vars(found), vars(self)
-        known.update({name: mine[name] for name in ("spoken", "shapes") if name in mine})
+        known.update({name: mine[name] for name in ("spoken", "shapes", "sizes") if name in mine})
         return found
 
     def fits(self, other: Instance) -> bool:

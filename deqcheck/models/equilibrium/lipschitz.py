@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import perron
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.minors import MOST_INVERSES, inverses
 from deqcheck.models.equilibrium.state import EquilibriumState
@@ -96,7 +97,7 @@ def _certified(
     """The smallest of g, a little more, ... for which g X - C^T C/t - t Lambda U U^T Lambda is
     certainly not indefinite. A multiple of the identity that its bar asks for is part of it."""
     F = instance(np.eye(state.n) - state.W)
-    F = Matrix(F.array, EPS * float(np.linalg.norm(F.array)))
+    F = Matrix(F.array, EPS * euclidean(F.array))
     half = instance(np.diag(weights)) @ F
     drive = instance(np.diag(weights)) @ instance(state.U)
     X, read = half + half.T, instance(C)

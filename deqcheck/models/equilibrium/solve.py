@@ -41,8 +41,8 @@ def _residual(W: np.ndarray, C: np.ndarray, Z: np.ndarray, s: Activation) -> np.
 
 
 def _length(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.sqrt((x * x).sum(axis=0))
-    return np.where(np.isfinite(found), found, np.inf)
+    found: np.ndarray = np.sqrt(np.add.reduce(x * x, axis=0))
+    return found if finite(found) else np.where(np.isfinite(found), found, np.inf)
 
 
 def _small(W: np.ndarray, C: np.ndarray, Z: np.ndarray, s: Activation, size: float) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Monotone
-from deqcheck.linalg.entries import finite
+from deqcheck.linalg.entries import euclidean, finite
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.patterns import Patterns
@@ -79,7 +79,7 @@ class MonotoneDeqState(ReluState):
     def W_radius(self) -> float:
         """A^T A rounds by at most n eps |A|_F^2, the three sums by eps of what they add."""
         product = float(np.vdot(self.A, self.A))
-        added = 2 * float(np.linalg.norm(self.B)) + abs(1 - self.m) * np.sqrt(self.n)
+        added = 2 * euclidean(self.B) + abs(1 - self.m) * np.sqrt(self.n)
         return float(EPS * ((self.n + 4) * product + 4 * added))
 
     @cached_property
@@ -108,7 +108,7 @@ class MonotoneDeqState(ReluState):
 
     @property
     def F_radius(self) -> float:
-        return self.W_radius + EPS * float(np.linalg.norm(self.F))
+        return self.W_radius + EPS * euclidean(self.F)
 
     @cached_property
     def _exact_F(self) -> Again:
@@ -222,9 +222,9 @@ class MonotoneDeqState(ReluState):
 
     def gradient_radii(self) -> dict[str, float]:
         """Each product's radius from those of its factors, and n eps for its own sums."""
-        E, Z, A = (float(np.linalg.norm(x)) for x in (self.E, self.Z, self.A))
+        E, Z, A = (euclidean(x) for x in (self.E, self.Z, self.A))
         dE, dZ = self.E_radius, self.equilibrium.error
-        X, r = float(np.linalg.norm(self.X)), self.read_residual
+        X, r = euclidean(self.X), self.read_residual
         G = dE * Z + E * dZ + dE * dZ + errors.rounding(self.N, E * Z)
         return {
             "A": 2 * A * (G + errors.rounding(self.n, E * Z)),

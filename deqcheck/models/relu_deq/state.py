@@ -10,7 +10,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact, well_posed
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
-from deqcheck.linalg.entries import finite
+from deqcheck.linalg.entries import euclidean, finite
 from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
@@ -108,7 +108,7 @@ class ReluDeqState(ReluState):
         }
 
     def gradient_radii(self) -> dict[str, float]:
-        Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
+        Z, X, E = (euclidean(a) for a in (self.Z, self.model.X, self.E))
         off = self.equilibrium.error, self.E_radius, self.r_radius
         sizes = relu_radii.Sizes(Z, X, E, self.read_residual, *off)
         return relu_radii.of_gradient(len(self.r), sizes)
@@ -132,9 +132,9 @@ class ReluDeqState(ReluState):
     @cached_property
     def H_radius(self) -> float:
         every = self.Z, self.V, self.model.X
-        norms = [float(np.linalg.norm(A)) for A in every]
+        norms = [euclidean(A) for A in every]
         longest = [float(np.max(np.sum(A**2, axis=0))) for A in every]
-        off, H = (self.equilibrium.error, self.V_radius), float(np.linalg.norm(self.H))
+        off, H = (self.equilibrium.error, self.V_radius), euclidean(self.H)
         return float(relu_radii.of_H(len(self.Z), self.model.d, norms, longest, off, H))
 
     @property

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import arccos, errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.implicit_relu.model import ImplicitReluModel
 from deqcheck.models.implicit_relu.state import ImplicitReluState
@@ -347,7 +348,7 @@ class LinearWidth(FromDraws):
 
 
 def _size(a: np.ndarray) -> float:
-    return float(np.linalg.norm(a))
+    return euclidean(a)
 
 
 def lambda_star(X: np.ndarray) -> float:

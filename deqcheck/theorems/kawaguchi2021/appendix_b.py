@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
@@ -243,6 +244,6 @@ def _step(split: Split) -> dict[str, float]:
     claimed = -scipy.linalg.lu_solve(state.lu, split.r, trans=1)
     relative = 64 * EPS * state.m * state.measure("cond1_U").value ** 2 * state.curved.cancelled
     return {
-        "deviation": float(np.linalg.norm(V - claimed)),
-        "noise": relative * float(np.linalg.norm(claimed)),
+        "deviation": euclidean(V - claimed),
+        "noise": relative * euclidean(claimed),
     }

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
@@ -91,7 +92,7 @@ class Lemma4(Statement):
         u, v = relu(M @ h), relu(M @ h2)
         *_, before, Z = layers_of(p, layer + 1)
         du, dv = (_noise(p, before[:, s], p.model.X[:, s], len(h)) for s in (i, j))
-        radius = float(np.linalg.norm(v)) * du + (float(np.linalg.norm(u)) + du) * dv
+        radius = euclidean(v) * du + (euclidean(u) + du) * dv
         return self.reproduced(
             f"samples {i + 1} and {j + 1}, l = {layer}",
             G_formula=Measured(float(u @ v), radius),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.claim import Claim
@@ -65,7 +66,7 @@ def inclusion_residuals(
             yield fenchel_gap(layer, before), Hidden(layer).noise(before), size
             continue
         gradient, error = block_gradient(layer, here, a)
-        yield float(np.linalg.norm(gradient + here - before)), error + work(layer, size), size
+        yield euclidean(gradient + here - before), error + work(layer, size), size
 
 
 def fenchel_gap(layer: Layer, Z: np.ndarray) -> float:
