@@ -24,6 +24,16 @@ def nonzero(a: np.ndarray) -> bool:
     return any(a.ravel().tolist()) if a.size <= FEW else bool(a.any())
 
 
+def nonnegative(a: np.ndarray) -> bool:
+    """Whether all are."""
+    return all(x >= 0 for x in a.ravel().tolist()) if a.size <= FEW else bool((a >= 0).all())
+
+
+def same(mask: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two masks of one shape are."""
+    return mask.tobytes() == other.tobytes()
+
+
 def largest(a: np.ndarray) -> float:
     """The largest absolute value, 0 of none, nan where one is."""
     if a.size <= FEW:

@@ -16,7 +16,7 @@ import scipy
 
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
-from deqcheck.linalg.entries import euclidean, finite
+from deqcheck.linalg.entries import euclidean, finite, nonnegative, nonzero, same
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
@@ -79,7 +79,7 @@ class Equilibrium:
         active: np.ndarray = self.H > 0
         # Where W is large W Z + C may cancel to nothing.
         cancelled = ~active & (self.Z > 0)
-        return active | cancelled & self._surely_active if cancelled.any() else active
+        return active | cancelled & self._surely_active if nonzero(cancelled) else active
 
     @property
     def _surely_active(self) -> np.ndarray:
@@ -108,7 +108,7 @@ class Equilibrium:
     @cached_property
     def error(self) -> float:
         """0 where the equilibrium is exactly 0 and was found so."""
-        exact = not self.Z.any() and self._bound > 0 and bool(self.certainly_zero.all())
+        exact = not nonzero(self.Z) and self._bound > 0 and bool(self.certainly_zero.all())
         return 0.0 if exact else self._bound
 
     @cached_property
@@ -351,12 +351,12 @@ def _settle(
         moved = length(new - state)
         state = new
         active = state > 0
-        rested = rested + 1 if np.array_equal(active, mask) else 0
+        rested = rested + 1 if same(active, mask) else 0
         mask = active
         settled = moved <= 4 * EPS * length(state)
         # A mask that flickers on a kink, or moves ever more slowly, never rests.
         slow = count >= SLOW and count & (count - 1) == 0
-        known = tried is not None and np.array_equal(tried, mask)
+        known = tried is not None and same(tried, mask)
         if (rested >= REST or settled or slow) and not known:
             tried = mask
             polished = _newton(W, C, certificate, mask)
@@ -385,14 +385,15 @@ def _newton(
         if not finite(found):
             return None
         H = W @ found + C
-        if (found >= 0).all() and np.array_equal(H > 0, mask):
+        above = H > 0
+        if nonnegative(found) and same(above, mask):
             return Equilibrium(W, C, found, certificate, factored=patterns)
         Z = relu(found)
         if length(relu(W @ Z + C) - Z) <= 4 * EPS * length(Z):
             return Equilibrium(W, C, Z, certificate)
-        if np.array_equal(H > 0, mask):
+        if same(above, mask):
             return None
-        mask = H > 0
+        mask = above
     return None
 
 
@@ -402,5 +403,5 @@ def polish(patterns: Patterns, C: np.ndarray) -> np.ndarray | None:
         return None
     Z = patterns.solve(C)
     H = patterns.W @ Z + C
-    consistent = finite(Z) and (Z >= 0).all() and np.array_equal(H > 0, patterns.mask)
+    consistent = finite(Z) and nonnegative(Z) and same(H > 0, patterns.mask)
     return Z if consistent else None

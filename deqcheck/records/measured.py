@@ -179,7 +179,7 @@ _set_value, _set_error, _set_how, _set_again = (
 
 def _settled(value: Any, error: Any) -> tuple[Any, Any]:
     """As floats, or arrays of one shape; nothing is known where a value is undefined."""
-    if isinstance(value, float | int) and isinstance(error, float | int):
+    if isinstance(value, (float, int)) and isinstance(error, (float, int)):
         return scalar.settled(float(value), float(error))
     value = np.asarray(value, dtype=float)
     error = np.broadcast_to(np.asarray(error, dtype=float), value.shape)
@@ -207,7 +207,7 @@ def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
     if isinstance(x, Measured):
         return x
     if isinstance(x, int) and not error:
-        return Measured(x, 0.0, how, integer(x))
+        return Measured(float(x), 0.0, how, integer(x))
     return Measured(x, error, how)
 
 

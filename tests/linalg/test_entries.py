@@ -27,6 +27,8 @@ def test_as_the_reductions_do(numbers: list[float], columns: int) -> None:
         size = np.abs(each)
         assert entries.finite(each) == np.isfinite(each).all()
         assert entries.nonzero(each) == each.any()
+        assert entries.nonnegative(each) == (each >= 0).all()
+        assert entries.same(each > 0, each >= 1) == np.array_equal(each > 0, each >= 1)
         with np.errstate(all="ignore"):
             assert same(entries.euclidean(each), float(np.linalg.norm(each)))
         assert same(entries.largest(each), float(size.max(initial=0.0)))

@@ -8,7 +8,7 @@ import pytest
 from deqcheck.linalg import errors, stacked
 from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.patterns import Patterns
-from deqcheck.linalg.relu_equilibrium import followed, picard
+from deqcheck.linalg.relu_equilibrium import POLISH_BUDGET, followed, picard
 from deqcheck.linalg.stacked import Places, StackedPatterns, follow, lengths, norms
 
 
@@ -59,7 +59,7 @@ def test_where_there_are_too_many_each_pattern_is_factorised_once(
     alone = Patterns(W, mask)
     assert np.allclose(alone.solve(C), together.solve(C), rtol=1e-13, atol=1e-14)
     assert np.allclose(alone.adjoint(a), together.adjoint(a), rtol=1e-13, atol=1e-14)
-    assert together.cost() == pytest.approx(alone.cost())
+    assert alone.cost() <= together.cost() <= POLISH_BUDGET
     assert together._together is not None and alone._together is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deqcheck.linalg.entries import finite
+from deqcheck.linalg.entries import finite, nonzero
 from deqcheck.linalg.minors import patterns
 from deqcheck.models.equilibrium.activations import Activation
 from deqcheck.records.measured import EPS
@@ -61,9 +61,10 @@ def _newton(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
     R = _residual(W, C, Z, s)
     size, active = _length(R), np.ones(C.shape[1], dtype=bool)
     for _ in range(NEWTON):
-        at = np.flatnonzero(active & (size > 0))
-        if not len(at):
+        left = active & (size > 0)
+        if not nonzero(left):
             break
+        at = _columns(left)
         step = _steps(W, s.slope(W @ Z[:, at] + C[:, at]), R[:, at])
         moved, better = _searched(W, C[:, at], Z[:, at], step, size[at], s)
         Z[:, at] = moved
@@ -71,6 +72,11 @@ def _newton(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
         size[at] = _length(R[:, at])
         active[at] = better
     return Z
+
+
+def _columns(wanted: np.ndarray) -> slice | np.ndarray:
+    """Where they are; all of them are looked at as they lie."""
+    return slice(None) if wanted.all() else np.flatnonzero(wanted)
 
 
 def _steps(W: np.ndarray, slopes: np.ndarray, R: np.ndarray) -> np.ndarray:
@@ -96,13 +102,13 @@ def _searched(
     """The longest of 1, 1/2, 1/4, ... of the step that makes the residual smaller."""
     found, open_, share = Z.copy(), np.ones(Z.shape[1], dtype=bool), 1.0
     for _ in range(HALVINGS):
-        at = np.flatnonzero(open_)
-        if not len(at):
+        if not nonzero(open_):
             break
+        at = _columns(open_)
         tried = Z[:, at] + share * step[:, at]
         good = _length(_residual(W, C[:, at], tried, s)) < (1 - 1e-4 * share) * size[at]
-        found[:, at[good]] = tried[:, good]
-        open_[at[good]] = False
+        found[:, at] = np.where(good, tried, found[:, at])
+        open_[at] = ~good
         share /= 2
     return found, ~open_
 
