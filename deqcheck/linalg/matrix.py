@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from deqcheck.linalg import entries, errors, exact
+from deqcheck.linalg import entries, errors, exact, lapack
 from deqcheck.linalg.exact import AtLevel, Binary
 from deqcheck.records.basis import weakest
 from deqcheck.records.lazy import cached_property
@@ -155,7 +155,7 @@ class Matrix:
     def solve(self, other: Matrix) -> Matrix:
         """X with self X = other: its error is the inverse times what is left of the equation."""
         try:
-            found = np.linalg.solve(self.array, other.array)
+            found = lapack.solve(self.array, other.array)
         except np.linalg.LinAlgError:
             found = np.full(other.shape, np.nan)
         node = _node(exact.solution)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg import lapack
 from deqcheck.linalg.entries import finite
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
@@ -56,7 +57,7 @@ def _next(M: np.ndarray, x: np.ndarray, high: float) -> np.ndarray | None:
     # A little above, so that it stays regular.
     shifted[np.diag_indices(len(M))] += high + 4 * EPS * max(abs(high), float(np.abs(M).max()))
     try:
-        y = np.linalg.solve(shifted, x)
+        y = lapack.solve(shifted, x)
     except np.linalg.LinAlgError:
         return None
     largest = float(np.abs(y).max())
@@ -91,7 +92,7 @@ def positive_solution(M: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     F, n = np.eye(len(M)) - M, len(M)
     columns = right.reshape(n, -1)
     try:
-        both = np.linalg.solve(F, np.column_stack([np.ones(n), columns]))
+        both = lapack.solve(F, np.column_stack([np.ones(n), columns]))
     except np.linalg.LinAlgError:
         return None
     v, y = both[:, 0], both[:, 1:]

@@ -13,6 +13,7 @@ from deqcheck.explore.falsify.instance import Instance, Pace
 from deqcheck.fields import Part, Refusal, Section, Spec, specs
 from deqcheck.fields.spec import REQUIRED, Choice, Flag, Integer, Number
 from deqcheck.kinds import Loss, Model
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.records.arithmetic import FAILURES
 from deqcheck.records.lazy import cached_property
 from deqcheck.registry import kinds
@@ -258,7 +259,7 @@ class Drawing:
         init = dict(found.init)
         for name, a in init.items():
             if a.ndim == 2 and r.random() < 0.3:
-                norm = float(np.linalg.norm(a, 2))
+                norm = spectral_norm(a)
                 if norm > 0:
                     wanted = float(one_of(r, (1.0, 0.5, 0.9, 0.99, 0.1)))
                     init[name] = wanted * a / norm

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from deqcheck.linalg import perron
+from deqcheck.linalg import lapack, perron
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.minors import MOST_INVERSES, inverses
@@ -134,4 +134,4 @@ def over_patterns(state: EquilibriumState) -> Measured | None:
 def jacobian(state: EquilibriumState, j: int) -> np.ndarray:
     """dz/dx = (I - D W)^-1 D U at the equilibrium of one sample."""
     D = state.slopes[:, j]
-    return np.linalg.solve(np.eye(state.n) - D[:, None] * state.W, D[:, None] * state.U)
+    return lapack.solve(np.eye(state.n) - D[:, None] * state.W, D[:, None] * state.U)

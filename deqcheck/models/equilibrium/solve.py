@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg import lapack
 from deqcheck.linalg.entries import finite, nonzero
 from deqcheck.linalg.minors import patterns
 from deqcheck.models.equilibrium.activations import Activation
@@ -83,7 +84,7 @@ def _steps(W: np.ndarray, slopes: np.ndarray, R: np.ndarray) -> np.ndarray:
     """-(I - D W)^-1 r for each column."""
     M = np.eye(len(W)) - slopes.T[:, :, None] * W
     try:
-        found = np.linalg.solve(M, -R.T[:, :, None])[:, :, 0].T
+        found = lapack.solve_each(M, -R.T).T
     except np.linalg.LinAlgError:
         found = np.stack(
             [np.linalg.lstsq(m, -r, rcond=None)[0] for m, r in zip(M, R.T, strict=True)], axis=1
@@ -137,7 +138,7 @@ def _every_pattern(W: np.ndarray, c: np.ndarray) -> np.ndarray:
     on = patterns(len(c)).astype(float)
     systems = np.eye(len(c)) - on[:, :, None] * W
     try:
-        Z = np.linalg.solve(systems, (on * c)[:, :, None])[:, :, 0]
+        Z = lapack.solve_each(systems, on * c)
     except np.linalg.LinAlgError:
         pairs = zip(systems, on * c, strict=True)
         Z = np.stack([np.linalg.lstsq(m, right, rcond=None)[0] for m, right in pairs])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, lapack
 from deqcheck.linalg.entries import finite
 from deqcheck.linalg.matrix import instance
 from deqcheck.models.equilibrium.distance import Residual, nearest
@@ -233,7 +233,7 @@ class EquilibriumState(State):
         found = np.zeros_like(G)
         for j in range(self.N):
             D = self.slopes[:, j]
-            found[:, j] = D * np.linalg.solve(np.eye(self.n) - self.W.T * D, G[:, j])
+            found[:, j] = D * lapack.solve(np.eye(self.n) - self.W.T * D, G[:, j])
         return found
 
     @cached_property

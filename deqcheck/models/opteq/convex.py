@@ -13,6 +13,7 @@ import numpy as np
 from deqcheck.linalg import exact
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import norm2, nth_singular_value, rounding, singular_values
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.entries import entrywise
 from deqcheck.records.lazy import cached_property
@@ -137,7 +138,7 @@ class Quadratic(Smooth, Proximal):
 
     @cached_property
     def smoothness(self) -> float:
-        return float(np.linalg.norm(self.A, 2)) ** 2
+        return spectral_norm(self.A) ** 2
 
     @cached_property
     def L_z(self) -> Measured:
