@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +20,14 @@ class Group(NamedTuple):
     samples: np.ndarray
     # Where the right-hand sides (m x n, row by row) have its entries.
     rights: np.ndarray
+
+
+def distinct(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct patterns, as columns in lexical order, and how many samples have each."""
+    counts = Counter(column.tobytes() for column in mask.T)
+    found = sorted(counts)
+    columns = np.frombuffer(b"".join(found), dtype=bool).reshape(len(found), len(mask)).T
+    return columns, np.array([counts[each] for each in found])
 
 
 @lru_cache(maxsize=16)

@@ -10,6 +10,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, identity, instance
+from deqcheck.linalg.patterns import distinct
 from deqcheck.records.measured import EPS, Measured, given, minimum
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ BUDGET = 2e10
 
 def patterns(state: ImplicitReluState) -> np.ndarray:
     """The distinct activation patterns D_i, as columns (m x at most N)."""
-    return np.unique(state.equilibrium.mask, axis=1)
+    return distinct(state.equilibrium.mask)[0]
 
 
 def blocks(state: ImplicitReluState) -> Iterator[Matrix]:

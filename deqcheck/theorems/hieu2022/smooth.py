@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -119,9 +119,10 @@ class Quadratic:
         return bool(np.isin(self.kappa[self.c != 0], (0.0, value)).all())
 
 
+@lru_cache(maxsize=1)
 def linearised(state: State) -> Quadratic:
     """Eigenvalues that are lost in rounding count as 0, those that are known to be larger than
-    computed are taken as large as is known."""
+    computed are taken as large as is known. Hypotheses and claims ask for the same one."""
     K = (state.kernel.K + state.kernel.K.T) / 2
     kappa, basis = np.linalg.eigh(K)
     kappa = np.where(kappa > errors.lapack(K.shape, kappa[-1]), kappa, 0.0)
