@@ -51,6 +51,12 @@ def subnormal(a: np.ndarray) -> bool:
     return bool(((size > 0) & (size < SMALLEST)).any())
 
 
+def column_lengths(a: np.ndarray) -> np.ndarray:
+    """As np.linalg.norm of each column."""
+    found: np.ndarray = np.sqrt(np.add.reduce(a * a, axis=0))
+    return found
+
+
 def euclidean(a: np.ndarray) -> float:
     """As np.linalg.norm of a real array, which asks first what else it could be. `errors.length`
     neither underflows nor overflows."""

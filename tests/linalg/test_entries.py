@@ -31,6 +31,8 @@ def test_as_the_reductions_do(numbers: list[float], columns: int) -> None:
         assert entries.same(each > 0, each >= 1) == np.array_equal(each > 0, each >= 1)
         with np.errstate(all="ignore"):
             assert same(entries.euclidean(each), float(np.linalg.norm(each)))
+            lengths = np.linalg.norm(a, axis=0)
+            assert np.array_equal(entries.column_lengths(a), lengths, equal_nan=True)
         assert same(entries.largest(each), float(size.max(initial=0.0)))
         small = (size > 0) & (size < np.finfo(float).tiny)
         assert entries.subnormal(each) == small.any()

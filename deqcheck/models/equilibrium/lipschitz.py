@@ -126,7 +126,7 @@ def over_patterns(state: EquilibriumState) -> Measured | None:
     for on, inverse in inverses(state.W):
         jacobians = state.C @ inverse @ (on[:, :, None] * state.U) + state.model.D
         worst = max(worst, float(np.linalg.norm(jacobians, 2, axis=(1, 2)).max()))
-    gain = float(np.linalg.norm(state.C) * np.linalg.norm(state.U))
+    gain = euclidean(state.C) * euclidean(state.U)
     off = (16 * state.n * EPS + w.worst_inverse.error) * gain * float(w.worst_inverse.high)
     return Measured(worst, off)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from deqcheck.linalg import lapack
-from deqcheck.linalg.entries import finite, nonzero
+from deqcheck.linalg.entries import column_lengths, finite, nonzero
 from deqcheck.linalg.minors import patterns
 from deqcheck.models.equilibrium.activations import Activation
 from deqcheck.records.measured import EPS
@@ -42,7 +42,7 @@ def _residual(W: np.ndarray, C: np.ndarray, Z: np.ndarray, s: Activation) -> np.
 
 
 def _length(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.sqrt(np.add.reduce(x * x, axis=0))
+    found = column_lengths(x)
     return found if finite(found) else np.where(np.isfinite(found), found, np.inf)
 
 
@@ -77,7 +77,7 @@ def _newton(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
 
 def _columns(wanted: np.ndarray) -> slice | np.ndarray:
     """Where they are; all of them are looked at as they lie."""
-    return slice(None) if wanted.all() else np.flatnonzero(wanted)
+    return slice(None) if all(wanted.tolist()) else np.flatnonzero(wanted)
 
 
 def _steps(W: np.ndarray, slopes: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg.entries import finite
+from deqcheck.linalg.entries import column_lengths, finite
 from deqcheck.linalg.errors import length, rounding
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import NoEquilibrium, norm
@@ -131,8 +131,7 @@ class FixedPoint:
         return Z
 
     def _residuals(self, Z: np.ndarray) -> np.ndarray:
-        sizes: np.ndarray = np.linalg.norm(Z - self(Z), axis=0)
-        return sizes
+        return column_lengths(Z - self(Z))
 
     def _finished(self, Z: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Within the rounding of the map one last step leaves what no further one improves."""

@@ -32,7 +32,7 @@ class Extractor:
 
     @cached_property
     def _A_error(self) -> float:
-        size = float(np.linalg.norm(self.W0) * np.linalg.norm(self.X0))
+        size = euclidean(self.W0) * euclidean(self.X0)
         return errors.rounding(self.W0.shape[1], size)
 
     @cached_property

@@ -67,7 +67,7 @@ class Lemma51(Pointwise):
         radius += state.Phi_radius / (1 - float(state.gamma0.high))
         for _ in range(PROJECTIONS):
             u, v = np.abs(stream.standard_normal(state.N)), np.abs(stream.standard_normal(state.m))
-            weight = float(np.linalg.norm(u) * np.linalg.norm(v))
+            weight = euclidean(u) * euclidean(v)
             noise = 8 * EPS * (state.N + state.m) * size
             form = exact.array(np.outer(v, u))
             error = weight * (state.equilibrium.error + noise)

@@ -102,7 +102,7 @@ class Lemma4(Statement):
     def _product(self, p: Problem, layer: int, i: int, j: int, parts: Representation) -> Claim:
         """Rounded on the scale of |h| |h'|."""
         (m, d), Z, X = p.theta0["U"].shape, layers_of(p, layer)[-1], p.model.X
-        size = float(np.linalg.norm(parts.h) * np.linalg.norm(parts.h2))
+        size = euclidean(parts.h) * euclidean(parts.h2)
         G = float(np.linalg.norm(Z[:, i]) * np.linalg.norm(Z[:, j]))
         xi = float(np.linalg.norm(X[:, i]) * np.linalg.norm(X[:, j])) / d
         return self.product(

@@ -149,7 +149,7 @@ class Theorem4(Draws):
 
 def _product(state: State) -> float:
     """Scale of the rounding of U X."""
-    return float(np.linalg.norm(state.theta["U"]) * np.linalg.norm(state.model.X))
+    return euclidean(state.theta["U"]) * euclidean(state.model.X)
 
 
 def _dead(state: State) -> bool:

@@ -157,7 +157,7 @@ class Lemma10(Pointwise):
 
 
 def _work(p: Problem, a: np.ndarray, b: np.ndarray) -> float:
-    size = float(np.linalg.norm(a) + np.linalg.norm(b))
+    size = euclidean(a) + euclidean(b)
     return sum(work(layer, size) for layer in p.start.network.layers)
 
 

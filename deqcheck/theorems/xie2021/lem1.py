@@ -129,7 +129,7 @@ class Lemma1(Pointwise):
         one, other = Feedforward(p, weights).output(z, x), hidden_units(p, factors, z, x)
         growth = float(np.prod([1 + np.linalg.norm(W, 2) for W in weights]))
         drive = sum(euclidean(layer.drive) for layer in p.start.network.layers)
-        size = (1 + drive + float(np.linalg.norm(z) + np.linalg.norm(x))) * growth
+        size = (1 + drive + (euclidean(z) + euclidean(x))) * growth
         off = euclidean(one - other)
         return self.output(difference=Measured(off), noise=tolerance(noise * size, size))
 
@@ -180,7 +180,7 @@ class Feedforward:
         length = 4 * len(self.weights) * (len(z) + len(x))
         growth = float(np.prod([1 + np.linalg.norm(W) for W in self.weights])) ** 2
         layers = self.p.start.network.layers
-        drive = sum(1 + float(np.linalg.norm(a.U) + np.linalg.norm(a.b)) for a in layers)
+        drive = sum(1 + (euclidean(a.U) + euclidean(a.b)) for a in layers)
         return errors.rounding(length, growth * drive * (1 + float(np.linalg.norm([*z, *x]))))
 
 
@@ -223,7 +223,7 @@ class Lemma2(Pointwise):
         growth = float(
             np.prod([1 + np.linalg.norm(theta[f"W{i + 2}"]) for i in range(p.model.depth)])
         )
-        inner = size + float(np.linalg.norm(X) * np.linalg.norm(p.theta0["U1"]))
+        inner = size + euclidean(X) * euclidean(p.theta0["U1"])
         noise = 16 * EPS * sum(shape) * p.model.depth * growth**2 * (1 + inner)
         off = euclidean(theta["Wo"] @ once - Wo @ h)
         yield self.output(difference=Measured(off), noise=tolerance(noise, size))

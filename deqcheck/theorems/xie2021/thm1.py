@@ -126,7 +126,7 @@ class Theorem1(Pointwise):
             df, d = fa - fb, a - b
             excess = float(np.vdot(df, df) - np.vdot(df, d))
             size = euclidean(d)
-            error = 2 * work(hidden.layer, float(np.linalg.norm(a) + np.linalg.norm(b)))
+            error = 2 * work(hidden.layer, euclidean(a) + euclidean(b))
             allowed = 3 * size * error / hidden.mu + gap_noise(size, size) + 2e-12 * size**2
             worst.see(excess, allowed)
         return self.firm(note, excess=worst.value, noise=Measured(worst.noise))

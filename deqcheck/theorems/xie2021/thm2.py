@@ -61,7 +61,7 @@ def inclusion_residuals(
     a = p.model.alpha
     blocks = p.start.network.blocks(solved.Z)
     for layer, before, here in zip(p.start.network.layers, blocks[:-1], blocks[1:], strict=True):
-        size = float(np.linalg.norm(here) + np.linalg.norm(before))
+        size = euclidean(here) + euclidean(before)
         if a == 1:
             yield fenchel_gap(layer, before), Hidden(layer).noise(before), size
             continue

@@ -95,7 +95,7 @@ def _lost(layer: Layer, a: np.ndarray, b: np.ndarray) -> float:
     """What rounding does to |f(a) - f(b)|/|a - b|: f(a) = W^T s(W a + drive) (with a share of a)
     is off by a few eps times the size of its terms, and s is nonexpansive."""
     norm = euclidean(layer.W)
-    inputs = float(np.linalg.norm(a) + np.linalg.norm(b))
+    inputs = euclidean(a) + euclidean(b)
     drive = 2 * euclidean(layer.drive) + 2 * abs(float(layer.s.at_zero))
     size = norm * (norm * inputs + drive) + inputs
     return float(8 * sum(layer.W.shape) * EPS * size / np.linalg.norm(a - b))
