@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg.exact_relu import on_its_pattern
 from deqcheck.models.problem import AnyProblem
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, NoExactForm
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.node import flint

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, norm, pack, unpack
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 from deqcheck.records.verdict import Status
 

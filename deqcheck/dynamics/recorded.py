@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from statistics import mode
 from typing import ClassVar
 
@@ -27,6 +26,7 @@ from deqcheck.models.problem import (
     norm,
     pack,
 )
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory, Verified
 from deqcheck.records.words import DESCENT

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, quantities
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import Event, Trajectory

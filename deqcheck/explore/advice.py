@@ -4,7 +4,6 @@ judged."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 from deqcheck.case import Case, CaseError
@@ -23,6 +22,7 @@ from deqcheck.records.advice import Advice, Remedy
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import Entry
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.words import DESCENT
 from deqcheck.registry import kinds
 from deqcheck.search import LARGEST, SMALLEST, STEP_SHARE

@@ -6,19 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-import numpy as np
-
 from deqcheck import threads
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.authored import check_tracks
 from deqcheck.judging.errors import refusals
+from deqcheck.linalg.entries import SMALLEST, subnormal
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, gradient_norm
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import AnyStatement
-
-# Below it floats are subnormal.
-SMALLEST = float(np.finfo(float).tiny)
 
 
 @in_range()
@@ -47,8 +43,7 @@ def check_start(problem: AnyProblem) -> None:
     """Raises OutOfRange where even the loss of the initial parameters is no float, or where a
     number given is subnormal: its products have absolute errors, which no relative bar sees."""
     for name, a in (problem.data | problem.theta0).items():
-        size = np.abs(a)
-        if np.any((size > 0) & (size < SMALLEST)):
+        if subnormal(a):
             raise OutOfRange(
                 f"{name} has entries below {SMALLEST:.1e}, of which floats keep fewer digits"
             )

@@ -20,11 +20,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg.errors import rounding
+from deqcheck.records.lazy import cached_property
 
 # Largest number of columns of X.
 MOST_COLUMNS = 64

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import lapack
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.perron import metzler, positive_solution
@@ -86,7 +87,7 @@ def _centred(W: np.ndarray) -> Found:
     maximised over Lambda and tau, for growing mu."""
     n = len(W)
     F = np.eye(n) - W
-    size = float(np.linalg.norm(F)) / np.sqrt(n)
+    size = euclidean(F) / np.sqrt(n)
     if not (np.isfinite(size) and size > 0):
         return _tried(W, np.ones(n), "Lambda = I")
     G, weights, most, mu = F / size, np.ones(n), np.inf, float(n)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import finite
 from deqcheck.records.measured import EPS
 
 KEPT = 4
@@ -119,7 +120,7 @@ def _fitted(new: Remembered, others: list[Remembered]) -> np.ndarray:
     newest = others[0].point
     directions = np.stack([e.point for e in others[1:]]) - newest
     gram, right = directions @ directions.T, directions @ (new.point - newest)
-    if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+    if not (finite(gram) and finite(right)):
         return np.full(len(others), np.inf)
     found = np.linalg.lstsq(gram, right, rcond=CUTOFF**2)[0]
     return np.concatenate([[1 - found.sum()], found])

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from deqcheck.linalg import entries, largest, remembered, smallest
 from deqcheck.linalg import exact as again
-from deqcheck.linalg import largest, remembered, smallest
 from deqcheck.linalg.near_one import against_one
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
@@ -68,11 +68,11 @@ def length(a: np.ndarray) -> float:
     norm = math.sqrt(squares(a))
     if SMALLEST_PLAIN < norm < LARGEST_PLAIN:
         return norm
-    largest = float(np.abs(a).max(initial=0.0))
-    if largest == 0 or not math.isfinite(largest):
+    top = entries.largest(a)
+    if top == 0 or not math.isfinite(top):
         return norm
     # A power of two scales without rounding; what falls below 1e-300 of the largest is nothing.
-    exponent = math.frexp(largest)[1]
+    exponent = math.frexp(top)[1]
     scaled = math.sqrt(squares(np.ldexp(a, -exponent)))
     return float(np.ldexp(scaled, exponent))
 
@@ -87,7 +87,7 @@ def sum_of_squares(a: np.ndarray, radius: float = 0.0, exact: Again | None = Non
     """||a||_F^2 when every computed a lies within `radius` (Frobenius) of the true one."""
     value = squares(a)
     # What underflowed is not zero.
-    lost = a.size * TINY if value < SMALLEST_PLAIN**2 and a.any() else 0.0
+    lost = a.size * TINY if value < SMALLEST_PLAIN**2 and entries.nonzero(a) else 0.0
     error = of_squares(a.size, value, length(a), radius) + lost
     return Measured(value, error, again=exact and again.sum_of_squares(exact))
 
@@ -107,7 +107,7 @@ def lapack(shape: tuple[int, ...], size: float) -> float:
 
 def singular_values(a: np.ndarray, radius: float = 0.0) -> Measured:
     """All of them, descending. Weyl: none moves further than the matrix does (2-norm)."""
-    if not a.size or not np.isfinite(a).all():
+    if not a.size or not entries.finite(a):
         count = min(a.shape)
         return Measured(np.full(count, np.nan), np.inf)
     s = remembered.singular_values(a)
@@ -116,7 +116,7 @@ def singular_values(a: np.ndarray, radius: float = 0.0) -> Measured:
 
 def _one(a: np.ndarray, i: int, radius: float) -> Measured:
     """The i-th of them, counted from 0."""
-    if not a.size or not np.isfinite(a).all():
+    if not a.size or not entries.finite(a):
         return Measured(math.nan, math.inf)
     s = remembered.singular_values(a)
     return Measured(float(s[i]), radius + lapack(a.shape, s[0]), "Weyl")
@@ -124,7 +124,7 @@ def _one(a: np.ndarray, i: int, radius: float) -> Measured:
 
 def _largest(a: np.ndarray, radius: float) -> Measured:
     """Of a large matrix without the others, to no less than the accuracy of the decomposition."""
-    if min(a.shape) >= largest.LARGE and np.isfinite(a).all():
+    if min(a.shape) >= largest.LARGE and entries.finite(a):
         found = remembered.largest(a, lapack(a.shape, 1.0))
         if found is not None:
             return found.widened(radius)
@@ -167,10 +167,10 @@ def nth_singular_value(
 
 def symmetric_eigenvalues(a: np.ndarray, radius: float = 0.0) -> Measured:
     """Ascending eigenvalues of a symmetric matrix (Weyl)."""
-    if not np.isfinite(a).all():
+    if not entries.finite(a):
         return Measured(np.full(len(a), np.nan), np.inf)
     w = remembered.eigenvalues(a)
-    size = float(np.abs(w).max(initial=0.0))
+    size = entries.largest(w)
     return Measured(w, np.full(w.shape, radius + lapack(a.shape, size)), "Weyl")
 
 

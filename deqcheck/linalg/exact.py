@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.exact_eigen import in_balls, polynomial, rational_root, spectrum
 from deqcheck.linalg.exact_entries import charge as charge
 from deqcheck.linalg.exact_entries import column as column
@@ -58,7 +59,7 @@ def chosen(a: np.ndarray) -> Again:
 
 
 def _of_doubles(level: Level, a: np.ndarray) -> Any:
-    if not np.isfinite(a).all():
+    if not finite(a):
         raise NoExactForm
     rows = [[level.flint.fmpq(*float(x).as_integer_ratio()) for x in row] for row in a]
     exact = level.flint.fmpq_mat(*a.shape, [x for row in rows for x in row])

@@ -7,12 +7,12 @@ knows that there is only one.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
 from deqcheck.records.tower.rationals import Rationals
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
-from deqcheck.linalg import errors, exact
+from deqcheck.linalg import entries, errors, exact, lapack
 from deqcheck.linalg.exact import AtLevel, Binary
 from deqcheck.records.basis import weakest
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, Number, given, measured, vanishing
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again
@@ -25,7 +25,7 @@ from deqcheck.records.tower import Again
 ROUNDED_UP = 1 + 32 * EPS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Matrix:
     """`array`, whose error is at most `radius` in the Frobenius norm; a vector is a column.
 
@@ -33,18 +33,22 @@ class Matrix:
     """
 
     array: np.ndarray
-    radius: float = 0.0
-    exact: Again | None = field(default=None, repr=False)
-    how: str = ""
+    radius: float
+    exact: Again | None = field(repr=False)
+    how: str
 
     # numpy leaves mixed arithmetic to this class.
     __array_ufunc__ = None
 
-    def __post_init__(self) -> None:
-        a = np.asarray(self.array, dtype=float)
-        object.__setattr__(self, "array", a.reshape(len(a), -1) if a.ndim < 2 else a)
-        known = bool(np.isfinite(self.array).all()) and not math.isnan(self.radius)
-        object.__setattr__(self, "radius", float(self.radius) if known else math.inf)
+    def __init__(
+        self, array: np.ndarray, radius: float = 0.0, exact: Again | None = None, how: str = ""
+    ):
+        a = np.asarray(array, dtype=float)
+        a = a.reshape(len(a), -1) if a.ndim < 2 else a
+        known = entries.finite(a) and not math.isnan(radius)
+        vars(self).update(
+            array=a, radius=float(radius) if known else math.inf, exact=exact, how=how
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -86,7 +90,7 @@ class Matrix:
         spread = _times(abs(c.value), self.radius) + _times(c.error, self.whole)
         node = exact.scaled(c.again, self.exact) if c.again and self.exact else None
         radius = (
-            spread + _rounded(array) + _underflown(array, self.array, np.array(c.value))
+            spread + _rounded(array) + (_underflown(array, self.array) if c.value else 0.0)
         ) * ROUNDED_UP
         return Matrix(array, radius, node, weakest(self.how, c.how))
 
@@ -96,11 +100,15 @@ class Matrix:
         return self * (1 / measured(divisor))
 
     def __matmul__(self, other: Matrix) -> Matrix:
-        with np.errstate(all="ignore"):
+        scale = self.size * other.size
+        if scale < errors.LARGEST_PLAIN:
             array = self.array @ other.array
+        else:
+            with np.errstate(all="ignore"):
+                array = self.array @ other.array
         length = self.shape[1]
         radius = self._spread(self.size, other.size, other)
-        radius += errors.product(length, self.size * other.size)
+        radius += errors.product(length, scale)
         radius += length * _underflown(array, self.array, other.array)
         return self._with(other, array, radius, exact.product)
 
@@ -108,7 +116,7 @@ class Matrix:
         """Entry by entry."""
         _matching(self.shape, other.shape)
         array = self.array * other.array
-        radius = self._spread(_largest(self.array), _largest(other.array), other)
+        radius = self._spread(entries.largest(self.array), entries.largest(other.array), other)
         radius += _rounded(array) + _underflown(array, self.array, other.array)
         return self._with(other, array, radius, exact.hadamard)
 
@@ -147,7 +155,7 @@ class Matrix:
     def solve(self, other: Matrix) -> Matrix:
         """X with self X = other: its error is the inverse times what is left of the equation."""
         try:
-            found = np.linalg.solve(self.array, other.array)
+            found = lapack.solve(self.array, other.array)
         except np.linalg.LinAlgError:
             found = np.full(other.shape, np.nan)
         node = _node(exact.solution)
@@ -295,11 +303,7 @@ def _rounded(array: np.ndarray) -> float:
 
 def _underflown(array: np.ndarray, *factors: np.ndarray) -> float:
     """Of products that may be smaller than any double."""
-    return math.sqrt(array.size) * TINY if all(f.any() for f in factors) else 0.0
-
-
-def _largest(a: np.ndarray) -> float:
-    return float(np.abs(a).max(initial=0.0))
+    return math.sqrt(array.size) * TINY if all(map(entries.nonzero, factors)) else 0.0
 
 
 def _longest_column(a: np.ndarray) -> float:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg import lapack
+from deqcheck.linalg.entries import finite
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
@@ -27,7 +29,7 @@ def metzler(W: np.ndarray) -> np.ndarray:
 
 def abscissa(M: np.ndarray, exact: Again | None = None) -> Measured:
     """The largest real part of an eigenvalue of a Metzler matrix, between two quotients."""
-    if not np.isfinite(M).all():
+    if not finite(M):
         return Measured(np.nan, np.inf, again=exact)
     x: np.ndarray | None = np.ones(len(M))
     low, high = _pairs(M), np.inf
@@ -55,7 +57,7 @@ def _next(M: np.ndarray, x: np.ndarray, high: float) -> np.ndarray | None:
     # A little above, so that it stays regular.
     shifted[np.diag_indices(len(M))] += high + 4 * EPS * max(abs(high), float(np.abs(M).max()))
     try:
-        y = np.linalg.solve(shifted, x)
+        y = lapack.solve(shifted, x)
     except np.linalg.LinAlgError:
         return None
     largest = float(np.abs(y).max())
@@ -90,11 +92,11 @@ def positive_solution(M: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     F, n = np.eye(len(M)) - M, len(M)
     columns = right.reshape(n, -1)
     try:
-        both = np.linalg.solve(F, np.column_stack([np.ones(n), columns]))
+        both = lapack.solve(F, np.column_stack([np.ones(n), columns]))
     except np.linalg.LinAlgError:
         return None
     v, y = both[:, 0], both[:, 1:]
-    if not (np.isfinite(both).all() and (v > 0).all()):
+    if not (finite(both) and (v > 0).all()):
         return None
     steep = (n + ROOM) * EPS * (np.eye(n) + np.abs(M))
     if not (F @ v - steep @ v >= 0.5).all():

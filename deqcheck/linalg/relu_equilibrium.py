@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy
 
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
+from deqcheck.linalg.entries import euclidean, finite, nonnegative, nonzero, same
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.remembered import singular_values
 from deqcheck.linalg.stacked import NEWTON, Places, follow, narrow
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 # Flops above which factorising every activation pattern costs more than iterating on.
@@ -70,7 +71,7 @@ class Equilibrium:
 
     @cached_property
     def W_size(self) -> float:
-        return float(np.linalg.norm(self.W))
+        return euclidean(self.W)
 
     @cached_property
     def mask(self) -> np.ndarray:
@@ -78,7 +79,7 @@ class Equilibrium:
         active: np.ndarray = self.H > 0
         # Where W is large W Z + C may cancel to nothing.
         cancelled = ~active & (self.Z > 0)
-        return active | cancelled & self._surely_active if cancelled.any() else active
+        return active | cancelled & self._surely_active if nonzero(cancelled) else active
 
     @property
     def _surely_active(self) -> np.ndarray:
@@ -107,7 +108,7 @@ class Equilibrium:
     @cached_property
     def error(self) -> float:
         """0 where the equilibrium is exactly 0 and was found so."""
-        exact = not self.Z.any() and self._bound > 0 and bool(self.certainly_zero.all())
+        exact = not nonzero(self.Z) and self._bound > 0 and bool(self.certainly_zero.all())
         return 0.0 if exact else self._bound
 
     @cached_property
@@ -262,7 +263,7 @@ def picard(
 
     Z = relu(C if start is None else start)
     if _sweeps_win(W, certificate):
-        W_size, C_size = float(np.linalg.norm(W)), length(C)
+        W_size, C_size = euclidean(W), length(C)
 
         def noise(Z: np.ndarray) -> float:
             return _noise(W_size * length(Z) + C_size, len(Z))
@@ -341,12 +342,12 @@ def _settle(
         moved = length(new - state)
         state = new
         active = state > 0
-        rested = rested + 1 if np.array_equal(active, mask) else 0
+        rested = rested + 1 if same(active, mask) else 0
         mask = active
         settled = moved <= 4 * EPS * length(state)
         # A mask that flickers on a kink, or moves ever more slowly, never rests.
         slow = count >= SLOW and count & (count - 1) == 0
-        known = tried is not None and np.array_equal(tried, mask)
+        known = tried is not None and same(tried, mask)
         if (rested >= REST or settled or slow) and not known:
             tried = mask
             polished = newton(W, C, certificate, mask)
@@ -373,15 +374,16 @@ def newton(
         if patterns.cost() > POLISH_BUDGET:
             return None
         found = patterns.solve(C)
-        if not np.isfinite(found).all():
+        if not finite(found):
             return None
         H = W @ found + C
-        if (found >= 0).all() and np.array_equal(H > 0, mask):
+        above = H > 0
+        if nonnegative(found) and same(above, mask):
             return Equilibrium(W, C, found, certificate, factored=patterns, pre_activations=H)
         Z = relu(found)
         if length(relu(W @ Z + C) - Z) <= 4 * EPS * length(Z):
             return Equilibrium(W, C, Z, certificate)
-        if np.array_equal(H > 0, mask):
+        if same(above, mask):
             return None
-        mask = H > 0
+        mask = above
     return None

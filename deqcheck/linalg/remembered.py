@@ -37,6 +37,11 @@ def singular_values(a: np.ndarray) -> np.ndarray:
     return known.copy()
 
 
+def spectral_norm(a: np.ndarray) -> float:
+    """The largest of them, as np.linalg.norm(a, 2) has it."""
+    return float(singular_values(a)[0])
+
+
 def largest(a: np.ndarray, wanted: float) -> Measured | None:
     """The largest of them without the others, of a large finite matrix, to this relative error."""
     tall = a if len(a) >= a.shape[1] else a.T

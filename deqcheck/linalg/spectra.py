@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.errors import lapack, length
 from deqcheck.linalg.rational import Rows, products, rows_of
 from deqcheck.records.basis import ASKED_RANK
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again
@@ -131,7 +132,7 @@ class Factored:
     @property
     def certain(self) -> bool:
         """Whether the rank is the rank."""
-        return bool(np.isfinite(self.a).all()) and (not self._doubtful or self._echelon is not None)
+        return finite(self.a) and (not self._doubtful or self._echelon is not None)
 
     @cached_property
     def _hidden(self) -> Echelon | None:
@@ -155,7 +156,7 @@ class Factored:
 
     @property
     def measured_rank(self) -> Measured:
-        if not np.isfinite(self.a).all():
+        if not finite(self.a):
             return Measured(math.nan, math.inf, "not finite")
         doubt = 0.0 if self.certain else float(self._doubtful)
         node = self.again(exact.rank(exact.array(self.a)))

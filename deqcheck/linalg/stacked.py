@@ -6,12 +6,12 @@ digits do not depend on what else is in the stack, nor on whether there is one.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg.errors import LARGEST_PLAIN, SMALLEST_PLAIN
+from deqcheck.records.lazy import cached_property
 
 # Up to this width the calls themselves cost more than what they compute; and up to so many numbers
 # all systems of a model fit into the cache.

@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.linalg.certificates import Swept
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.errors import length, norm2, product
+from deqcheck.linalg.patterns import distinct
 from deqcheck.linalg.relu_equilibrium import Equilibrium, relu
 from deqcheck.records.measured import EPS
 
@@ -39,10 +41,10 @@ def _inverse(found: Equilibrium, norm: float) -> Swept:
     if they are known."""
     if norm < 1:
         return Swept(1 / (1 - norm))
-    if not np.isfinite(found.Z).all() or found.doubtful.any():
+    if not finite(found.Z) or found.doubtful.any():
         return Swept(math.inf)
     eye, bound = np.eye(len(found.W)), 0.0
-    for mask in np.unique(found.mask.T, axis=0):
+    for mask in distinct(found.mask)[0].T:
         smallest = np.linalg.svd(eye - mask[:, None] * found.W, compute_uv=False)[-1]
         rounding = product(len(eye), math.sqrt(len(eye)) + length(found.W)) + found.W_radius
         bound = max(bound, 1 / (smallest - rounding) if smallest > rounding else math.inf)

@@ -13,6 +13,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, remembered
 from deqcheck.linalg.certificates import Bounded, Certificate, Contraction, Monotone
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.measured import EPS
 
@@ -126,7 +127,7 @@ def fits(W: np.ndarray, c: np.ndarray, z: np.ndarray) -> bool:
 
 
 def _size(W: np.ndarray, c: np.ndarray, z: np.ndarray) -> float:
-    return float((1 + np.linalg.norm(W)) * np.linalg.norm(z) + np.linalg.norm(c))
+    return (1 + euclidean(W)) * euclidean(z) + euclidean(c)
 
 
 def _on_pattern(W: np.ndarray, c: np.ndarray, on: np.ndarray) -> Iterator[np.ndarray]:

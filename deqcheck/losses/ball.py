@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.records.measured import EPS
 
 NEWTON_STEPS = 200
@@ -19,7 +20,7 @@ FISTA_STEPS = 20_000
 def optimality_gap(W: np.ndarray, G: np.ndarray, R: float, G_radius: float) -> float:
     """Bound on L(W) - min over the ball (Frank-Wolfe); W is in the ball."""
     exact = float(np.sum(G * W) + R * np.abs(G).max(axis=0).sum())
-    spread = G_radius * (float(np.linalg.norm(W)) + R * np.sqrt(W.shape[1]))
+    spread = G_radius * (euclidean(W) + R * np.sqrt(W.shape[1]))
     return float(max(exact, 0.0) + spread)
 
 
@@ -72,11 +73,11 @@ def fista(
         if np.sum((extrapolated - new) * (new - W)) > 0:
             extrapolated, momentum = W, 1.0
             new = project(extrapolated - gradient(extrapolated) / lipschitz, R)
-        moved = float(np.linalg.norm(new - W))
+        moved = euclidean(new - W)
         following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
         extrapolated = new + (momentum - 1) / following * (new - W)
         W, momentum = new, following
-        if moved <= 4 * EPS * float(np.linalg.norm(W)):
+        if moved <= 4 * EPS * euclidean(W):
             break
     return W
 

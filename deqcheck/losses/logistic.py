@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import OuterLoss
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import symmetric_eigenvalues
 from deqcheck.losses.outer import PL
 from deqcheck.losses.scalar import LinearScalar
 from deqcheck.losses.separation import balanced_slopes, separated
 from deqcheck.losses.square import refuse_zero
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, exp, measured
 
 
@@ -113,7 +114,7 @@ class LinearLogistic(LinearScalar):
         weights = 2 * self.tau + self.rho(np.abs(self.Phi).sum(axis=0))
         reduced = self.factored.p.T @ self.Phi
         M = (reduced * weights.value) @ reduced.T
-        size = float(np.linalg.norm(self.Phi)) ** 2
+        size = euclidean(self.Phi) ** 2
         radius = float(np.max(weights.error)) * size + 8 * EPS * len(self.Phi) * size * float(
             np.max(weights.value)
         )
@@ -144,7 +145,7 @@ class LinearLogistic(LinearScalar):
     def _strongly_convex_infimum(self) -> Measured:
         w = self.minimise(math.inf)
         total, error, gradient, radius = self.exactly(w)
-        slope = float(np.linalg.norm(gradient)) + radius
+        slope = euclidean(gradient) + radius
         smallest = max(float(self.factored.smallest_positive.low), 0.0)
         modulus = 2 * self.tau * smallest**2
         if modulus == 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from copy import copy
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista
 from deqcheck.losses.outer import PL, Evaluation, OneByOne
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 

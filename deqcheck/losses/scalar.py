@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import cached_property
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import optimality_gap, projected_newton
 from deqcheck.losses.outer import PL, Evaluation, OneByOne
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
@@ -26,7 +27,7 @@ class LinearScalar(OneByOne):
         # How far Phi may be from the matrix of smaller rank that it stands for.
         self._off = self.factored.cut if relative else 0.0
         self._columns = np.linalg.norm(Phi, axis=0)
-        self._phi_norm = float(np.linalg.norm(Phi))
+        self._phi_norm = euclidean(Phi)
 
     def exact_gradient(self, W: Again) -> Again | None:
         return None
@@ -71,9 +72,9 @@ class LinearScalar(OneByOne):
         """
         if not self.factored.visible:
             return math.inf
-        lost = float(np.linalg.norm(self.Phi @ slopes)) + self._off * length(slopes)
-        lost += 4 * EPS * len(slopes) * self._phi_norm * float(np.linalg.norm(slopes))
-        return 4 * lost * float(np.linalg.norm(w))
+        lost = euclidean(self.Phi @ slopes) + self._off * length(slopes)
+        lost += 4 * EPS * len(slopes) * self._phi_norm * euclidean(slopes)
+        return 4 * lost * euclidean(w)
 
     def minimise(self, R: float, keep: np.ndarray | None = None) -> np.ndarray:
         """A minimiser over the box, of all samples or of those to keep."""
@@ -100,7 +101,7 @@ class LinearScalar(OneByOne):
 
     def exactly(self, w: np.ndarray) -> Evaluation:
         """L0 itself at this very w."""
-        return self._whole(w, float(np.linalg.norm(w)), 0.0)
+        return self._whole(w, euclidean(w), 0.0)
 
     def _whole(self, w: np.ndarray, size: float, radius: float) -> Evaluation:
         """Outputs move by |phi_i| times the radius, and the sums round."""
@@ -117,7 +118,7 @@ class LinearScalar(OneByOne):
             total,
             float((np.abs(first) + moved) @ reach) + rounding,
             (self.Phi @ first)[None],
-            self._phi_norm * (float(np.linalg.norm(moved)) + lost) + self._off * length(first),
+            self._phi_norm * (euclidean(moved) + lost) + self._off * length(first),
         )
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:

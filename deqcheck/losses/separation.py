@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.records.measured import EPS, Measured
 
 # A slack of the separation program above this is positive: its vertices have slacks 0 or 1.
@@ -52,7 +53,7 @@ def hard_margin(signed: np.ndarray) -> Measured:
     margin = float((w @ signed).min())
     if margin <= 0:
         return Measured(np.nan)
-    upper = float(np.linalg.norm(w)) / margin
+    upper = euclidean(w) / margin
     lower = float(u.sum() / np.linalg.norm(signed @ u))
     slack = 16 * EPS * n * upper
     return Measured((upper + lower) / 2, max(upper - lower, 0.0) / 2 + slack, "duality")

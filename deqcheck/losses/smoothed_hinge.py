@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from deqcheck.losses.outer import PL
 from deqcheck.losses.scalar import LinearScalar
 from deqcheck.losses.separation import balanced_slopes, hard_margin, separated, smallest_box
 from deqcheck.losses.square import refuse_zero
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, measured, sqrt
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -12,10 +11,12 @@ import numpy as np
 from deqcheck.fields import Refusal, number
 from deqcheck.kinds import OuterLoss
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import F, length, rounding, sum_of_squares
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista, optimality_gap
 from deqcheck.losses.outer import PL, Evaluation, Evaluations
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again, rational
 
@@ -53,7 +54,7 @@ class LinearSquare:
         self.features = np.ascontiguousarray(self.factored.scaled)
         self.targets = Y @ self.factored.vt.T
         self._phi_norm, self._y_norm = length(self.features), length(Y)
-        self._orthogonal = float(np.linalg.norm(self._rest))
+        self._orthogonal = euclidean(self._rest)
         # grad L0 = 2 (W F - T) F^T.
         self._doubled = np.ascontiguousarray(2 * self.features.T)
         self._whole = math.isinf(R)
@@ -105,7 +106,7 @@ class LinearSquare:
 
     def _constrained(self) -> Measured:
         W = fista(self.gradient, np.zeros((len(self.Y), len(self.Phi))), self.R, self._lipschitz)
-        gap, error, G, radius = self._above_free(W, float(np.linalg.norm(W)), 0.0)
+        gap, error, G, radius = self._above_free(W, euclidean(W), 0.0)
         below = optimality_gap(W, G, self.R, radius)
         return Measured(gap - below / 2, below / 2 + error, "Frank-Wolfe gap")
 

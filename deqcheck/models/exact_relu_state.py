@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.linalg.exact_relu import ExactRelu
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Level, worded
 
 

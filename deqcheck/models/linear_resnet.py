@@ -6,7 +6,6 @@ f(x) = (I + H_L) ... (I + H_1) phi(x) with identity input and output maps; H = 0
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +13,13 @@ import numpy as np
 from deqcheck.fields import integer
 from deqcheck.kinds import Loss, Model
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.kron import unvec, vec
 from deqcheck.losses.outer import Evaluation, Outer, batch_gradient
 from deqcheck.losses.square import Square
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params, State
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 
@@ -119,7 +120,7 @@ class LinearResNetState(State):
 
     @cached_property
     def P_radius(self) -> float:
-        sizes = np.prod([float(np.linalg.norm(layer)) for layer in self._layers])
+        sizes = np.prod([euclidean(layer) for layer in self._layers])
         return float(4 * EPS * self.model.m * self.model.depth * float(sizes))
 
     @cached_property
@@ -140,7 +141,7 @@ class LinearResNetState(State):
         return {"H": np.stack([a.T @ Q @ b.T for b, a in pairs])}
 
     def _radius(self, Q_error: float) -> float:
-        reach = max(float(np.linalg.norm(x)) for x in (*self.before, *self.after))
+        reach = max(euclidean(x) for x in (*self.before, *self.after))
         return reach**2 * Q_error * float(np.sqrt(self.model.depth))
 
     def measure(self, name: str) -> Measured:

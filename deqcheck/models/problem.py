@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from deqcheck.fields import Refusal, below, refuse
 from deqcheck.records.law import Law
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Origin
 from deqcheck.records.tower import Again

@@ -9,7 +9,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,6 +22,7 @@ from deqcheck.models import relu_radii
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED, ReluState
 from deqcheck.models.stack import Numbers, Stack, StackState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 
 

@@ -10,13 +10,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
+from deqcheck.linalg.entries import finite, nonzero, same
 from deqcheck.linalg.equilibria import Hint
 from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
@@ -29,6 +30,7 @@ from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
 from deqcheck.models.relu_held import HeldRelu
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, measured
 from deqcheck.records.tower import Again
 
@@ -145,7 +147,9 @@ class ReluState(State):
         if near is not None and near.mask.shape[1:] == C.shape:
             found = followed(W, C, certificate, near)
         found = found or picard(W, C, certificate)
-        if near is None or not np.array_equal(near.mask[0], found.mask):
+        if near is None or not (
+            near.mask.shape[1:] == found.mask.shape and same(near.mask, found.mask)
+        ):
             self._memory.places = Places(found.mask[None])
         return found
 
@@ -167,7 +171,7 @@ class ReluState(State):
     def r_radius(self) -> float:
         """|dr| <= |a| |dZ|_F, plus the rounding of the read-out, if it is not 0."""
         a, dZ = errors.length(self.a), self.equilibrium.error
-        if not (self.a.any() and self.Z.any()):
+        if not (nonzero(self.a) and nonzero(self.Z)):
             return a * dZ
         sizes = a, errors.length(self.Z), errors.length(self.y)
         return float(relu_radii.of_residual(len(self.Z), *sizes, dZ))
@@ -204,7 +208,7 @@ class ReluState(State):
     def _sensitivities(self) -> tuple[np.ndarray, float]:
         found, hint = self.equilibrium, self._hint
         V, radius = found.sensitivities(self.a, None if hint is None else hint.adjoint)
-        if hint is not None and np.isfinite(V).all():
+        if hint is not None and finite(V):
             hint.keep_adjoint(V)
         return V, radius
 
@@ -334,27 +338,29 @@ class ReluState(State):
         """Those that were asked for."""
         return {}
 
-    @cached_property
-    def _measures(self) -> dict[str, Callable[[Any], Measured]]:
-        common: dict[str, Callable[[Any], Measured]] = {
-            "loss": lambda s: s.loss,
-            "residual": lambda s: s.residual,
-            "gradient": lambda s: errors.together(s.gradient_norms.values()),
-            "equilibrium.residual": lambda s: s.equilibrium.measured_residual,
-            "equilibrium.error": lambda s: measured(s.equilibrium.error),
-            "sigma_min_Z": lambda s: s.sigma_min_Z,
-        }
-        for name in self.theta:
-            common[f"gradient.{name}"] = partial(_gradient_norm, name)
-            common[f"norm2.{name}"] = partial(_parameter_norm, name)
-        return {**common, **self.further}
-
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._measures)
+        return tuple(_measures(type(self), tuple(self.theta)))
 
     def measure(self, name: str) -> Measured:
-        return self._measures[name](self)
+        return _measures(type(self), tuple(self.theta))[name](self)
+
+
+@lru_cache(maxsize=64)
+def _measures(cls: type[ReluState], theta: tuple[str, ...]) -> dict[str, Callable[[Any], Measured]]:
+    """Of states with these parameters."""
+    common: dict[str, Callable[[Any], Measured]] = {
+        "loss": lambda s: s.loss,
+        "residual": lambda s: s.residual,
+        "gradient": lambda s: errors.together(s.gradient_norms.values()),
+        "equilibrium.residual": lambda s: s.equilibrium.measured_residual,
+        "equilibrium.error": lambda s: measured(s.equilibrium.error),
+        "sigma_min_Z": lambda s: s.sigma_min_Z,
+    }
+    for name in theta:
+        common[f"gradient.{name}"] = partial(_gradient_norm, name)
+        common[f"norm2.{name}"] = partial(_parameter_norm, name)
+    return {**common, **cls.further}
 
 
 @lru_cache(maxsize=16)

@@ -6,8 +6,6 @@ Z^l in place of the equilibrium: that of implicit differentiation, and no deriva
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from deqcheck.linalg.certificates import Swept
@@ -16,6 +14,7 @@ from deqcheck.linalg.sweeps import swept
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, NoEquilibrium, Objective, Params, State
 from deqcheck.models.relu_state import ReluModel, ReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 
 SWEEPS = "forward.sweeps"

@@ -10,11 +10,12 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, TypeAlias
 
 from deqcheck.records import log_domain
 from deqcheck.records import measured as ms
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, measured
 
 RELATIONS = ("<=", ">=", "==", "<", ">")
@@ -91,8 +92,8 @@ class Formula:
         return _parse(left), _parse(right)
 
     def sides(self, values: Mapping[str, Any]) -> tuple[Measured, Measured]:
-        missing = sorted(self.names - values.keys())
-        if missing:
+        if not self.names <= values.keys():
+            missing = sorted(self.names - values.keys())
             raise FormulaError(f"names {' and '.join(missing)}, for which no value was given")
         left, right = self._evaluations
         return left(values), right(values)

@@ -26,7 +26,7 @@ LIBM_ULPS = 4.0
 Number: TypeAlias = "float | int | Measured"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, slots=True)
 class Measured:
     """`value`, known up to the absolute radius `error`; `how` says where the radius comes from.
 
@@ -36,35 +36,24 @@ class Measured:
     """
 
     value: Any
-    error: Any = 0.0
-    how: str = ""
-    again: Again | None = field(default=None, repr=False)
+    error: Any
+    how: str
+    again: Again | None = field(repr=False)
 
     # numpy leaves mixed arithmetic to this class.
     __array_ufunc__ = None
 
-    def __post_init__(self) -> None:
-        both = type(self.value) is float and type(self.error) is float
-        if both and math.isfinite(self.value) and not math.isnan(self.error):
-            return  # as most are
-        if isinstance(self.value, float | int) and isinstance(self.error, float | int):
-            self._settle(*scalar.settled(float(self.value), float(self.error)))
-            return
-        value = np.asarray(self.value, dtype=float)
-        error = np.broadcast_to(np.asarray(self.error, dtype=float), value.shape)
-        undefined = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
-        error = np.where(undefined | np.isnan(error), np.inf, error)
-        self._settle(*((value, error) if value.ndim else (float(value), float(error))))
+    def __init__(self, value: Any, error: Any = 0.0, how: str = "", again: Again | None = None):
+        plain = type(value) is float and type(error) is float
+        if not (plain and math.isfinite(value) and not math.isnan(error)):
+            value, error = _settled(value, error)
+        _set_value(self, value)
+        _set_error(self, error)
+        _set_how(self, how)
+        _set_again(self, again)
 
-    def _settle(self, value: Any, error: Any) -> None:
-        object.__setattr__(self, "value", value)
-        object.__setattr__(self, "error", error)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"value": self.value, "error": self.error, "how": self.how, "again": None}
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        self.__dict__.update(kept)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Measured, (self.value, self.error, self.how)
 
     def forgetting(self) -> Measured:
         """The number alone, without what computes it again."""
@@ -72,10 +61,14 @@ class Measured:
 
     @property
     def low(self) -> Any:
+        if isinstance(self.value, float):
+            return scalar.outward(self.value, self.error, -1)
         return _outward(self.value, self.error, -1)
 
     @property
     def high(self) -> Any:
+        if isinstance(self.value, float):
+            return scalar.outward(self.value, self.error, +1)
         return _outward(self.value, self.error, +1)
 
     @property
@@ -178,6 +171,23 @@ class Measured:
         return measured(other) ** self
 
 
+# How a frozen record is written, by the slots themselves: these are made more often than anything.
+_set_value, _set_error, _set_how, _set_again = (
+    Measured.__dict__[name].__set__ for name in ("value", "error", "how", "again")
+)
+
+
+def _settled(value: Any, error: Any) -> tuple[Any, Any]:
+    """As floats, or arrays of one shape; nothing is known where a value is undefined."""
+    if isinstance(value, (float, int)) and isinstance(error, (float, int)):
+        return scalar.settled(float(value), float(error))
+    value = np.asarray(value, dtype=float)
+    error = np.broadcast_to(np.asarray(error, dtype=float), value.shape)
+    undefined = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
+    error = np.where(undefined | np.isnan(error), np.inf, error)
+    return (value, error) if value.ndim else (float(value), float(error))
+
+
 def _how(a: Measured, b: Measured) -> str:
     """An estimate does not become a bound by being computed with."""
     return weakest(a.how, b.how) if a.how or b.how else ""
@@ -197,7 +207,7 @@ def measured(x: Any, error: Any = 0.0, how: str = "") -> Measured:
     if isinstance(x, Measured):
         return x
     if isinstance(x, int) and not error:
-        return Measured(x, 0.0, how, integer(x))
+        return Measured(float(x), 0.0, how, integer(x))
     return Measured(x, error, how)
 
 
@@ -252,16 +262,14 @@ def _times(a: Any, b: Any) -> Any:
     return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))
 
 
-def _outward(value: Any, error: Any, side: int) -> Any:
-    if isinstance(value, float):
-        return scalar.outward(value, error, side)
+def _outward(value: np.ndarray, error: np.ndarray, side: int) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         edge = value + side * np.asarray(error)
         lost = scalar.lost_in_sum(value, side * np.asarray(error), edge)
     # value +- error is itself rounded, unless nothing is lost: step one double outward.
     kept = (np.asarray(error) == 0) | (lost == 0)
-    edge = np.where(kept, edge, np.nextafter(edge, side * np.inf))
-    return edge if edge.ndim else float(edge)
+    found: np.ndarray = np.where(kept, edge, np.nextafter(edge, side * np.inf))
+    return found
 
 
 def _overflown(value: Any, a: Measured, b: Measured, error: Any) -> Any:
@@ -314,10 +322,10 @@ def _monotone(
 ) -> Measured:
     """An increasing function, `name` in the tower: the radius spans the images of both ends, and
     `plain` tells of a number and its image where that is not rounded."""
-    if isinstance(x.value, float):
-        image = scalar.image(f, x.value, x.error, plain, LIBM_ULPS)
-        return Measured(*image, x.how, _one(name, x))
     with np.errstate(all="ignore"):
+        if isinstance(x.value, float):
+            image = scalar.image(f, x.value, x.error, plain, LIBM_ULPS)
+            return Measured(*image, x.how, _one(name, x))
         value = f(x.value)
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
@@ -340,13 +348,19 @@ def log1p(x: Number) -> Measured:
 
 def sqrt(x: Number) -> Measured:
     m = measured(x)
-    # A true value that is nonnegative may have a radius that reaches below zero.
-    return _monotone(
-        lambda v: np.sqrt(np.maximum(v, 0.0)),
-        m,
-        lambda v, root: (v == 0) | _exact_product(root, root, v),
-        "root",
-    )
+    if isinstance(m.value, float):
+        image = scalar.image(_root, m.value, m.error, _exact_root, LIBM_ULPS)
+        return Measured(*image, m.how, _one("root", m))
+    return _monotone(lambda v: np.sqrt(np.maximum(v, 0.0)), m, _exact_root, "root")
+
+
+def _root(v: float) -> float:
+    """A true value that is nonnegative may have a radius that reaches below zero."""
+    return math.sqrt(max(v, 0.0))
+
+
+def _exact_root(v: Any, root: Any) -> Any:
+    return (v == 0) | _exact_product(root, root, v)
 
 
 def cosh(x: Number) -> Measured:

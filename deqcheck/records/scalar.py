@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 EPS = 2.0**-52
 # Smallest positive double: covers gradual underflow of products and quotients.
 TINY = 5e-324
+
+# Of a radius that is itself made of a few rounded operations, and the rounding of subnormals.
+WIDER, SUBNORMAL = 1 + 8 * EPS, 4 * TINY
 
 # Value and error.
 Pair = tuple[float, float]
@@ -53,7 +54,7 @@ def outward(value: float, error: float, side: int) -> float:
 def plus(a: float, da: float, b: float, db: float) -> Pair:
     total = a + b
     if (a == 0 and da == 0) or (b == 0 and db == 0):
-        return total, overflown(total, a, b, da + db) * (1 + 8 * EPS)
+        return total, overflown(total, a, b, da + db) * WIDER
     if da == 0 and db == 0 and lost_in_sum(a, b, total) == 0:
         return total, 0.0
     return rounded(total, overflown(total, a, b, da + db))
@@ -95,14 +96,16 @@ def _factor(a: float, b: float) -> float:
 
 
 def overflown(value: float, a: float, b: float, error: float) -> float:
-    brought = math.isinf(a) or math.isinf(b)
-    return math.inf if math.isinf(value) and not brought else error
+    if math.isinf(value) and not (math.isinf(a) or math.isinf(b)):
+        return math.inf
+    return error
 
 
 def rounded(value: float, error: float, ulps: float = 1.0) -> Pair:
     """With the rounding of the operation that gave the value, and of the radius."""
-    exact = ulps == 0 or (math.isinf(value) and error == 0)
-    return value, error * (1 + 8 * EPS) + (0.0 if exact else ulps * EPS * abs(value) + 4 * TINY)
+    if ulps == 0 or (error == 0 and math.isinf(value)):
+        return value, error * WIDER
+    return value, error * WIDER + (ulps * EPS * abs(value) + SUBNORMAL)
 
 
 def image(
@@ -114,13 +117,12 @@ def image(
 ) -> Pair:
     """Under an increasing function that rounds by so many units, unless `plain` of an exact number
     and its image: the radius spans the images of both ends."""
-    with np.errstate(all="ignore"):
-        value = float(f(x))
-        if error == 0:
-            radius = 0.0
-            ulps = 0.0 if plain(x, value) else ulps
-        else:
-            radius = _span(float(f(outward(x, error, -1))), value, float(f(outward(x, error, 1))))
+    value = float(f(x))
+    if error == 0:
+        radius = 0.0
+        ulps = 0.0 if plain(x, value) else ulps
+    else:
+        radius = _span(float(f(outward(x, error, -1))), value, float(f(outward(x, error, 1))))
     return rounded(value, overflown(value, x, x, radius), ulps)
 
 

@@ -84,7 +84,7 @@ class Check:
         values, formula = with_step(values), self.formula
         try:
             left, right = formula.sides(values)
-            if np.ndim(left.value) or np.ndim(right.value):
+            if not (isinstance(left.value, float) and isinstance(right.value, float)):
                 raise FormulaError("has a value for each step; use `along` or `sampled`")
         except (ValueError, TypeError) as error:
             raise self._blamed(error) from None

@@ -15,6 +15,7 @@ import time
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
+from deqcheck import garbage
 from deqcheck.cli.nightly import tasks
 from deqcheck.explore.falsify.search import Hunt, Limits
 from deqcheck.theorems.base import STATIC, AnyStatement
@@ -38,6 +39,8 @@ def rate(s: AnyStatement, count: int, sizes: tuple[int, int]) -> tuple[float, fl
 
 def main() -> None:
     options = _options()
+    # As the command does.
+    garbage.looked_for_seldom()
     low, _, high = options.sizes.partition(":")
     rows = []
     for s in tasks():

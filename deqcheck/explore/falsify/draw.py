@@ -13,7 +13,9 @@ from deqcheck.explore.falsify.instance import Instance, Pace
 from deqcheck.fields import Part, Refusal, Section, Spec, specs
 from deqcheck.fields.spec import REQUIRED, Choice, Flag, Integer, Number
 from deqcheck.kinds import Loss, Model
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.records.arithmetic import FAILURES
+from deqcheck.records.lazy import cached_property
 from deqcheck.registry import kinds
 from deqcheck.theorems.base import ANY, DESCENT, FLOW, STATIC, AnyStatement, Constant
 
@@ -214,7 +216,7 @@ class Drawing:
         found |= blank.spoken.sizes()
         return found
 
-    @property
+    @cached_property
     def sought(self) -> bool:
         """Whether the statement searches for constants that an instance leaves open."""
         return any(constant.sought for constant in for_all(self.statement).values())
@@ -257,11 +259,11 @@ class Drawing:
         init = dict(found.init)
         for name, a in init.items():
             if a.ndim == 2 and r.random() < 0.3:
-                norm = float(np.linalg.norm(a, 2))
+                norm = spectral_norm(a)
                 if norm > 0:
                     wanted = float(one_of(r, (1.0, 0.5, 0.9, 0.99, 0.1)))
                     init[name] = wanted * a / norm
-        return replace(found, data=data, init=init)
+        return found.having(data, init)
 
 
 def of_length(r: Random, X: np.ndarray, axis: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from deqcheck.fields import Refusal
 from deqcheck.fields.record import read_record
 from deqcheck.kinds import Kind, Loss, Model
 from deqcheck.models.problem import AnyProblem, Problem
+from deqcheck.records.lazy import cached_property
 from deqcheck.registry import kinds
 
 Arrays = Mapping[str, np.ndarray]
@@ -30,6 +31,11 @@ def _spoken(family: type[Kind], fields: str) -> Any:
     rest = json.loads(fields)
     kind = rest.pop("kind")
     return read_record(kinds(family)[kind], rest, Path(), kind)
+
+
+@lru_cache(maxsize=64)
+def _spoken_loss(kind: str) -> Any:
+    return _spoken(Loss, json.dumps({"kind": kind}))
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Instance:
         """With the state of its start, which is computed once. Raises Refusal, or what the model
         itself raises."""
         model = self.spoken
-        loss = _spoken(Loss, json.dumps({"kind": self.loss or model.default_loss}))
+        loss = _spoken_loss(self.loss or model.default_loss)
         theta = {name: np.array(self.init[name], dtype=float) for name in model.parameters}
         sizes = self.sizes
         rest = {
@@ -97,8 +103,8 @@ class Instance:
             found |= dict(zip(self.shapes[name], array.shape, strict=True))
         return found
 
-    @property
-    def arrays(self) -> dict[str, np.ndarray]:
+    @cached_property
+    def arrays(self) -> Arrays:
         return {**self.data, **self.init}
 
     @property
@@ -122,12 +128,23 @@ class Instance:
     def with_array(self, name: str, array: np.ndarray) -> Instance:
         # -0.0 is 0.
         array = np.asarray(array, dtype=float) + 0.0
+        before = self.arrays.get(name)
         if name in self.data:
-            found = replace(self, data={**self.data, name: array})
+            found = self.having(data={**self.data, name: array})
         else:
-            found = replace(self, init={**self.init, name: array})
-        # The same model.
-        found.__dict__.update({k: v for k, v in self.__dict__.items() if k in ("spoken", "shapes")})
+            found = self.having(init={**self.init, name: array})
+        if before is None or before.shape != array.shape:
+            vars(found).pop("sizes", None)
+        return found
+
+    def having(self, data: Arrays | None = None, init: Arrays | None = None) -> Instance:
+        """The same model with other numbers in arrays of the same shapes."""
+        data, init = self.data if data is None else data, self.init if init is None else init
+        rest = self.train, self.loss, self.constants, self.pace
+        found = Instance(self.model, data, init, *rest)
+        # What the model and the shapes alone decide.
+        known, mine = vars(found), vars(self)
+        known.update({name: mine[name] for name in ("spoken", "shapes", "sizes") if name in mine})
         return found
 
     def fits(self, other: Instance) -> bool:

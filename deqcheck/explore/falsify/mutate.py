@@ -146,7 +146,7 @@ def _pace_changed(r: Random, instance: Instance) -> Instance:
 def _scaled(r: Random, instance: Instance, reach: float) -> Instance:
     """All parameters together."""
     factor = float(2.0 ** (4 * reach * r.standard_normal()))
-    return replace(instance, init={name: factor * a for name, a in instance.init.items()})
+    return instance.having(init={name: factor * a for name, a in instance.init.items()})
 
 
 def fitted(r: Random, instance: Instance) -> Instance:

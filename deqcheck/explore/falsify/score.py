@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -25,6 +24,7 @@ from deqcheck.models.problem import AnyProblem, NoEquilibrium, gradient_norm
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import STATIC, AnyStatement, Check
 from deqcheck.theorems.frequency import Frequency
@@ -172,21 +172,29 @@ class Scorer:
                 return Score(UNUSABLE)
         try:
             with in_range():
-                p = instance.problem
-        except (Refusal, ValueError, OutOfRange):
-            return Score(UNUSABLE)
-        try:
-            with in_range(), authored(s, p), roughly(self._memory), values_seen() as values:
-                found = self._score(s, p, instance, beat)
-                if self.also is None or not found.feasible:
-                    return found
-                penalty = self.also.penalty(values)
-                name = self.also.check.name
-                return Score(1 + penalty, failing=(name,), short=penalty) if penalty else found
+                try:
+                    p = instance.problem
+                except ValueError:
+                    return Score(UNUSABLE)
+                with authored(s, p), roughly(self._memory):
+                    return self._score_also(s, p, instance, beat)
         except (Refusal, OutOfRange):
             return Score(UNUSABLE)
         except NoEquilibrium:
             return Score(NO_EQUILIBRIUM)
+
+    def _score_also(
+        self, s: AnyStatement, p: AnyProblem, instance: Instance, beat: float | None
+    ) -> Score:
+        """With the further hypothesis, if there is one."""
+        if self.also is None:
+            return self._score(s, p, instance, beat)
+        with values_seen() as values:
+            found = self._score(s, p, instance, beat)
+            penalty = self.also.penalty(values) if found.feasible else 0.0
+        if not penalty:
+            return found
+        return Score(1 + penalty, failing=(self.also.check.name,), short=penalty)
 
     def _score(
         self, s: AnyStatement, p: AnyProblem, instance: Instance, beat: float | None

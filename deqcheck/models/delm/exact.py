@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Level, NoExactForm, rational, worded
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.matrix import Matrix, identity, instance
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, given
 
 if TYPE_CHECKING:

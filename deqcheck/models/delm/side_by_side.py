@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.delm.spectrum import DENSE_LIMIT, LARGEST
 from deqcheck.models.many import Looked, Many, one_by_one
 from deqcheck.models.problem import Params
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from deqcheck.linalg import block_pencil, errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.records.measured import EPS, Measured, given
 
 if TYPE_CHECKING:
@@ -198,8 +199,8 @@ def _grams(state: DelmState) -> tuple[np.ndarray, float]:
     own = sums[:, None, None] * (b[:, :, None] * b[:, None, :])
     grams = np.asarray(weighted - cross - cross.transpose(0, 2, 1) + own)
     # Every term is at most |Z|^2 max_j s_jk^2 <= |Z|^2 |s_k|^2, and |N_k| <= |Z| |s_k|.
-    size, z = float(np.sqrt(sums.max())), float(np.linalg.norm(Z))
-    moved = state.Z_radius + 4 * EPS * state.m * float(np.linalg.norm(state.Z))
+    size, z = float(np.sqrt(sums.max())), euclidean(Z)
+    moved = state.Z_radius + 4 * EPS * state.m * euclidean(state.Z)
     return grams, size**2 * (errors.rounding(state.m, 4 * z**2) + 2 * z * moved + moved**2)
 
 
@@ -218,7 +219,7 @@ def _inverse_roots(state: DelmState) -> np.ndarray:
 def _factor_radius(state: DelmState) -> float:
     """2-norm radius of (U kron I) blockdiag(M_k^-1/2); 1/sqrt(1 + t^2) has slopes below 0.39."""
     size = float(np.sqrt(np.linalg.norm(state.U, 1) * np.linalg.norm(state.U, np.inf)))
-    z = float(np.linalg.norm(state.Z))
+    z = euclidean(state.Z)
     N_radius = state.Z_radius + 8 * EPS * state.m * z
     return float(
         size * (0.39 * state.gamma * N_radius + 8 * EPS * state.my) + 4 * EPS * np.sqrt(state.m)

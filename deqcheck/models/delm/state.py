@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
 from deqcheck.linalg import errors, exact, largest, smallest
+from deqcheck.linalg.entries import euclidean
 from deqcheck.losses.outer import Evaluation, batch_gradient
 from deqcheck.models.delm import spectrum, trust
 from deqcheck.models.delm.exact import ExactDelm
@@ -18,6 +18,7 @@ from deqcheck.models.delm.matrices import DelmMatrices
 from deqcheck.models.delm.radii import gradient_radii
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Objective, Params, State
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, measured, minimum, sqrt
 from deqcheck.records.tower import Again
 
@@ -151,7 +152,7 @@ class DelmState(State):
         outer = self.model.outer
         r = self.Z @ outer.Phi - outer.Y
         size = float(np.linalg.norm(self.Z) * np.linalg.norm(outer.Phi) + np.linalg.norm(outer.Y))
-        moved = self.Z_radius * float(np.linalg.norm(outer.Phi))
+        moved = self.Z_radius * euclidean(outer.Phi)
         Phi, Y = exact.array(outer.Phi), exact.array(outer.Y)
         node = exact.minus(exact.product(self.again.Z, Phi), Y)
         return errors.frobenius(r, moved + errors.rounding(self.m, size), node)
@@ -226,11 +227,11 @@ class DelmState(State):
         root = np.sqrt(spectrum.block_scalars(self))
         outer = self.model.outer
         M = scipy.linalg.lu_solve(self.lu, outer.curved_features(self.Z)) * root[:, None]
-        radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * float(np.linalg.norm(M))
+        radius = 8 * EPS * self.m * (1 + self.gamma) / (1 - self.gamma) * euclidean(M)
         signs = outer.curvature_signs(self.Z)
         if (signs >= 0).all():
             return 1 / errors.norm2(M, radius) ** 2
-        wide = 3 * radius * float(np.linalg.norm(M))
+        wide = 3 * radius * euclidean(M)
         largest = errors.symmetric_eigenvalues((M * signs) @ M.T, wide)[-1]
         return Measured(np.inf) if largest.high <= 0 else 1 / largest
 

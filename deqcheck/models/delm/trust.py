@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import vec
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class TrustRegion:
     @property
     def scale(self) -> float:
         """The size of what cancels there."""
-        return sum(float(np.linalg.norm(t)) for t in self._terms)
+        return sum(euclidean(t) for t in self._terms)
 
 
 def stationarity(state: DelmState) -> Measured:
@@ -122,6 +123,6 @@ def velocity(state: DelmState) -> Measured:
     if state.my != 1:
         return Measured(np.nan)
     moved = -oracle.tangent(state, oracle.columns(state, state.Q))[0]
-    size = float(np.linalg.norm(moved))
-    off = float(np.linalg.norm(moved - state.curved.velocity))
+    size = euclidean(moved)
+    off = euclidean(moved - state.curved.velocity)
     return Measured(off / size / state.curved.cancelled if size else 0.0)

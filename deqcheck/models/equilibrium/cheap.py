@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, lapack
 from deqcheck.linalg.matrix import Matrix
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.records.measured import Measured
 
@@ -21,11 +22,11 @@ def pair(state: EquilibriumState, j: int, g: np.ndarray) -> tuple[Matrix, Matrix
         return Matrix(np.zeros(state.n), np.inf), Matrix(np.zeros(state.n), np.inf)
     D = state.slopes[:, j]
     system = np.eye(state.n) - state.W.T * D
-    w = np.linalg.solve(system, g)
+    w = lapack.solve(system, g)
     off = np.zeros(state.n) if state.s.piecewise else state.H_error[:, j]
     size = errors.length(system) * errors.length(w) + errors.length(g)
     left = errors.length(system @ w - g) + errors.rounding(state.n, size)
-    moved = float(np.linalg.norm(state.W, 2)) * errors.length(off * np.abs(w))
+    moved = spectral_norm(state.W) * errors.length(off * np.abs(w))
     radius = state.sensitivity * (left + moved) + errors.length(off * np.abs(w))
     q = D * g
     own = errors.length(off * np.abs(g)) + 4e-16 * errors.length(q)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors, perron
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.equilibrium.weights import Weights
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, maximum, minimum, sqrt
 
 UNKNOWN = Measured(np.inf)

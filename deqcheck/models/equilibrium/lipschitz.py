@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from deqcheck.linalg import perron
+from deqcheck.linalg import lapack, perron
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.minors import MOST_INVERSES, inverses
 from deqcheck.models.equilibrium.state import EquilibriumState
@@ -96,7 +97,7 @@ def _certified(
     """The smallest of g, a little more, ... for which g X - C^T C/t - t Lambda U U^T Lambda is
     certainly not indefinite. A multiple of the identity that its bar asks for is part of it."""
     F = instance(np.eye(state.n) - state.W)
-    F = Matrix(F.array, EPS * float(np.linalg.norm(F.array)))
+    F = Matrix(F.array, EPS * euclidean(F.array))
     half = instance(np.diag(weights)) @ F
     drive = instance(np.diag(weights)) @ instance(state.U)
     X, read = half + half.T, instance(C)
@@ -125,7 +126,7 @@ def over_patterns(state: EquilibriumState) -> Measured | None:
     for on, inverse in inverses(state.W):
         jacobians = state.C @ inverse @ (on[:, :, None] * state.U) + state.model.D
         worst = max(worst, float(np.linalg.norm(jacobians, 2, axis=(1, 2)).max()))
-    gain = float(np.linalg.norm(state.C) * np.linalg.norm(state.U))
+    gain = euclidean(state.C) * euclidean(state.U)
     off = (16 * state.n * EPS + w.worst_inverse.error) * gain * float(w.worst_inverse.high)
     return Measured(worst, off)
 
@@ -133,4 +134,4 @@ def over_patterns(state: EquilibriumState) -> Measured | None:
 def jacobian(state: EquilibriumState, j: int) -> np.ndarray:
     """dz/dx = (I - D W)^-1 D U at the equilibrium of one sample."""
     D = state.slopes[:, j]
-    return np.linalg.solve(np.eye(state.n) - D[:, None] * state.W, D[:, None] * state.U)
+    return lapack.solve(np.eye(state.n) - D[:, None] * state.W, D[:, None] * state.U)

@@ -11,6 +11,7 @@ import numpy as np
 
 from deqcheck.fields import Refusal, choice, declare, integer, number
 from deqcheck.kinds import Loss, Model
+from deqcheck.linalg.entries import finite
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.equilibrium import oracle, parametrised
 from deqcheck.models.equilibrium.activations import NAMES, ActivationName, activation
@@ -102,7 +103,7 @@ init: {kind: gaussian, scale: 0.2}"""
             W = parametrised.projected(theta.pop("W"), self.bound)
         else:
             W = theta.pop("W")
-        if not np.isfinite(W).all():
+        if not finite(W):
             raise Refusal("init", "W is not finite")
         return data, {"W": W, **theta}
 

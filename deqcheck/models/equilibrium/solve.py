@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg import lapack
+from deqcheck.linalg.entries import column_lengths, finite, nonzero
 from deqcheck.linalg.minors import patterns
 from deqcheck.models.equilibrium.activations import Activation
 from deqcheck.records.measured import EPS
@@ -40,8 +42,8 @@ def _residual(W: np.ndarray, C: np.ndarray, Z: np.ndarray, s: Activation) -> np.
 
 
 def _length(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.sqrt((x * x).sum(axis=0))
-    return np.where(np.isfinite(found), found, np.inf)
+    found = column_lengths(x)
+    return found if finite(found) else np.where(np.isfinite(found), found, np.inf)
 
 
 def _small(W: np.ndarray, C: np.ndarray, Z: np.ndarray, s: Activation, size: float) -> np.ndarray:
@@ -60,9 +62,10 @@ def _newton(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
     R = _residual(W, C, Z, s)
     size, active = _length(R), np.ones(C.shape[1], dtype=bool)
     for _ in range(NEWTON):
-        at = np.flatnonzero(active & (size > 0))
-        if not len(at):
+        left = active & (size > 0)
+        if not nonzero(left):
             break
+        at = _columns(left)
         step = _steps(W, s.slope(W @ Z[:, at] + C[:, at]), R[:, at])
         moved, better = _searched(W, C[:, at], Z[:, at], step, size[at], s)
         Z[:, at] = moved
@@ -72,11 +75,16 @@ def _newton(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
     return Z
 
 
+def _columns(wanted: np.ndarray) -> slice | np.ndarray:
+    """Where they are; all of them are looked at as they lie."""
+    return slice(None) if all(wanted.tolist()) else np.flatnonzero(wanted)
+
+
 def _steps(W: np.ndarray, slopes: np.ndarray, R: np.ndarray) -> np.ndarray:
     """-(I - D W)^-1 r for each column."""
     M = np.eye(len(W)) - slopes.T[:, :, None] * W
     try:
-        found = np.linalg.solve(M, -R.T[:, :, None])[:, :, 0].T
+        found = lapack.solve_each(M, -R.T).T
     except np.linalg.LinAlgError:
         found = np.stack(
             [np.linalg.lstsq(m, -r, rcond=None)[0] for m, r in zip(M, R.T, strict=True)], axis=1
@@ -95,13 +103,13 @@ def _searched(
     """The longest of 1, 1/2, 1/4, ... of the step that makes the residual smaller."""
     found, open_, share = Z.copy(), np.ones(Z.shape[1], dtype=bool), 1.0
     for _ in range(HALVINGS):
-        at = np.flatnonzero(open_)
-        if not len(at):
+        if not nonzero(open_):
             break
+        at = _columns(open_)
         tried = Z[:, at] + share * step[:, at]
         good = _length(_residual(W, C[:, at], tried, s)) < (1 - 1e-4 * share) * size[at]
-        found[:, at[good]] = tried[:, good]
-        open_[at[good]] = False
+        found[:, at] = np.where(good, tried, found[:, at])
+        open_[at] = ~good
         share /= 2
     return found, ~open_
 
@@ -120,7 +128,7 @@ def _alone(W: np.ndarray, c: np.ndarray, s: Activation) -> np.ndarray:
     z = s.value(c)
     for _ in range(SWEEPS):
         z = (1 - damping) * z + damping * s.value(W @ z + c)
-        if not np.isfinite(z).all():
+        if not finite(z):
             return np.zeros_like(c)
     return z
 
@@ -130,7 +138,7 @@ def _every_pattern(W: np.ndarray, c: np.ndarray) -> np.ndarray:
     on = patterns(len(c)).astype(float)
     systems = np.eye(len(c)) - on[:, :, None] * W
     try:
-        Z = np.linalg.solve(systems, (on * c)[:, :, None])[:, :, 0]
+        Z = lapack.solve_each(systems, on * c)
     except np.linalg.LinAlgError:
         pairs = zip(systems, on * c, strict=True)
         Z = np.stack([np.linalg.lstsq(m, right, rcond=None)[0] for m, right in pairs])
@@ -147,7 +155,7 @@ def _reflected(W: np.ndarray, c: np.ndarray) -> np.ndarray:
     for _ in range(SWEEPS):
         q = np.abs(p)
         new = 2 * inverse @ (q + a * c) - q
-        if not np.isfinite(new).all():
+        if not finite(new):
             break
         still = _length(new - p) <= 1e-13 * _length(new)
         p = new

@@ -6,17 +6,18 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, lapack
+from deqcheck.linalg.entries import finite
 from deqcheck.linalg.matrix import instance
 from deqcheck.models.equilibrium.distance import Residual, nearest
 from deqcheck.models.equilibrium.solve import equilibria
 from deqcheck.models.equilibrium.weights import Weights
 from deqcheck.models.problem import NoEquilibrium, Objective, Params, State
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.scalar import TINY
 
@@ -98,7 +99,7 @@ class EquilibriumState(State):
     @cached_property
     def _found(self) -> tuple[np.ndarray, list[Residual]]:
         """Equilibria, of which nothing is known yet but their residuals. Raises NoEquilibrium."""
-        if not (np.isfinite(self.W).all() and np.isfinite(self.inputs).all()):
+        if not (finite(self.W) and finite(self.inputs)):
             raise NoEquilibrium("the weights or the inputs are not finite")
         with np.errstate(all="ignore"):
             Z = equilibria(self.W, self.inputs, self.s)
@@ -232,7 +233,7 @@ class EquilibriumState(State):
         found = np.zeros_like(G)
         for j in range(self.N):
             D = self.slopes[:, j]
-            found[:, j] = D * np.linalg.solve(np.eye(self.n) - self.W.T * D, G[:, j])
+            found[:, j] = D * lapack.solve(np.eye(self.n) - self.W.T * D, G[:, j])
         return found
 
     @cached_property

@@ -8,14 +8,15 @@ difference of z and the equilibrium is (I - Th W)^-1 r with the residual r = z -
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import diagonal, exact, perron
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.minors import MOST, MOST_INVERSES, Minors, block, inverses, minors
 from deqcheck.linalg.rational import Rows, products
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, maximum, sqrt
 from deqcheck.seeds import rng
 
@@ -115,7 +116,7 @@ class Weights:
         where there are too many patterns, or F is no P-matrix."""
         if self.n > MOST_INVERSES or not self.minors.smallest.low > 0:
             return None
-        worst, size = 1.0, 1 + float(np.linalg.norm(self.array))
+        worst, size = 1.0, 1 + euclidean(self.array)
         try:
             for _, inverse in inverses(self.array):
                 worst = max(worst, float(np.linalg.svd(inverse, compute_uv=False)[:, 0].max()))
@@ -140,7 +141,7 @@ class Weighted:
     def F(self) -> Matrix:
         ratio = self.T[:, None] / self.T
         scaled = ratio * (np.eye(len(self.T)) - self.array)
-        return Matrix(scaled, 3 * EPS * float(np.linalg.norm(scaled)))
+        return Matrix(scaled, 3 * EPS * euclidean(scaled))
 
     @cached_property
     def modulus(self) -> Measured:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.measured import Measured
 
@@ -32,8 +33,8 @@ class Iterates:
         scale, Z = s.gamma * s.A, s.Phi
         # One sweep multiplies the error by at most q and adds its own rounding; no iterate exceeds
         # |Phi|/(1 - q).
-        size = float(np.linalg.norm(s.Phi))
-        total = size * (1 + float(np.linalg.norm(scale)) / (1 - self.q))
+        size = euclidean(s.Phi)
+        total = size * (1 + euclidean(scale) / (1 - self.q))
         noise = errors.product(s.m, total)
         radius = s.Phi_radius
         for sweep in range(1, CAP + 1):

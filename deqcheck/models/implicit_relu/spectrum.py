@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, identity, instance
+from deqcheck.linalg.patterns import distinct
 from deqcheck.records.measured import EPS, Measured, given, minimum
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ BUDGET = 2e10
 
 def patterns(state: ImplicitReluState) -> np.ndarray:
     """The distinct activation patterns D_i, as columns (m x at most N)."""
-    return np.unique(state.equilibrium.mask, axis=1)
+    return distinct(state.equilibrium.mask)[0]
 
 
 def blocks(state: ImplicitReluState) -> Iterator[Matrix]:
@@ -44,7 +46,7 @@ def eigenvalue_radius(a: np.ndarray, radius: float = 0.0) -> float:
     s = np.linalg.svd(V, compute_uv=False)
     if s[-1] <= len(a) * EPS * s[0]:
         return float(np.inf)
-    rounding = 4 * len(a) * EPS * float(np.linalg.norm(a))
+    rounding = 4 * len(a) * EPS * euclidean(a)
     return float(s[0] / s[-1]) * (radius + rounding)
 
 
@@ -52,8 +54,8 @@ def largest_real_part(a: np.ndarray) -> Measured:
     """Of the eigenvalues; never above the largest eigenvalue of the symmetric part."""
     found = float(np.linalg.eigvals(a).real.max())
     radius = eigenvalue_radius(a)
-    top = errors.symmetric_eigenvalues((a + a.T) / 2, EPS * float(np.linalg.norm(a)))[-1].high
-    low = max(found - radius, -float(np.linalg.norm(a)))
+    top = errors.symmetric_eigenvalues((a + a.T) / 2, EPS * euclidean(a))[-1].high
+    low = max(found - radius, -euclidean(a))
     high = max(min(found + radius, float(top)), low)
     again = exact.largest_real_part(exact.array(a))
     return Measured((low + high) / 2, (high - low) / 2, "Bauer-Fike", again)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from deqcheck.models.implicit_relu.iterates import Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Kinks, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, counted, given, nonnegative
 from deqcheck.records.tower import Again
 

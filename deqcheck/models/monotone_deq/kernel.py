@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.exact_relu_state import ExactReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again, integer
 
@@ -52,7 +53,7 @@ class Kernel:
     def radii(self) -> dict[str, float]:
         """Each part is J J^T: with |J| = j and |dJ| <= d it moves by at most 2 j d + d^2;
         j^2 is its trace."""
-        z, v, a, x = (float(np.linalg.norm(b)) for b in (self.Z, self.V, self.A, self.X))
+        z, v, a, x = (euclidean(b) for b in (self.Z, self.V, self.A, self.X))
         dz, dv = self.Z_radius, self.V_radius
         pair, moved = v * z, dv * z + v * dz + dv * dz
         sizes = {"A": 2 * a * pair, "B": 2 * pair, "U": v * x, "u": z}

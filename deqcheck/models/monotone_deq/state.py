@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Monotone
+from deqcheck.linalg.entries import euclidean, finite
 from deqcheck.linalg.exact_zeros import Support, product_reach, product_support
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.patterns import Patterns
@@ -25,6 +26,7 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.monotone_deq.kernel import Kernel
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import Canonical, ReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again, rational
 
@@ -77,7 +79,7 @@ class MonotoneDeqState(ReluState):
     def W_radius(self) -> float:
         """A^T A rounds by at most n eps |A|_F^2, the three sums by eps of what they add."""
         product = float(np.vdot(self.A, self.A))
-        added = 2 * float(np.linalg.norm(self.B)) + abs(1 - self.m) * np.sqrt(self.n)
+        added = 2 * euclidean(self.B) + abs(1 - self.m) * np.sqrt(self.n)
         return float(EPS * ((self.n + 4) * product + 4 * added))
 
     @cached_property
@@ -106,7 +108,7 @@ class MonotoneDeqState(ReluState):
 
     @property
     def F_radius(self) -> float:
-        return self.W_radius + EPS * float(np.linalg.norm(self.F))
+        return self.W_radius + EPS * euclidean(self.F)
 
     @cached_property
     def _exact_F(self) -> Again:
@@ -202,7 +204,7 @@ class MonotoneDeqState(ReluState):
 
     @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
-        if not np.isfinite(self.W).all():
+        if not finite(self.W):
             raise NoEquilibrium("W is not finite")
         return self.W, self.C
 
@@ -220,9 +222,9 @@ class MonotoneDeqState(ReluState):
 
     def gradient_radii(self) -> dict[str, float]:
         """Each product's radius from those of its factors, and n eps for its own sums."""
-        E, Z, A = (float(np.linalg.norm(x)) for x in (self.E, self.Z, self.A))
+        E, Z, A = (euclidean(x) for x in (self.E, self.Z, self.A))
         dE, dZ = self.E_radius, self.equilibrium.error
-        X, r = float(np.linalg.norm(self.X)), self.read_residual
+        X, r = euclidean(self.X), self.read_residual
         G = dE * Z + E * dZ + dE * dZ + errors.rounding(self.N, E * Z)
         return {
             "A": 2 * A * (G + errors.rounding(self.n, E * Z)),

@@ -6,15 +6,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import norm2, nth_singular_value, rounding, singular_values
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.entries import entrywise
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Level, NoExactForm
 
@@ -136,7 +138,7 @@ class Quadratic(Smooth, Proximal):
 
     @cached_property
     def smoothness(self) -> float:
-        return float(np.linalg.norm(self.A, 2)) ** 2
+        return spectral_norm(self.A) ** 2
 
     @cached_property
     def L_z(self) -> Measured:
@@ -185,8 +187,8 @@ class Quadratic(Smooth, Proximal):
         return found
 
     def rounding(self, size: float, columns: int) -> float:
-        A = float(np.linalg.norm(self.A))
-        shift = A * float(np.linalg.norm(self.c)) * float(np.sqrt(columns))
+        A = euclidean(self.A)
+        shift = A * euclidean(self.c) * float(np.sqrt(columns))
         return rounding(sum(self.A.shape), 2 * A * A * size + shift)
 
     def value(self, Z: np.ndarray) -> float:
@@ -206,9 +208,9 @@ class Quadratic(Smooth, Proximal):
 
     def noise(self, Z: np.ndarray) -> float:
         """Of its right side, and of a solve with I + A^T A."""
-        A, out = float(np.linalg.norm(self.A)), float(np.linalg.norm(self.prox(Z)))
-        shift = A * float(np.linalg.norm(self.c)) * float(np.sqrt(Z.shape[1]))
-        scale = shift + float(np.linalg.norm(Z)) + (1 + A * A) * out
+        A, out = euclidean(self.A), float(np.linalg.norm(self.prox(Z)))
+        shift = A * euclidean(self.c) * float(np.sqrt(Z.shape[1]))
+        scale = shift + euclidean(Z) + (1 + A * A) * out
         return self._inverse * rounding(sum(self.A.shape), scale)
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:
@@ -320,7 +322,7 @@ class Potential(Smooth):
 
     def rounding(self, size: float, columns: int) -> float:
         at_zero = abs(self.s.at_zero) * float(np.sqrt(len(self.center)))
-        fixed = (float(np.linalg.norm(self.center)) + at_zero) * float(np.sqrt(columns))
+        fixed = (euclidean(self.center) + at_zero) * float(np.sqrt(columns))
         return rounding(4, self.weight * (size + fixed))
 
 
@@ -353,8 +355,8 @@ class ExplicitStep:
         return exact.identity(level, z.nrows()) - step
 
     def noise(self, Z: np.ndarray) -> float:
-        A, size = float(np.linalg.norm(self.R.A)), float(np.linalg.norm(Z))
-        shift = A * float(np.linalg.norm(self.R.c)) * float(np.sqrt(Z.shape[1]))
+        A, size = euclidean(self.R.A), euclidean(Z)
+        shift = A * euclidean(self.R.c) * float(np.sqrt(Z.shape[1]))
         return rounding(2 * sum(self.R.A.shape), size + self.gamma * (A * A * size + shift))
 
     def piece_known(self, Z: np.ndarray, radius: float) -> bool:

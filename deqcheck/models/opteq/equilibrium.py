@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from deqcheck.linalg.entries import column_lengths, finite
 from deqcheck.linalg.errors import length, rounding
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import NoEquilibrium, norm
@@ -118,7 +119,7 @@ class FixedPoint:
     def _newton(self, Z: np.ndarray) -> np.ndarray:
         residual = self._residuals(Z)
         for _ in range(NEWTON_STEPS):
-            if not np.isfinite(Z).all() or not residual.any():
+            if not finite(Z) or not residual.any():
                 break
             if norm(residual) <= self.noise(Z):
                 return self._finished(Z, residual)
@@ -130,8 +131,7 @@ class FixedPoint:
         return Z
 
     def _residuals(self, Z: np.ndarray) -> np.ndarray:
-        sizes: np.ndarray = np.linalg.norm(Z - self(Z), axis=0)
-        return sizes
+        return column_lengths(Z - self(Z))
 
     def _finished(self, Z: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Within the rounding of the map one last step leaves what no further one improves."""
@@ -171,7 +171,7 @@ class FixedPoint:
     def _certified(self, Z: np.ndarray) -> OpteqEquilibrium:
         # Also of states so small that their squares are no floats.
         residual, noise = length(Z - self(Z)), self.noise(Z)
-        if not np.isfinite(Z).all() or not np.isfinite(residual):
+        if not finite(Z) or not np.isfinite(residual):
             return OpteqEquilibrium(Z, np.inf, np.inf, np.inf, Existence.NONE_FOUND)
         total = residual + noise
         q = self.lipschitz
@@ -200,7 +200,7 @@ class FixedPoint:
 
     def _inverse_norms(self, Z: np.ndarray) -> np.ndarray:
         systems = np.eye(len(Z)) - self.jacobians(Z)
-        if not np.isfinite(systems).all():
+        if not finite(systems):
             return np.full(len(systems), np.inf)
         sigma = np.linalg.svd(systems, compute_uv=False)
         return 1 / np.maximum(sigma[:, -1] - self.network.jacobian_rounding, 0.0)
@@ -208,7 +208,7 @@ class FixedPoint:
     def _local_radius(self, Z: np.ndarray, total: float) -> float:
         """Newton-Kantorovich: beta^2 residual bend <= 1/2 puts the root within 2 beta residual."""
         beta = self._inverse_norms(Z)
-        if not np.isfinite(beta).all():
+        if not finite(beta):
             return np.inf
         worst = float(beta.max())
         radius = 2 * worst * total

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from deqcheck.linalg import exact
 from deqcheck.models.opteq.entries import beside, column, entrywise
 from deqcheck.models.opteq.exact_states import ExactStates, Seen, Step
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Level
 
 # Iteration and layer, both from 1: Z^(k,l) = f_l o ... o f_1 (Z^(k-1)).

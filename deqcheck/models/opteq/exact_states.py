@@ -8,7 +8,6 @@ then map(z) = z is seen to hold; in balls the step of Krawczyk proves that a box
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from deqcheck.models.opteq.entries import beside, column, named, values
 from deqcheck.models.opteq.exact_rest import rest
 from deqcheck.models.opteq.told import Told
 from deqcheck.models.problem import Params
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Exhausted, Level, NoExactForm
 from deqcheck.records.tower.rationals import Rationals
 

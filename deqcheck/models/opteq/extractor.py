@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.activations import Activation
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 
 
@@ -31,13 +32,13 @@ class Extractor:
 
     @cached_property
     def _A_error(self) -> float:
-        size = float(np.linalg.norm(self.W0) * np.linalg.norm(self.X0))
+        size = euclidean(self.W0) * euclidean(self.X0)
         return errors.rounding(self.W0.shape[1], size)
 
     @cached_property
     def X_error(self) -> float:
         """Of X, in the Frobenius norm: s does not enlarge what A is off, and rounds once more."""
-        return self._A_error + errors.rounding(2, float(np.linalg.norm(self.X)))
+        return self._A_error + errors.rounding(2, euclidean(self.X))
 
     @cached_property
     def lipschitz(self) -> Measured:
@@ -46,11 +47,11 @@ class Extractor:
 
     def gradient(self, Q: np.ndarray, error: float) -> tuple[np.ndarray, float]:
         """By W_0, from the adjoint Q of X and its radius: (s'(A) o Q) X_0^T."""
-        P, size = self.slopes * Q, float(np.linalg.norm(Q))
+        P, size = self.slopes * Q, euclidean(Q)
         P_error = error + self.s.curvature * self._A_error * size + errors.rounding(2, size)
         out: np.ndarray = P @ self.X0.T
-        x = float(np.linalg.norm(self.X0))
-        return out, x * (P_error + errors.rounding(self.X0.shape[1], float(np.linalg.norm(P))))
+        x = euclidean(self.X0)
+        return out, x * (P_error + errors.rounding(self.X0.shape[1], euclidean(P)))
 
     @property
     def slopes(self) -> np.ndarray:

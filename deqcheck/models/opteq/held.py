@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -28,6 +27,7 @@ from deqcheck.models.opteq.sweep import (
     through_layers,
 )
 from deqcheck.models.problem import Held, Params, norm
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 
 if TYPE_CHECKING:

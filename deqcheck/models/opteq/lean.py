@@ -8,12 +8,12 @@ carry the radii and are the twin in the tests.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from deqcheck.models.problem import Params, Plain
+from deqcheck.records.lazy import cached_property
 
 if TYPE_CHECKING:
     from deqcheck.models.opteq.model import OpteqModel

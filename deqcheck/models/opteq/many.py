@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from deqcheck.models.opteq.lean import Lean, Seen
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.opteq.passed import Passed
 from deqcheck.models.problem import Params
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from deqcheck.models.opteq.many import ManyOpteq
 from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 
 if TYPE_CHECKING:

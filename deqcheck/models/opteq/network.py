@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +14,7 @@ from deqcheck.linalg.stacked import norms
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.extractor import Extractor
 from deqcheck.models.problem import Params, norm
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 
 # A number; or one for each network, where there are many, with a leading axis in all their arrays.

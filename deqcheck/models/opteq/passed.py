@@ -6,7 +6,6 @@ Those of `sweep`, which takes the matrices themselves, are the twin in the tests
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from deqcheck.models.opteq.gradient import (
 from deqcheck.models.opteq.lean import Seen
 from deqcheck.models.opteq.network import Network, Radius
 from deqcheck.models.opteq.sweep import error_below, pulled_error
+from deqcheck.records.lazy import cached_property
 
 if TYPE_CHECKING:
     from deqcheck.models.opteq.model import OpteqModel

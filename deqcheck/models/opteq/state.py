@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -43,6 +42,7 @@ from deqcheck.models.opteq.sweep import (
     through_layers,
 )
 from deqcheck.models.problem import Kinks, NoEquilibrium, Objective, Params, Plain, State, norm
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.tower import Again
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.models.opteq.entries import slopes, values
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Untold, rational
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from deqcheck.models.relu_deq.stacked import PARTS, StackedReluDeq
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.models.relu_state import ReluModel
 from deqcheck.models.single_output import SingleOutput
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from deqcheck.models import relu_radii
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import Equation, StackedRelu, StackedReluState, common_measures
 from deqcheck.models.stack import Numbers
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 PARTS = ("W", "U", "a")

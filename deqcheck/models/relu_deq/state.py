@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact, well_posed
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone
+from deqcheck.linalg.entries import euclidean, finite
 from deqcheck.linalg.exact_zeros import Support, product_reach
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.linalg.relu_equilibrium import Equilibrium, peaceman_rachford
@@ -19,6 +19,7 @@ from deqcheck.models import relu_radii
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NoEquilibrium, NotCertified, Params
 from deqcheck.models.relu_state import Canonical, ReluState
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, nonnegative
 from deqcheck.records.tower import Again
 
@@ -107,7 +108,7 @@ class ReluDeqState(ReluState):
         }
 
     def gradient_radii(self) -> dict[str, float]:
-        Z, X, E = (float(np.linalg.norm(a)) for a in (self.Z, self.model.X, self.E))
+        Z, X, E = (euclidean(a) for a in (self.Z, self.model.X, self.E))
         off = self.equilibrium.error, self.E_radius, self.r_radius
         sizes = relu_radii.Sizes(Z, X, E, self.read_residual, *off)
         return relu_radii.of_gradient(len(self.r), sizes)
@@ -131,9 +132,9 @@ class ReluDeqState(ReluState):
     @cached_property
     def H_radius(self) -> float:
         every = self.Z, self.V, self.model.X
-        norms = [float(np.linalg.norm(A)) for A in every]
+        norms = [euclidean(A) for A in every]
         longest = [float(np.max(np.sum(A**2, axis=0))) for A in every]
-        off, H = (self.equilibrium.error, self.V_radius), float(np.linalg.norm(self.H))
+        off, H = (self.equilibrium.error, self.V_radius), euclidean(self.H)
         return float(relu_radii.of_H(len(self.Z), self.model.d, norms, longest, off, H))
 
     @property
@@ -188,7 +189,7 @@ class ReluDeqState(ReluState):
 
 
 def _best_certificate(W: np.ndarray) -> Certificate | None:
-    if not np.isfinite(W).all():
+    if not finite(W):
         raise NotCertified("W is not finite")
     return well_posed.certificate(W)
 

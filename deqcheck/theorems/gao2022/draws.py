@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.linalg import arccos, errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.implicit_relu.model import ImplicitReluModel
 from deqcheck.models.implicit_relu.state import ImplicitReluState
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
@@ -347,7 +348,7 @@ class LinearWidth(FromDraws):
 
 
 def _size(a: np.ndarray) -> float:
-    return float(np.linalg.norm(a))
+    return euclidean(a)
 
 
 def lambda_star(X: np.ndarray) -> float:

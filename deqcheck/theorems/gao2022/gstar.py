@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from deqcheck.linalg import arccos, errors, exact
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.implicit_relu.iterates import CAP, SWEEPS, TOLERANCE, Iterates
 from deqcheck.records.claim import Claim
@@ -138,11 +139,11 @@ def _ends(p: Problem, state: State) -> Iterable[tuple[float, float]]:
         Z = size * np.abs(stream.standard_normal((state.N, state.m)))
         for _ in range(CAP):
             last, Z = Z, relu(Z @ scale + state.Phi)
-            moved = float(np.linalg.norm(Z - last))
-            if moved <= EPS * float(np.linalg.norm(Z)):
+            moved = euclidean(Z - last)
+            if moved <= EPS * euclidean(Z):
                 break
         total = float(np.linalg.norm(scale) * np.linalg.norm(last) + np.linalg.norm(state.Phi))
         noise = errors.product(state.m, total) + state.Phi_radius
         # Z is one sweep nearer than `last`.
         radius = (q * moved + noise) / (1 - q) + noise + state.equilibrium.error
-        yield float(np.linalg.norm(Z - state.Z.T)), radius * (1 + 16 * EPS)
+        yield euclidean(Z - state.Z.T), radius * (1 + 16 * EPS)

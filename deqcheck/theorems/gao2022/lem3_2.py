@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.implicit_relu import oracle, spectrum
 from deqcheck.records.claim import Claim
@@ -326,7 +327,7 @@ class Gradients(OffKinks):
             return
         explicit, radii = p.model.explicit_gradient(p.theta0), _radii(s, dense=True)
         for name, fast in (("W", self.fast_w), ("A", self.fast_a), ("b", self.fast_b)):
-            distance = float(np.linalg.norm(explicit[name] - s.gradient[name]))
+            distance = euclidean(explicit[name] - s.gradient[name])
             yield fast(**{f"distance_{name}": distance}, noise=radii[name])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.implicit_relu import oracle
 from deqcheck.records.claim import Claim
@@ -27,8 +28,8 @@ def moving(check: Check, seed: int, state: State) -> Iterable[Claim]:
     the tangent of the predictions along -grad L."""
     H, radius = state.H_with_radius
     stream = rng(seed, "gao2022/lem4.1.projections")
-    Hr, H_size = H @ state.r, float(np.linalg.norm(H))
-    size, r_size = float(np.linalg.norm(Hr)), float(np.linalg.norm(state.r))
+    Hr, H_size = H @ state.r, euclidean(H)
+    size, r_size = euclidean(Hr), euclidean(state.r)
     moved, away = motion(state)
     error = radius * (r_size + state.r_radius) + H_size * state.r_radius
     error += 8 * EPS * state.N * H_size * r_size
@@ -38,7 +39,7 @@ def moving(check: Check, seed: int, state: State) -> Iterable[Claim]:
         noise = stream.standard_normal(state.N)
         u = (Hr / size if size else 0.0) + noise / np.linalg.norm(noise) / 2
         length = float(np.linalg.norm(u))
-        total = 8 * EPS * state.N * length * float(np.linalg.norm(moved))
+        total = 8 * EPS * state.N * length * euclidean(moved)
         node = exact.array(np.asarray(u))
         yield check(
             minus_uHr=Measured(-float(u @ Hr), length * error, again=exact.inner(node, minus_Hr)),
@@ -68,7 +69,7 @@ def _exact_motion(state: State) -> Again:
 def along_r(state: State) -> Measured:
     """(yhat - y)^T d yhat/dt along the gradient flow."""
     moved, away = motion(state)
-    size, length = float(np.linalg.norm(state.r)), float(np.linalg.norm(moved))
+    size, length = euclidean(state.r), euclidean(moved)
     error = size * away + state.r_radius * (length + away) + 8 * EPS * state.N * size * length
     node = exact.inner(state.again.r, _exact_motion(state))
     return Measured(float(state.r @ moved), error, "tangent", node)
@@ -130,8 +131,8 @@ class Lemma41(OffKinks):
     def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:
         state = p.start
         H, radius = state.H_with_radius
-        gradient, size = state.measure("gradient"), float(np.linalg.norm(state.r))
-        H_size = float(np.linalg.norm(H))
+        gradient, size = state.measure("gradient"), euclidean(state.r)
+        H_size = euclidean(H)
         error = H_size * state.r_radius * (2 * size + state.r_radius)
         error += (size + state.r_radius) ** 2 * (radius + 8 * EPS * state.N * H_size)
         again = state.again.r

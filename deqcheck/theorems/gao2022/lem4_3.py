@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import instance
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import given, maximum
@@ -85,7 +84,7 @@ def _around(p: Problem, names: tuple[str, ...]) -> Iterable[State]:
     stream = rng(p.seed, f"gao2022/lem4.3.{''.join(names)}")
     start: Params = p.theta0
     room = {
-        "W": float(np.linalg.norm(start["W"], 2)) or 1.0,
+        "W": spectral_norm(start["W"]) or 1.0,
         "A": 0.9 * (1 - float(p.start.gamma0.high)) / p.model.gamma,
     }
     for i in range(PAIRS):
@@ -93,5 +92,5 @@ def _around(p: Problem, names: tuple[str, ...]) -> Iterable[State]:
         theta = dict(start)
         for name in names:
             noise = stream.standard_normal(start[name].shape)
-            theta[name] = start[name] + share * room[name] * noise / np.linalg.norm(noise, 2)
+            theta[name] = start[name] + share * room[name] * noise / spectral_norm(noise)
         yield p.model.at(theta)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, given
@@ -59,14 +60,14 @@ class Lemma51(Pointwise):
         linear = np.linalg.solve(resolvent.T, state.Phi.T)
         weights, Phi = state.exact_weights()
         node = Again(exact.solution, exact.minus(exact.array(np.eye(state.m)), weights), Phi)
-        size = float(np.linalg.norm(linear))
+        size = euclidean(linear)
         # cond(I - gamma A) <= (1 + gamma0)/(1 - gamma0).
         condition = (1 + state.gamma0.high) / (1 - state.gamma0.high)
         radius = float(condition) * 8 * EPS * state.m * size
         radius += state.Phi_radius / (1 - float(state.gamma0.high))
         for _ in range(PROJECTIONS):
             u, v = np.abs(stream.standard_normal(state.N)), np.abs(stream.standard_normal(state.m))
-            weight = float(np.linalg.norm(u) * np.linalg.norm(v))
+            weight = euclidean(u) * euclidean(v)
             noise = 8 * EPS * (state.N + state.m) * size
             form = exact.array(np.outer(v, u))
             error = weight * (state.equilibrium.error + noise)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix
+from deqcheck.linalg.patterns import distinct
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, maximum, minimum
 from deqcheck.records.tower import Again, Level, NoExactForm
 from deqcheck.records.tower.rationals import Rationals
@@ -122,12 +123,12 @@ class Spectra:
 
     @cached_property
     def _found(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.unique(self.state.equilibrium.mask, axis=1, return_counts=True)
+        return distinct(self.state.equilibrium.mask)
 
     @property
     def patterns(self) -> np.ndarray:
         """The distinct activation patterns, as columns."""
-        return self._found[0].astype(bool)
+        return self._found[0]
 
     @property
     def affordable(self) -> bool:

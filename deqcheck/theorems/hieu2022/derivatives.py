@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.kron import unvec, vec
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.monotone_deq import exact_oracle, oracle
@@ -76,7 +77,7 @@ class Derivative(MonotoneStatement):
     def drawn(self, p: Problem, name: str, shape: tuple[int, ...]) -> np.ndarray:
         """A unit direction that is not one of a parameter."""
         found = rng(p.seed, f"{self.id}.{name}").standard_normal(shape)
-        return found / float(np.linalg.norm(found))
+        return found / euclidean(found)
 
     def agree(
         self, p: Problem, name: str, tangent: Slope, explicit: np.ndarray, again: Again | None

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean, nonzero
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
@@ -36,7 +37,7 @@ def nearby(p: Problem, name: str, scale: float) -> Params:
 
 def only(way: Params, name: str) -> Params:
     """The part of a direction that one parameter takes, of unit length."""
-    size = float(np.linalg.norm(way[name]))
+    size = euclidean(way[name])
     return {n: a / size if n == name else np.zeros_like(a) for n, a in way.items()}
 
 
@@ -57,7 +58,7 @@ def same(
     a, b = left.array, right.array
     stream = rng(p.seed, f"same.{check.name}")
     ways = [b, *(stream.standard_normal(np.shape(a)) for _ in range(DIRECTIONS))]
-    ways = [w / errors.length(w) for w in ways if w.any()]
+    ways = [w / errors.length(w) for w in ways if nonzero(w)]
     noise = [errors.rounding(np.size(x) ** 0.5, errors.length(x)) for x in (a, b)]
     radius = left.radius + right.radius + sum(noise)
     # At equal excess the first one wins, which has the most digits.

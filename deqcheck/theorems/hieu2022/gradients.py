@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
@@ -86,12 +85,12 @@ def speed(state: State) -> Measured:
     dW = state.A.T @ g["A"] + g["A"].T @ state.A - g["B"] + g["B"].T
     forcing = dW @ state.Z - g["U"] @ state.X
     moved = state.patterns.solve(forcing)
-    A, Z, X = (float(np.linalg.norm(a)) for a in (state.A, state.Z, state.X))
+    A, Z, X = (euclidean(a) for a in (state.A, state.Z, state.X))
     off = (2 * A * radii["A"] + 2 * radii["B"]) * Z + radii["U"] * X
-    off += float(np.linalg.norm(dW)) * state.equilibrium.error
-    size = float(np.linalg.norm(dW)) * Z + float(np.linalg.norm(g["U"])) * X
+    off += euclidean(dW) * state.equilibrium.error
+    size = euclidean(dW) * Z + euclidean(g["U"]) * X
     off += errors.rounding(state.n, size) * (1 + float(state.lipschitz.high))
-    off += state.W_radius * float(np.linalg.norm(moved))
+    off += state.W_radius * euclidean(moved)
     return errors.frobenius(moved, off / state.m, _exact_speed(state))
 
 

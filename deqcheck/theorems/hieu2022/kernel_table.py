@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.monotone_deq.state import MonotoneDeqState
 from deqcheck.models.problem import NoEquilibrium, Params
@@ -110,7 +111,7 @@ class KernelTable(Frequency[MonotoneDeqModel, MonotoneDeqState]):
         note = f"{name}: {mean.value:.4g} of {n} draws, {told.mean:g} reported"
         # A standard deviation is a Euclidean length of deviations: it moves by no more than that
         # of the errors.
-        moved = float(np.linalg.norm(error)) / np.sqrt(n - 1)
+        moved = euclidean(error) / np.sqrt(n - 1)
         claim = self.means(
             note,
             apart=abs(mean - told.mean),

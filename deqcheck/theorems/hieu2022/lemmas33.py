@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
@@ -94,7 +95,7 @@ def _operator_norm(state: State, printed: bool) -> Measured:
     blocks, (1 + |W|) (1 + |W|/m). Of (I - W^T D)^-1 u = u + W^T v, |v| <= |u|/m, D leaves a part
     out, but not its share of that error."""
     rows = oracle.sensitivity_operator(state, printed)
-    W = float(np.linalg.norm(state.W)) + state.W_radius
+    W = euclidean(state.W) + state.W_radius
     relative = (16 * EPS * state.n + state.W_radius) * (1 + W) * (1 + W / state.m)
     again = exact_oracle.sensitivity_operator(state, printed)
     solved = errors.length(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -151,6 +152,7 @@ def why_singular(state: State) -> str:
     return f"{shared}: so are rows of K" if shared else ""
 
 
+@lru_cache(maxsize=1)
 def smallest(state: State) -> Measured:
     """lambda_min(K): exactly 0 where K is singular whatever its numbers are. K is at least Z^T Z,
     whose smallest eigenvalue may be known to more digits."""

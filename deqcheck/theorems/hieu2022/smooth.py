@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, chosen, given, sqrt
 from deqcheck.records.scalar import TINY
 from deqcheck.records.tower import Again, Level, NoExactForm, rational
@@ -118,9 +119,10 @@ class Quadratic:
         return bool(np.isin(self.kappa[self.c != 0], (0.0, value)).all())
 
 
+@lru_cache(maxsize=1)
 def linearised(state: State) -> Quadratic:
     """Eigenvalues that are lost in rounding count as 0, those that are known to be larger than
-    computed are taken as large as is known."""
+    computed are taken as large as is known. Hypotheses and claims ask for the same one."""
     K = (state.kernel.K + state.kernel.K.T) / 2
     kappa, basis = np.linalg.eigh(K)
     kappa = np.where(kappa > errors.lapack(K.shape, kappa[-1]), kappa, 0.0)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import scipy
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, identity
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq.state import weight
@@ -52,7 +53,7 @@ class MonotoneWeights(MonotoneStatement):
         W = np.eye(state.n) - (drawn + (modulus - low) * np.eye(state.n))
         A, B = monotone_parts(state.m, W)
         # Eigenvalues that rounding makes negative are cut off: at most n eps |I - W|.
-        size = float(np.linalg.norm(W)) + state.m + 1
+        size = euclidean(W) + state.m + 1
         noise = 16 * EPS * state.n * size
         yield same(p, self.converse, Matrix(weight(state.m, A, B), noise), Matrix(W, noise))
 
@@ -147,11 +148,11 @@ def _reflected(p: Problem, state: State, alpha: float) -> Measured:
         return out
 
     worst = measured(0.0)
-    scale = max(1.0, float(np.linalg.norm(state.C)))
+    scale = max(1.0, euclidean(state.C))
     for _ in range(PAIRS):
         first, second = scale * stream.standard_normal((2, state.n))
-        apart = float(np.linalg.norm(first - second))
-        reach = apart + scale * (1 + float(np.linalg.norm(first)) + float(np.linalg.norm(second)))
+        apart = euclidean(first - second)
+        reach = apart + scale * (1 + euclidean(first) + euclidean(second))
         noise = 16 * EPS * state.n * reach
         ratio = Measured(float(np.linalg.norm(T(first) - T(second))), noise) / apart
         worst = maximum(worst, ratio)

@@ -6,18 +6,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.delm.trust import TrustRegion
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, vanishing
 from deqcheck.records.tower import Again, Level
 from deqcheck.records.trajectory import Trajectory
@@ -243,6 +244,6 @@ def _step(split: Split) -> dict[str, float]:
     claimed = -scipy.linalg.lu_solve(state.lu, split.r, trans=1)
     relative = 64 * EPS * state.m * state.measure("cond1_U").value ** 2 * state.curved.cancelled
     return {
-        "deviation": float(np.linalg.norm(V - claimed)),
-        "noise": relative * float(np.linalg.norm(claimed)),
+        "deviation": euclidean(V - claimed),
+        "noise": relative * euclidean(claimed),
     }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from deqcheck.linalg import exact
 from deqcheck.models.delm.exact import ExactDelm
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Level, rational
 from deqcheck.theorems.kawaguchi2021 import chains
 

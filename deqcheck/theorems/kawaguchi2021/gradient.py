@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.gradcheck import EXPLICIT_LOSS, STEP, TRUNCATION_SAFETY, gradcheck
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.state import DelmState
@@ -87,7 +88,7 @@ class Gradient(Statement):
         slow = oracle.columns(state, oracle.outer_gradient(state))
         for name, fast in state.gradient.items():
             bar = EXPLICIT_LOSS * float(state.measure(f"gradient.{name}").error)
-            off = float(np.linalg.norm(fast - slow[name]))
+            off = euclidean(fast - slow[name])
             yield self.columns(name, deviation=off / whole, noise=bar / whole)
         if not _short(p, p.theta0):
             return

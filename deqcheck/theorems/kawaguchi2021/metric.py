@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.models.delm.oracle import dense_D, times_D
 from deqcheck.models.delm.spectrum import star_map_infimum
@@ -90,7 +91,7 @@ def velocity(p: Problem, state: DelmState) -> tuple[np.ndarray, float]:
         return np.asarray((ahead - behind) / (2 * h))
 
     near, far = slope(DIFFERENCE_STEP / size), slope(2 * DIFFERENCE_STEP / size)
-    truncation = 4 * float(np.linalg.norm(far - near)) / 3
+    truncation = 4 * euclidean(far - near) / 3
     # The direction is a computed gradient, and the two ends are rounded to doubles.
     ends = EPS * gradient_norm(state.theta) * size / DIFFERENCE_STEP
     turned = steepest(state) * (state.gradient_radius + ends)
@@ -101,4 +102,4 @@ def steepest(state: DelmState) -> float:
     """|dZ| <= |U^-1| (|dB| + gamma |Z| |dA|/2): dZ = (dB + gamma Z dS) U^-1, and the Jacobians of
     softmax have norm at most 1/2."""
     inverse = float(1 / state.U_singular.low[-1])
-    return inverse * math.hypot(1.0, state.gamma * float(np.linalg.norm(state.Z)) / 2)
+    return inverse * math.hypot(1.0, state.gamma * euclidean(state.Z) / 2)

@@ -12,6 +12,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.certificates import Contraction
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.measured import EPS
 from deqcheck.records.tower import Again
@@ -30,7 +31,7 @@ def solved(state: State, B: np.ndarray, transposed: bool) -> tuple[np.ndarray, f
         E = np.stack([_one(A, on, b) for on, b in zip(found.mask.T, B.T, strict=True)], axis=1)
     defect = errors.length(E - found.mask * (A @ E + B))
     # Each entry is a sum over the units and a term of B.
-    size = float(np.linalg.norm(W)) * errors.length(E) + errors.length(found.mask * B)
+    size = euclidean(W) * errors.length(E) + errors.length(found.mask * B)
     return E, found.certificate.inverse * (defect + errors.rounding(len(W), size))
 
 
@@ -38,9 +39,9 @@ def _swept(A: np.ndarray, mask: np.ndarray, B: np.ndarray) -> np.ndarray:
     E = mask * B
     for _ in range(SWEEPS):
         new = mask * (A @ E + B)
-        moved = float(np.linalg.norm(new - E))
+        moved = euclidean(new - E)
         E = new
-        if moved <= 4 * EPS * float(np.linalg.norm(E)):
+        if moved <= 4 * EPS * euclidean(E):
             break
     found: np.ndarray = E
     return found

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from deqcheck.linalg import well_posed
+from deqcheck.linalg.entries import finite
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision
@@ -44,7 +45,7 @@ def _equilibria(p: Problem) -> Measured:
         p.start.equilibrium  # noqa: B018
     except NoEquilibrium:
         W = p.theta0["W"]
-        if len(W) > well_posed.SMALL or not np.isfinite(W).all():
+        if len(W) > well_posed.SMALL or not finite(W):
             return Measured(np.nan)
         counts = [len(found) for found in well_posed.equilibria(W, p.theta0["U"] @ p.model.X)]
         return given(next((count for count in counts if count != 1), 1))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from deqcheck.linalg import exact
 from deqcheck.linalg.exact_arccos import Q, clipped
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.tower import Again, Level, NoExactForm
 
 # Each doubles the digits, from those of a double to more than there are.

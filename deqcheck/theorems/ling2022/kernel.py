@@ -7,13 +7,12 @@ K_ij = sqrt(v_i v_j) Q(Lambda_ij/sqrt(v_i v_j)).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.arccos import Q, Q_prime
 from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.theorems.ling2022.exact_kernel import ExactKernel
 from deqcheck.theorems.ling2022.samples import Samples

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
@@ -94,7 +95,7 @@ class Lemma4(Statement):
         u, v = relu(M @ h), relu(M @ h2)
         *_, before, Z = layers_of(p, layer + 1)
         du, dv = (_noise(p, before[:, s], p.model.X[:, s], len(h)) for s in (i, j))
-        radius = float(np.linalg.norm(v)) * du + (float(np.linalg.norm(u)) + du) * dv
+        radius = euclidean(v) * du + (euclidean(u) + du) * dv
         return self.reproduced(
             f"samples {i + 1} and {j + 1}, l = {layer}",
             G_formula=Measured(float(u @ v), radius),
@@ -104,7 +105,7 @@ class Lemma4(Statement):
     def _product(self, p: Problem, layer: int, i: int, j: int, parts: Representation) -> Claim:
         """Rounded on the scale of |h| |h'|."""
         (m, d), Z, X = p.theta0["U"].shape, layers_of(p, layer)[-1], p.model.X
-        size = float(np.linalg.norm(parts.h) * np.linalg.norm(parts.h2))
+        size = euclidean(parts.h) * euclidean(parts.h2)
         G = float(np.linalg.norm(Z[:, i]) * np.linalg.norm(Z[:, j]))
         xi = float(np.linalg.norm(X[:, i]) * np.linalg.norm(X[:, j])) / d
         return self.product(

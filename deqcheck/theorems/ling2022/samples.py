@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again, integer, rational
 

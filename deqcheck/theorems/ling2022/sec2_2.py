@@ -8,6 +8,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact, well_posed
 from deqcheck.linalg.matrix import instance
+from deqcheck.linalg.patterns import distinct
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
@@ -144,7 +145,7 @@ def smallest_minor(W: np.ndarray) -> Measured:
 def smallest_J(state: State) -> Measured:
     """The smallest singular value of all blocks; samples of one pattern have the same."""
     W, eye = state.theta["W"], np.eye(len(state.Z))
-    blocks = np.unique(state.equilibrium.mask.T, axis=0)
+    blocks = distinct(state.equilibrium.mask)[0].T
     values = [
         (instance(eye) - instance(on[:, None] * W)).nth_singular_value(len(W)) for on in blocks
     ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.coarse import norm_below, tail
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.records.claim import Claim
@@ -148,7 +149,7 @@ class Theorem4(Draws):
 
 def _product(state: State) -> float:
     """Scale of the rounding of U X."""
-    return float(np.linalg.norm(state.theta["U"]) * np.linalg.norm(state.model.X))
+    return euclidean(state.theta["U"]) * euclidean(state.model.X)
 
 
 def _dead(state: State) -> bool:
@@ -168,5 +169,5 @@ def _distances(state: State, last: int) -> Iterable[Measured]:
             yield Measured(0.0)
             continue
         layer = relu(W @ layer + C)
-        radius = (2 * float(np.linalg.norm(Z)) + dZ) * dZ + errors.rounding(m, (count + 2) * size)
+        radius = (2 * euclidean(Z) + dZ) * dZ + errors.rounding(m, (count + 2) * size)
         yield errors.frobenius(Z.T @ Z - layer.T @ layer, radius)

@@ -9,6 +9,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.arccos import Q
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
@@ -119,7 +120,7 @@ class FixedPair(Step):
         A, m = self.gram(p), len(p.theta0["W"])
         columns = np.sqrt(2) * rng(p.seed, f"{self.id}.{seed}").standard_normal((m, 2))
         u, v = relu(columns @ roots(A)).T
-        size = float(np.linalg.norm(u) * np.linalg.norm(v)) / m + float(A.max())
+        size = euclidean(u) * euclidean(v) / m + float(A.max())
         off = Measured(abs(float(u @ v) / m - float(mean(A)[0, 1])), errors.rounding(m + 64, size))
         return happened(off, "<=", measured(self.constants_used(p)["eps"]))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam
@@ -138,7 +139,7 @@ class Lemma10(Pointwise):
         for a, b in zip(drawn[::2], drawn[1::2], strict=True):
             d = a - b
             moved = d - (T(a) - T(b))
-            size = float(np.linalg.norm(d))
+            size = euclidean(d)
             allowed = size * 2 * _work(p, a, b) + gap_noise(size, size) + beyond * size**2
             worst.see(-float(np.vdot(moved, d)), allowed)
         yield self.monotone(shortfall=worst.value, noise=Measured(worst.noise))
@@ -160,7 +161,7 @@ class Lemma10(Pointwise):
             b = vertices[i - 1]
             Z = np.repeat(((a + b) / 2)[:, None], p.model.N, axis=1)
             worst = float(np.maximum(worst, np.linalg.norm(p.start.network.T(Z) - Z)))
-        size = max(float(np.linalg.norm(v)) for v in vertices)
+        size = max(euclidean(v) for v in vertices)
         # Vertices come from linear programs, accurate to about 1e-9.
         return self.convex(
             residual=Measured(worst), noise=tolerance(1e-8 * max(size, 1.0) + _work(p, Z, Z), size)
@@ -168,7 +169,7 @@ class Lemma10(Pointwise):
 
 
 def _work(p: Problem, a: np.ndarray, b: np.ndarray) -> float:
-    size = float(np.linalg.norm(a) + np.linalg.norm(b))
+    size = euclidean(a) + euclidean(b)
     return sum(work(layer, size) for layer in p.start.network.layers)
 
 
@@ -205,7 +206,7 @@ class Lemma13(Pointwise):
         worst, beyond = Worst(), overshoot(network)
         for a, b in zip(drawn[::2], drawn[1::2], strict=True):
             d = a - b
-            size = float(np.linalg.norm(d))
+            size = euclidean(d)
             ends = zip(network.blocks(a)[1:], network.blocks(b)[1:], strict=True)
             for depth, (fa, fb) in enumerate(ends, start=1):
                 zeta = self.zeta(p, depth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.network import Layer
 from deqcheck.theorems.xie2021.common import work
 from deqcheck.theorems.xie2021.hidden import Hidden, preimage, prox_by_nnls
@@ -18,7 +19,7 @@ def inner_prox(hidden: Hidden, Y: np.ndarray, alpha: float) -> tuple[np.ndarray,
     relu with invertible W: nonnegative least squares. Otherwise u = f(w) where
     a f(w) + (1 - a) w = y; the map is (1 - a)-strongly monotone in w.
     """
-    size = float(np.linalg.norm(Y))
+    size = euclidean(Y)
     loss = SOLVER_LOSS * work(hidden.layer, size)
     direct = prox_by_nnls(hidden, Y, 1 / (1 - alpha))
     if direct is not None:
@@ -40,7 +41,7 @@ def block_gradient(layer: Layer, Y: np.ndarray, alpha: float) -> tuple[np.ndarra
     )
     square = layer.W.shape[0] >= layer.W.shape[1]
     stretch = 1 / slope if square and slope > 0 else np.inf
-    return w - Y, stretch * (miss + SOLVER_LOSS * work(layer, float(np.linalg.norm(w))))
+    return w - Y, stretch * (miss + SOLVER_LOSS * work(layer, euclidean(w)))
 
 
 def block_value(layer: Layer, Y: np.ndarray, alpha: float) -> tuple[float, np.ndarray, float]:

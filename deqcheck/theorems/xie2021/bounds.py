@@ -7,13 +7,13 @@ They hold at every theta with ||W_l|| <= 1, ||U_l||, ||b_l|| <= B_Ub and ||W_o||
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.opteq.network import Network
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, maximum, minimum, sqrt
 from deqcheck.theorems.xie2021.common import matrix_norm
 from deqcheck.theorems.xie2021.setting import Problem

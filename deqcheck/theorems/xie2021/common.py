@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from deqcheck.linalg import errors, exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
@@ -135,7 +136,7 @@ def tolerance(noise: float, size: float) -> Measured:
 
 def work(layer: Layer, size: float) -> float:
     """Rounding of one evaluation of a layer at a state of this norm."""
-    drive = float(np.linalg.norm(layer.drive))
+    drive = euclidean(layer.drive)
     length = 2 * (sum(layer.W.shape) + len(layer.X))
     scale = (1 + layer.frobenius) * (layer.frobenius * size + drive + np.sqrt(layer.drive.size))
     return errors.rounding(length, float(scale + size))

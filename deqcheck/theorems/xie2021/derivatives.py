@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.opteq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, maximum
@@ -49,10 +51,10 @@ class Equation20(StateBound):
         for step in p.start.steps:
             for layer, seen in zip(p.start.network.layers, step.passes, strict=True):
                 for name, local in oracle.local_jacobians(layer, seen).items():
-                    largest[name] = max(largest[name], float(np.linalg.norm(local, 2)))
+                    largest[name] = max(largest[name], spectral_norm(local))
                 bent = layer.s.curvature if layer.s.smooth else 0.0
                 turned = bent * seen.A_error + errors.rounding(sum(layer.W.shape), 1.0)
-                size = float(np.linalg.norm(seen.Zin) + np.linalg.norm(seen.G))
+                size = euclidean(seen.Zin) + euclidean(seen.G)
                 noise = max(noise, turned * size + seen.A_error + seen.Zin_error)
                 slip = max(slip, turned)
         bounds = Bounds(p)

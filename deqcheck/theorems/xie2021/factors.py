@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.measured import EPS
 
@@ -21,7 +22,7 @@ def factor(W: np.ndarray, A: np.ndarray) -> np.ndarray:
     rank = Factored(W).rank if W.any() else 0
     kernel = np.linalg.svd(W)[2][rank:]
     # Rows of the size of the others keep the rank well visible.
-    size = float(np.linalg.norm(C)) or 1.0
+    size = euclidean(C) or 1.0
     rows = min(k - m, len(kernel))
     C[m : m + rows] = size * kernel[:rows]
     found: np.ndarray = C.T @ Vt

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.measured import EPS
 
@@ -83,7 +84,7 @@ def preimage(hidden: Hidden, Y: np.ndarray, alpha: float) -> tuple[np.ndarray, f
 
         out[:, j] = scipy.optimize.root(miss, y, jac=slope, method="hybr", tol=1e-14).x
     left = alpha * hidden.f(out) + (1 - alpha) * out - Y
-    return out, float(np.linalg.norm(left))
+    return out, euclidean(left)
 
 
 def prox_by_nnls(hidden: Hidden, Y: np.ndarray, weight: float) -> np.ndarray | None:

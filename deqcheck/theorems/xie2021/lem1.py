@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.spectra import exact_rank
 from deqcheck.models.opteq.network import Network
 from deqcheck.models.problem import Params
@@ -127,9 +128,9 @@ class Lemma1(Pointwise):
         z, x = drawn_inputs(p)
         one, other = Feedforward(p, weights).output(z, x), hidden_units(p, factors, z, x)
         growth = float(np.prod([1 + np.linalg.norm(W, 2) for W in weights]))
-        drive = sum(float(np.linalg.norm(layer.drive)) for layer in p.start.network.layers)
-        size = (1 + drive + float(np.linalg.norm(z) + np.linalg.norm(x))) * growth
-        off = float(np.linalg.norm(one - other))
+        drive = sum(euclidean(layer.drive) for layer in p.start.network.layers)
+        size = (1 + drive + (euclidean(z) + euclidean(x))) * growth
+        off = euclidean(one - other)
         return self.output(difference=Measured(off), noise=tolerance(noise * size, size))
 
 
@@ -179,7 +180,7 @@ class Feedforward:
         length = 4 * len(self.weights) * (len(z) + len(x))
         growth = float(np.prod([1 + np.linalg.norm(W) for W in self.weights])) ** 2
         layers = self.p.start.network.layers
-        drive = sum(1 + float(np.linalg.norm(a.U) + np.linalg.norm(a.b)) for a in layers)
+        drive = sum(1 + (euclidean(a.U) + euclidean(a.b)) for a in layers)
         return errors.rounding(length, growth * drive * (1 + float(np.linalg.norm([*z, *x]))))
 
 
@@ -218,13 +219,13 @@ class Lemma2(Pointwise):
         start = 10 * rng(p.seed, "xie2021/lem2.start").standard_normal(shape)
         once = network.T(start)
         h = feedforward(p)
-        size = float(np.linalg.norm(h)) * (1 + float(np.linalg.norm(Wo)))
+        size = euclidean(h) * (1 + euclidean(Wo))
         growth = float(
             np.prod([1 + np.linalg.norm(theta[f"W{i + 2}"]) for i in range(p.model.depth)])
         )
-        inner = size + float(np.linalg.norm(X) * np.linalg.norm(p.theta0["U1"]))
+        inner = size + euclidean(X) * euclidean(p.theta0["U1"])
         noise = 16 * EPS * sum(shape) * p.model.depth * growth**2 * (1 + inner)
-        off = float(np.linalg.norm(theta["Wo"] @ once - Wo @ h))
+        off = euclidean(theta["Wo"] @ once - Wo @ h)
         yield self.output(difference=Measured(off), noise=tolerance(noise, size))
         off = float(np.linalg.norm(network.T(once) - once))
         yield self.again(difference=Measured(off), noise=tolerance(noise, size))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
@@ -54,7 +53,7 @@ class Lemma11(Pointwise):
         for name, norm in start.gradient_norms.items():
             if name == "Wo":
                 continue
-            off = float(np.linalg.norm(dense[name] - start.gradient[name]))
+            off = euclidean(dense[name] - start.gradient[name])
             noise = tolerance(DENSE_LOSS * norm.error, norm.value)
             yield self.agrees(name, deviation=Measured(off), noise=noise)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.kron import block_diagonal
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
@@ -40,9 +41,7 @@ class Lemma3(Pointwise):
         zt = blocks_of(network, solved)
         residual = float(np.linalg.norm(zt - stacked(network, zt)))
         noise = stacked_noise(network, solved, zt)
-        yield self.forward(
-            residual=Measured(residual), noise=tolerance(noise, float(np.linalg.norm(zt)))
-        )
+        yield self.forward(residual=Measured(residual), noise=tolerance(noise, euclidean(zt)))
 
     def remarks(self, p: Problem, run: object) -> Iterable[Claim]:
         network, solved = p.start.network, p.start.solved
@@ -64,12 +63,10 @@ class Lemma3(Pointwise):
         left = x
         for _ in range(L):
             left = stacked(network, left)
-        rest = float(np.linalg.norm(left - x))
+        rest = euclidean(left - x)
         distance = float(np.linalg.norm(x[-len(Z) :] - Z))
         room = (rest + (L + 1) * noise) / (1 - q) + noise
-        return self.backward(
-            distance=Measured(distance), noise=tolerance(room, float(np.linalg.norm(Z)))
-        )
+        return self.backward(distance=Measured(distance), noise=tolerance(room, euclidean(Z)))
 
 
 def blocks_of(network: Network, solved: OpteqEquilibrium) -> np.ndarray:
@@ -80,7 +77,7 @@ def blocks_of(network: Network, solved: OpteqEquilibrium) -> np.ndarray:
 
 def stacked_noise(network: Network, solved: OpteqEquilibrium, zt: np.ndarray) -> float:
     """How far (6) may be from holding: rounding, and the error of the equilibrium."""
-    size = float(np.linalg.norm(zt))
+    size = euclidean(zt)
     rounded = sum(2 * work(layer, size) for layer in network.layers)
     return solved.error * (1 + network.lipschitz) + rounded
 

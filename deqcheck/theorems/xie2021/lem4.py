@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.linalg import exact
+from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import count
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.claim import Claim
@@ -58,8 +59,8 @@ class Lemma4(Pointwise):
         if any(self.unchecked(p)):
             return
         B = factor(W, A)
-        off = float(np.linalg.norm(A @ B.T - W))
-        noise = tolerance(factor_noise(W, A, B), float(np.linalg.norm(W)))
+        off = euclidean(A @ B.T - W)
+        noise = tolerance(factor_noise(W, A, B), euclidean(W))
         yield self.product(deviation=Measured(off), noise=noise)
         rank = _rank(W)
         reachable = min(W.shape[1], rank.value + A.shape[1] - len(A))

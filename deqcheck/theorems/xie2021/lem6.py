@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.convex import Proximal
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
@@ -56,7 +57,7 @@ def cyclic(left: Points, right: Points, noise: float) -> tuple[float, float]:
         for i in range(CYCLE):
             a = left[first + i]
             step = right[first + (i + 1) % CYCLE] - right[first + i]
-            sizes = float(np.linalg.norm(a)), float(np.linalg.norm(step))
+            sizes = euclidean(a), euclidean(step)
             total += float(np.vdot(a, step))
             # What is granted to norms of 1 is granted to the inner products.
             allowed += noise * (2 * sizes[0] + sizes[1]) + gap_noise(*sizes)
@@ -70,9 +71,9 @@ def stretch(z: Points, u: Points, noise: float) -> tuple[float, float]:
     """The largest |u_i - u_j|/|z_i - z_j| of neighbours, and its noise."""
     worst = Worst()
     for a, b, ua, ub in zip(z[:-1], z[1:], u[:-1], u[1:], strict=True):
-        size = float(np.linalg.norm(a - b))
+        size = euclidean(a - b)
         if size > 0:
-            ratio = float(np.linalg.norm(ua - ub)) / size
+            ratio = euclidean(ua - ub) / size
             worst.see(ratio, 2 * noise / size + 4 * TOLERANCE + errors.rounding(a.size, 1.0))
     return float(worst.value.value), worst.noise
 
@@ -114,7 +115,7 @@ class Lemma5(Pointwise):
 
     def _maps(self, p: Problem) -> Iterator[tuple[str, Drawn]]:
         z = list(points(p, "xie2021/lem5.points"))
-        size = max(float(np.linalg.norm(Z)) for Z in z)
+        size = max(euclidean(Z) for Z in z)
         for i, layer in enumerate(p.start.network.layers, start=1):
             yield f"layer {i}", Drawn(z, [layer.f(Z) for Z in z], work(layer, size))
         R = p.start.map.prox
@@ -217,7 +218,7 @@ def _map(f: Turn, z: Points) -> list[np.ndarray]:
 
 def _drawn(p: Problem, z: Points, f: Turn) -> Drawn:
     u = _map(f, z)
-    size = max(float(np.linalg.norm(each)) for each in (*z, *u))
+    size = max(euclidean(each) for each in (*z, *u))
     c_inverse = 1 + size
     noise = sum(2 * work(layer, size) for layer in p.start.network.layers)
     return Drawn(z, u, noise + errors.rounding(2, c_inverse))

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim, Curve
@@ -99,16 +100,16 @@ class Lemma7(Pointwise):
         star, alphas = wide.solved, _alphas()
         n = np.arange(1, TERMS + 1)
         moved, spread, distance, loose = [], [], [], []
-        rounded = sum(2 * work(layer, float(np.linalg.norm(star.Z))) for layer in network.layers)
+        rounded = sum(2 * work(layer, euclidean(star.Z)) for layer in network.layers)
         for alpha in alphas:
             _, z = at_alpha(p, wide, alpha)
             # T_alpha is nonexpansive: x_0 up to its error moves T_alpha x_0 - x_0 by at most twice.
             off = float(np.linalg.norm(averaged_map(network, alpha, star.Z) - star.Z))
             moved.append(Measured(off, 2 * star.error + rounded))
             spread.append(self._spread(wide, star, alpha))
-            distance.append(float(np.linalg.norm(z.Z - star.Z)))
+            distance.append(euclidean(z.Z - star.Z))
             loose.append(z.error + star.error)
-        size = float(np.linalg.norm(star.Z))
+        size = euclidean(star.Z)
         k = self._k(p)
         yield self.pointwise.sampled(
             n,
@@ -181,8 +182,8 @@ class Equation15(Pointwise):
             # By the composition itself: what is compared with is written out term by term.
             left = Z + (network.T(Z) - Z) / (len(network.layers) * alpha)
             right = self._expanded(network, alpha, Z)
-            worst = max(worst, float(np.linalg.norm(left - right)))
-            here = float(np.linalg.norm(Z))
+            worst = max(worst, euclidean(left - right))
+            here = euclidean(Z)
             size = max(size, here)
             rounded = sum(2 * work(layer, here) for layer in network.layers)
             noise = max(noise, rounded * (1 + 2 / alpha))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -13,6 +12,7 @@ from deqcheck.linalg import errors
 from deqcheck.models.opteq.network import Layer, Network, Pass
 from deqcheck.models.opteq.sweep import Step
 from deqcheck.models.problem import Params, pack
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, maximum
 from deqcheck.theorems.xie2021.bounds import Bounds
 

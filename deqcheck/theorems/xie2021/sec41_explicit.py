@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
@@ -92,8 +93,8 @@ class Explicit(Pointwise):
         off = gradient + last.gamma * last.R.gradient(solved.Z) + solved.Z - before
         noise = error + 3 * solved.error * (1 + last.gamma * last.R.smoothness)
         return self.printed_block(
-            residual=Measured(float(np.linalg.norm(off))),
-            noise=tolerance(noise, float(np.linalg.norm(solved.Z))),
+            residual=Measured(euclidean(off)),
+            noise=tolerance(noise, euclidean(solved.Z)),
         )
 
     def _lowest(self, p: Problem, last: ExplicitStep, top: np.ndarray) -> Claim:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
@@ -57,7 +58,7 @@ class Skip(Pointwise):
                 inner, error = inner_prox(Hidden(layer), Y, a)
                 # Gradient of factor M^(1-a)(y) + |y - z|^2/2 at y = a f(z) + (1 - a) z.
                 off = float(np.linalg.norm(factor * (Y - inner) / (1 - a) + Y - Z))
-                size = max(size, float(np.linalg.norm(Z)))
+                size = max(size, euclidean(Z))
                 worst = float(np.maximum(worst, off))
                 noise = max(noise, error / (1 - a))
             yield self.proximal(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
@@ -124,8 +125,8 @@ class Theorem1(Pointwise):
             fa, fb = hidden.f(a), hidden.f(b)
             df, d = fa - fb, a - b
             excess = float(np.vdot(df, df) - np.vdot(df, d))
-            size = float(np.linalg.norm(d))
-            error = 2 * work(hidden.layer, float(np.linalg.norm(a) + np.linalg.norm(b)))
+            size = euclidean(d)
+            error = 2 * work(hidden.layer, euclidean(a) + euclidean(b))
             allowed = 3 * size * error / hidden.mu + gap_noise(size, size) + 2e-12 * size**2
             worst.see(excess, allowed)
         return self.firm(note, excess=worst.value, noise=Measured(worst.noise))
@@ -165,8 +166,6 @@ class Theorem1(Pointwise):
         q = hidden.layer.s.slopes[1] * hidden.layer.norm**2
         explicit = prox_by_nnls(hidden, np.zeros(shape), 0.0)
         if explicit is not None and q < 1:
-            off = float(np.linalg.norm(explicit - Z))
-            loss = rest.error + 100 * work(hidden.layer, float(np.linalg.norm(Z))) / (1 - q)
-            yield self.explicit(
-                note, distance=Measured(off), noise=tolerance(loss, float(np.linalg.norm(Z)))
-            )
+            off = euclidean(explicit - Z)
+            loss = rest.error + 100 * work(hidden.layer, euclidean(Z)) / (1 - q)
+            yield self.explicit(note, distance=Measured(off), noise=tolerance(loss, euclidean(Z)))

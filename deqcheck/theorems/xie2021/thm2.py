@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.equilibrium import OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.claim import Claim
@@ -60,12 +61,12 @@ def inclusion_residuals(
     a = p.model.alpha
     blocks = p.start.network.blocks(solved.Z)
     for layer, before, here in zip(p.start.network.layers, blocks[:-1], blocks[1:], strict=True):
-        size = float(np.linalg.norm(here) + np.linalg.norm(before))
+        size = euclidean(here) + euclidean(before)
         if a == 1:
             yield fenchel_gap(layer, before), Hidden(layer).noise(before), size
             continue
         gradient, error = block_gradient(layer, here, a)
-        yield float(np.linalg.norm(gradient + here - before)), error + work(layer, size), size
+        yield euclidean(gradient + here - before), error + work(layer, size), size
 
 
 def fenchel_gap(layer: Layer, Z: np.ndarray) -> float:

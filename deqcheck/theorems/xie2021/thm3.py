@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.equilibrium import FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.claim import Claim
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.common import (
@@ -161,12 +162,12 @@ class Theorem3(Pointwise):
     def _limit(self, p: Problem, wide: Wide, alpha: float) -> Claim:
         deep, z = at_alpha(p, wide, alpha)
         star = wide.solved
-        distance = max(float(np.linalg.norm(b - star.Z)) for b in deep.blocks(z.Z)[:-1])
+        distance = max(euclidean(b - star.Z) for b in deep.blocks(z.Z)[:-1])
         factor = gain(p, alpha)
         drift, spread = Measured(0.0), Measured(0.0)
         for i, layer in enumerate(deep.layers):
             spread = spread + drift
-            size = float(np.linalg.norm(star.Z))
+            size = euclidean(star.Z)
             pull = Measured(
                 float(np.linalg.norm(wide.g(i, star.Z))), work(layer, size) + 2 * star.error
             )
@@ -179,7 +180,7 @@ class Theorem3(Pointwise):
             gain=factor.value,
             spread=spread.value,
             drift=drift.value,
-            noise=tolerance(loose, float(np.linalg.norm(star.Z))),
+            noise=tolerance(loose, euclidean(star.Z)),
         )
 
     def _slope_error(self, p: Problem, wide: Wide, alpha: float) -> Measured:
@@ -187,7 +188,7 @@ class Theorem3(Pointwise):
         _, z = at_alpha(p, wide, alpha)
         off = (z.Z - wide.solved.Z) / alpha - wide.first_order()
         radius = (z.error + wide.solved.error) / measured(alpha)
-        return Measured(float(np.linalg.norm(off)), radius.high)
+        return Measured(euclidean(off), radius.high)
 
 
 def smallest_norm(p: Problem) -> Measured:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.models.opteq.sweep import Sam, Weights
@@ -143,7 +144,7 @@ class Theorem4(Pointwise):
 
     def _nearer(self, p: Problem, zbar: Selected, k: np.ndarray) -> Iterable[Claim]:
         states = self._states(p)
-        off = [float(np.linalg.norm(states[i] - zbar.Z)) for i in k]
+        off = [euclidean(states[i] - zbar.Z) for i in k]
         radius = zbar.error + p.start.Z_radius
         for i, before, after in zip(k[:-1], off[:-1], off[1:], strict=True):
             yield self.nearer(
@@ -162,8 +163,8 @@ class Theorem4(Pointwise):
     ) -> Curve:
         lambdas = np.array([sam.weights[i - 1].lambda_ for i in k])
         values = np.array([sam.R.value(rest) for rest, _ in rests])
-        norms = np.array([float(np.linalg.norm(rest)) for rest, _ in rests])
-        top = float(np.linalg.norm(zbar.Z))
+        norms = np.array([euclidean(rest) for rest, _ in rests])
+        top = euclidean(zbar.Z)
         pulls = [float(np.linalg.norm(sam.R.gradient(Z))) for Z, _ in (*rests, (zbar.Z, 0.0))]
         slope = max(pulls) + float(lambdas.max()) * (top + float(norms.max())) + sam.R.smoothness
         noise = np.array([slope * (error + zbar.error) for _, error in rests])
@@ -189,8 +190,8 @@ class Theorem4(Pointwise):
     ) -> Curve:
         states = self._states(p)
         pairs = list(zip(k.tolist(), rests, strict=True))
-        before = [float(np.linalg.norm(states[i - 1] - rest)) for i, (rest, _) in pairs]
-        after = [float(np.linalg.norm(states[i] - rest)) for i, (rest, _) in pairs]
+        before = [euclidean(states[i - 1] - rest) for i, (rest, _) in pairs]
+        after = [euclidean(states[i] - rest) for i, (rest, _) in pairs]
         radius = np.array([2 * error for _, error in rests])
         radius += overshoot(p.start.network) * np.array(before)
         return self.contraction.sampled(
@@ -246,7 +247,7 @@ def selected(p: Problem, sam: Sam) -> Selected | None:
         return None
     z = resting.minimiser(R)
     Z = np.repeat(z[:, None], p.model.N, axis=1)
-    size = max(1.0, float(np.linalg.norm(Z)))
+    size = max(1.0, euclidean(Z))
     # Least squares end at a fixed point; of a general solver it is looked at.
     if (
         not isinstance(R, Quadratic)
@@ -271,7 +272,7 @@ def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray
     with np.errstate(all="ignore"):
         for _ in range(FIXED_POINT_STEPS):
             moved = w.beta * sam.S(Z, w) + (1 - w.beta) * T(Z)
-            rest = float(np.linalg.norm(moved - Z))
+            rest = euclidean(moved - Z)
             Z = moved
             if rest <= noise or not np.isfinite(rest):
                 break
@@ -279,5 +280,5 @@ def tracked(p: Problem, sam: Sam, w: Weights, Z: np.ndarray) -> tuple[np.ndarray
 
 
 def _noise(p: Problem, sam: Sam, Z: np.ndarray) -> float:
-    size = float(np.linalg.norm(Z))
+    size = euclidean(Z)
     return sam.noise(size, Z.shape[1]) + sum(work(layer, size) for layer in p.start.network.layers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.matrix import count, instance
 from deqcheck.models.opteq.activations import Mix
 from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, maximum, sqrt
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, GRADIENT_DESCENT, PRINTED, Check, Space

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
@@ -93,8 +94,8 @@ def strictly_convex(network: Network) -> float | Measured:
 def _lost(layer: Layer, a: np.ndarray, b: np.ndarray) -> float:
     """What rounding does to |f(a) - f(b)|/|a - b|: f(a) = W^T s(W a + drive) (with a share of a)
     is off by a few eps times the size of its terms, and s is nonexpansive."""
-    norm = float(np.linalg.norm(layer.W))
-    inputs = float(np.linalg.norm(a) + np.linalg.norm(b))
-    drive = 2 * float(np.linalg.norm(layer.drive)) + 2 * abs(float(layer.s.at_zero))
+    norm = euclidean(layer.W)
+    inputs = euclidean(a) + euclidean(b)
+    drive = 2 * euclidean(layer.drive) + 2 * abs(float(layer.s.at_zero))
     size = norm * (norm * inputs + drive) + inputs
     return float(8 * sum(layer.W.shape) * EPS * size / np.linalg.norm(a - b))
