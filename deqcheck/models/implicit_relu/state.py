@@ -358,6 +358,10 @@ class ImplicitReluState(ReluState):
         again = exact_arccos.gram(exact.transpose(self.computed.X))
         return errors.eigenvalue(arccos.gram(self.X.T), 0, radius, again)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return spectrum.listed(self, super().names)
+
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
         "lambda_min_H": lambda s: s.lambda_min_H,
         "sigma_min_Q": lambda s: spectrum.sigma_min_Q(s),
