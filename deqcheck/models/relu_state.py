@@ -88,8 +88,13 @@ class ReluState(State):
 
     @property
     @abstractmethod
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """W and C of the canonical form."""
+
+    @property
+    @abstractmethod
     def system(self) -> tuple[np.ndarray, np.ndarray]:
-        """W and C of the canonical form. Raises NoEquilibrium where it is not well-posed."""
+        """The same. Raises NoEquilibrium where it is not well-posed."""
 
     @abstractmethod
     def exact_weights(self) -> tuple[Again, Again]:
