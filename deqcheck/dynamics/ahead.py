@@ -29,7 +29,7 @@ from deqcheck.dynamics.recorder import (
 )
 from deqcheck.linalg.stacked import norms
 from deqcheck.models.many import Looked, Many
-from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, norm, pack, unpack
 from deqcheck.records.basis import weakest
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
@@ -53,7 +53,7 @@ def run_ahead(problem: AnyProblem, tracks: Sequence[str], report: OnProgress) ->
         return None
     try:
         return _Ahead(problem, many, tracks).walk(report)
-    except np.linalg.LinAlgError:
+    except (np.linalg.LinAlgError, NoEquilibrium):
         return None
 
 

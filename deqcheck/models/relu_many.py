@@ -8,7 +8,7 @@ What is known of them is looked at afterwards, by the formulas of models side by
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,13 @@ from deqcheck.linalg import errors, wide
 from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.fixed_point import Solution
 from deqcheck.linalg.stacked import each
+from deqcheck.linalg.well_posed import NEXT_TO_ONE
 from deqcheck.models.many import Looked, Many, one_by_one
-from deqcheck.models.problem import Params, norm
+from deqcheck.models.problem import NoEquilibrium, Params, norm
 from deqcheck.models.relu_stacked import StackedRelu, StackedReluState
-from deqcheck.records.measured import Measured
+from deqcheck.models.relu_state import ReluState, Seen
+from deqcheck.records.basis import weakest
+from deqcheck.records.measured import EPS, Measured
 
 # Differences of higher order tell nothing more: units switch.
 ORDER = 5
@@ -52,15 +55,6 @@ class Trail:
         return found
 
 
-class Seen(NamedTuple):
-    """Z, W Z + C, V and W^T V + a."""
-
-    Z: np.ndarray
-    H: np.ndarray
-    V: np.ndarray
-    incoming: np.ndarray
-
-
 class Passed:
     """The way to equilibria that were found before, with bounds on the norms of their weights."""
 
@@ -77,6 +71,9 @@ class Passed:
     def adjoint(self, W: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         *_, V, incoming = self.seen
         return V, incoming
+
+    def seen_at(self, i: int) -> Seen:
+        return Seen(*(array[i] for array in self.seen))
 
     def some(self, rows: np.ndarray) -> Passed:
         return Passed([array[rows] for array in self.seen], self.bounds[rows])
@@ -126,7 +123,7 @@ class ManyRelu(Many):
         with np.errstate(all="ignore"):
             bounds = np.array([self._norms.norm_bound(a, self._limit) for a in inner])
         way = Passed([np.stack(arrays) for arrays in zip(*seen, strict=True)], bounds)
-        return LookedRelu(self.model, self.stack.state(self.stack, theta, way))
+        return LookedRelu(self.model, self.stack.state(self.stack, theta, way), way)
 
 
 def _found(solution: Solution | None, like: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -138,37 +135,78 @@ def _found(solution: Solution | None, like: np.ndarray) -> tuple[np.ndarray, np.
 
 
 class LookedRelu(Looked):
-    def __init__(self, model: Any, state: StackedReluState):
-        self.model, self.state = model, state
+    """Rows of which states side by side do not know enough, as where a kink is within reach of the
+    rounding, are looked at by states alone, with the equilibria that were found."""
+
+    def __init__(self, model: Any, state: StackedReluState, way: Passed):
+        self.model, self.state, self.way = model, state, way
+        self._numbers = np.stack([state.gap, state.error, state.radius])
+        # What hardly contracts has other certificates.
+        self._fine = state.room > 1 - NEXT_TO_ONE
+        self._alone: dict[int, ReluState] = {}
+        for i in np.flatnonzero(~state.fine & self._fine).tolist():
+            self._mend(i)
+
+    def _mend(self, i: int) -> None:
+        try:
+            alone = self._state(i)
+            here = alone.objective
+            self._numbers[:, i] = here.gap, here.error, alone.gradient_radius
+        except NoEquilibrium:
+            self._fine[i] = False
+
+    def _state(self, i: int) -> ReluState:
+        """That of a row alone."""
+        if i not in self._alone:
+            state: ReluState = self.model.at({n: a[i] for n, a in self.state.theta.items()})
+            # Rounded outward.
+            q = (1 - float(self.state.room[i])) * (1 + EPS)
+            state.take(self.way.seen_at(i), q)
+            self._alone[i] = state
+        return self._alone[i]
 
     @property
     def gap(self) -> np.ndarray:
-        return self.state.gap
+        return np.asarray(self._numbers[0])
 
     @property
     def error(self) -> np.ndarray:
-        return self.state.error
+        return np.asarray(self._numbers[1])
 
     @property
     def radius(self) -> np.ndarray:
-        return self.state.radius
+        return np.asarray(self._numbers[2])
 
     @property
     def fine(self) -> np.ndarray:
-        return self.state.fine
+        return self._fine
 
     @property
     def features(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
-        return self.state.features
+        found = {}
+        for name, (array, radius) in self.state.features.items():
+            radius = radius.copy()
+            for i, alone in self._alone.items():
+                radius[i] = alone.features[name][1]
+            found[name] = array, radius
+        return found
 
     def measure(self, name: str) -> Measured:
-        if name in self.state.measures:
-            return Measured(*self.state.measure(name))
-        theta = self.state.theta
-        rows = range(len(self.gap))
-        return one_by_one(
-            (self.model.at({part: a[i] for part, a in theta.items()}) for i in rows), name
-        )
+        if name not in self.state.measures:
+            return one_by_one((self._state(i) for i in range(len(self.gap))), name)
+        value, error, how = self.state.measure(name)
+        mended = np.flatnonzero(~self.state.fine & self.fine).tolist()
+        if not mended:
+            return Measured(value, error, how)
+        alone = one_by_one((self._state(i) for i in mended), name)
+        value, error = value.copy(), error.copy()
+        value[mended], error[mended] = alone.value, alone.error
+        others = how if len(mended) < len(value) else ""
+        return Measured(value, error, weakest(others, alone.how))
 
     def some(self, rows: np.ndarray) -> LookedRelu:
-        return LookedRelu(self.model, self.state.some(rows))
+        if len(rows) == len(self.gap):
+            return self
+        way = self.way.some(rows)
+        theta = {name: a[rows] for name, a in self.state.theta.items()}
+        return LookedRelu(self.model, type(self.state)(self.state.stack, theta, way), way)

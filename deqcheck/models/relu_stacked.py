@@ -54,9 +54,6 @@ class Way(Protocol):
     def adjoint(self, W: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V = J (W^T V + a) on the patterns of Z, and W^T V + a."""
 
-    def some(self, rows: np.ndarray) -> Way:
-        """That of some slices."""
-
 
 class FromPatterns:
     """By Newton's method from patterns nearby."""
@@ -75,9 +72,6 @@ class FromPatterns:
     def adjoint(self, W: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         V = self._systems.adjoint(a)
         return V, W.transpose(0, 2, 1) @ V + a[:, :, None]
-
-    def some(self, rows: np.ndarray) -> FromPatterns:
-        return FromPatterns(Places(self.near.mask[rows]))
 
 
 class StackedRelu(Stack):
@@ -180,7 +174,7 @@ class StackedReluState(StackState):
         self.Z_length, C_length = lengths(self.Z), lengths(C)
         noise = errors.product(m, self.W_size * self.Z_length + C_length)
         noise = noise + W_radius * self.Z_length
-        self._away = 1 / room
+        self.room, self._away = room, 1 / room
         self.dZ = (lengths(self.defect()) + noise + C_radius) / room
         self._ask(fits & (room > 0))
         size = np.maximum(np.maximum(self.Z_length, C_length), C_radius / EPS)
@@ -229,13 +223,6 @@ class StackedReluState(StackState):
     def gradient(self) -> np.ndarray:
         rows = [self._parts[name].reshape(len(self.Z), -1) for name in self.theta]
         return np.concatenate(rows, axis=1)
-
-    def some(self, rows: np.ndarray) -> StackedReluState:
-        """At some slices, of one model."""
-        if len(rows) == len(self.Z):
-            return self
-        theta = {name: a[rows] for name, a in self.theta.items()}
-        return type(self)(self.stack, theta, self.way.some(rows))
 
     def _read_length(self) -> np.ndarray:
         """|r| over the samples that Z r has a term of."""

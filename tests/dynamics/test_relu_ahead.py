@@ -149,15 +149,58 @@ def test_what_sweeps_do_not_find_is_left_to_single_steps() -> None:
     assert len(monotone.train.run(monotone).k) == STEPS + 1
 
 
-def test_a_kink_within_reach_is_left_to_single_steps() -> None:
-    p = relu_deq()
-    U = p.theta0["U"].copy()
-    U[0], W = 0.0, p.theta0["W"].copy()
-    W[0] = 0.0
-    p = replace(p, theta0={**p.theta0, "U": U, "W": W})
-    found, _ = looked(p, [p.theta0])
-    assert not found.fine.any()
+@pytest.mark.parametrize("make", [relu_deq, implicit])
+def test_a_row_with_a_kink_within_reach_has_the_numbers_and_radii_of_its_state(make: Any) -> None:
+    """The pre-activation of the first unit vanishes up to rounding in the first sample; the
+    gradient differs from one side of it to the other."""
+    p = make()
+    theta = {n: a.copy() for n, a in p.theta0.items()}
+    # W z + c = 0, by weights of the first unit alone, which then feeds nothing back to itself.
+    if make is relu_deq:
+        theta["W"][:, 0] = 0.0
+        Z = p.model.at(theta).Z
+        x = p.model.X[:, 0]
+        theta["U"][0] = -(theta["W"][0] @ Z[:, 0]) * x / (x @ x)
+    else:
+        theta["A"][0] = 0.0
+        Z = p.model.at(theta).Z
+        x = p.model.X[0]
+        theta["A"][:, 0] *= -1.0 if theta["A"][:, 0] @ Z[:, 0] > 0 else 1.0
+        theta["W"][:, 0] = -p.model.gamma * (theta["A"][:, 0] @ Z[:, 0]) * x / (x @ x)
+    state = p.model.at(theta)
+    assert state.equilibrium.doubtful.any()
+    found, gradients = looked(p, [p.theta0, theta])
+    assert found.state.fine.tolist() == [True, False] and found.fine.all()
+    alone = state.objective
+    assert abs(alone.gap - found.gap[1]) <= alone.error + found.error[1]
+    # As wide as what one side has more than the other.
+    assert 0.4 * state.gradient_radius <= found.radius[1] <= 3 * state.gradient_radius
+    assert found.radius[1] > 1e6 * found.radius[0]
+    off = [np.linalg.norm(gradients[1][n] - g) for n, g in alone.gradient.items()]
+    assert np.linalg.norm(off) <= state.gradient_radius + found.radius[1]
+    for each in names(p):
+        own, measured = state.measure(each), found.measure(each)
+        assert abs(own.value - measured.value[1]) <= own.error + measured.error[1]
+        assert own.error <= 3 * measured.error[1] + 1e-300
+    for array, radius in found.features.values():
+        assert array.shape == (2, 40, 5) and 0 < radius[1] <= 3 * state.equilibrium.error
+    p = replace(p, theta0=theta)
+    # The gradient jumps there: nothing is known of what follows, which single steps tell.
     assert run_ahead(p, (), recorder.silent) is None
+
+
+def test_dependent_samples_are_known_to_be_so() -> None:
+    """sigma_min(Z) = 0 for a reason, which a state alone looks for."""
+    p = relu_deq()
+    X = p.model.X.copy()
+    X[:, 1] = X[:, 0]
+    p = replace(p, model=ReluDeqModel(X, p.model.y))
+    run, single = (
+        run_ahead(p, ("sigma_min_Z",), recorder.silent),
+        step_by_step(p, ("sigma_min_Z",)),
+    )
+    alike(run, single)
+    assert run is not None and not run.series["sigma_min_Z"].value.value.any()
 
 
 def test_narrow_models_are_advanced_together_with_their_perturbed_runs() -> None:
