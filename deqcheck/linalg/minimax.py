@@ -21,8 +21,6 @@ OUTSIDE = 1e6
 ROUGH = 1e-6
 # A point proved to be as near to the optimum as this is the optimum.
 SHARP = 1e-10
-# Of ratios whose logarithms are above this nobody is told more: doubles end there.
-HOPELESS = 700.0
 # Weight of the row that makes multipliers add up to one.
 WHOLE = 1e3
 # Where the last optimum was, by the number of constants.
@@ -91,10 +89,8 @@ def minimise_largest(
             memory[len(start)] = best.x
             return best
     best = _better(Optimum(start, largest(start)), sought(start, 1e-13).x[:-1], largest)
-    off = gap(f, best, box)
     # Just above zero the last digits decide whether there are constants at all.
-    sharp = not 0 <= best.value <= 10 * SHARP and off <= SHARP
-    if sharp or HOPELESS < best.value - off < OUTSIDE:
+    if not 0 <= best.value <= 10 * SHARP and gap(f, best, box) <= SHARP:
         return best
     for shift in (-2.0, 2.0):
         best = _better(best, sought(start + shift, 1e-13).x[:-1], largest)

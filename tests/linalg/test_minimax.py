@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg import minimax
 from deqcheck.linalg.minimax import Optimum, gap, minimise_largest, nearest
 
 BOX = (-35.0, 35.0)
@@ -38,25 +37,6 @@ def test_a_goal_that_is_good_enough_is_taken() -> None:
 def test_without_room_the_optimum_stays() -> None:
     best = minimise_largest(floored, np.zeros(2), BOX)
     assert nearest(floored, best, np.ones(2), BOX, 0.0) is best
-
-
-def test_an_optimum_beyond_all_doubles_is_not_sought_to_the_last_digit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Where the first search is not sharp, others follow."""
-    monkeypatch.setattr(minimax, "SHARP", -1.0)
-    counts = []
-    for beyond in (0.0, 800.0):
-        calls = []
-
-        def f(x: np.ndarray, calls: list[int] = calls, beyond: float = beyond) -> np.ndarray:
-            calls.append(1)
-            return floored(x) + beyond
-
-        best = minimise_largest(f, np.zeros(2), BOX)
-        counts.append(len(calls))
-        assert best.value == pytest.approx(beyond + np.log(1000), abs=1e-3)
-    assert counts[1] < counts[0] / 2
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.linalg.minimax import HOPELESS, minimise_largest
+from deqcheck.linalg.minimax import minimise_largest
 from deqcheck.records.log_domain import logarithm
 from deqcheck.records.measured import given
 from deqcheck.theorems.base import Check, Constant
@@ -64,7 +64,7 @@ class Chosen:
 
     @property
     def ratio(self) -> float:
-        return exp(min(self.worst, HOPELESS))
+        return exp(min(self.worst, 700.0))
 
 
 class Program:
