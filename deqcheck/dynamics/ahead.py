@@ -8,7 +8,7 @@ step by step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,7 +29,7 @@ from deqcheck.dynamics.recorder import (
 )
 from deqcheck.linalg.stacked import norms
 from deqcheck.models.many import Looked, Many
-from deqcheck.models.problem import AnyProblem, Params, norm, pack, unpack
+from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, norm, pack, unpack
 from deqcheck.records.basis import weakest
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
@@ -39,6 +39,8 @@ from deqcheck.records.verdict import Status
 STEPS, NUMBERS = 256, 100000
 # There is one run in the columns.
 ONE = np.zeros(1, dtype=int)
+# Arrays with a row for each step, and their radii.
+Moving = Mapping[str, tuple[np.ndarray, np.ndarray]]
 
 
 @np.errstate(all="ignore")
@@ -51,12 +53,18 @@ def run_ahead(problem: AnyProblem, tracks: Sequence[str], report: OnProgress) ->
         return None
     try:
         return _Ahead(problem, many, tracks).walk(report)
-    except np.linalg.LinAlgError:
+    except (np.linalg.LinAlgError, NoEquilibrium):
         return None
 
 
 class _GivenUp(Exception):
     pass
+
+
+def _moving(theta: Params, looked: Looked) -> Moving:
+    """Whose distances are recorded: parameters are what they are."""
+    rows = len(looked.gap)
+    return {**{name: (a, np.zeros(rows)) for name, a in theta.items()}, **looked.features}
 
 
 class _Ahead:
@@ -66,17 +74,22 @@ class _Ahead:
         # The next step, and the run there.
         self.next, self.x = 0, pack(problem.theta0)
         self.beside = PerturbedRun(problem, self.step)
-        self.start = row_views(self.x[None], self.shapes)
+        first = row_views(self.x[None], self.shapes)
+        self._begin({name: (a, np.zeros(1)) for name, a in first.items()})
         self.columns = np.zeros((self.steps + 1, len(Step._fields)))
         tracked = sorted(looked_at(problem, self.steps)) if tracks else []
         self.tracked = Columns(tracked, self.tracks, 1)
-        self.moved = Columns(range(self.steps + 1), tuple(self.shapes), 1)
         self.told = set(schedule(self.steps, problem.record_points).tolist())
         self.how: dict[str, list[str]] = {}
         self.kept = KeptStates()
         # The last step that is known.
         self.last = self.x
         self.block = max(1, min(STEPS, NUMBERS // self.x.size))
+
+    def _begin(self, start: Moving) -> None:
+        """Where all that moves begins, with its radius."""
+        self.start = start
+        self.moved = Columns(range(self.steps + 1), tuple(start), 1)
 
     def walk(self, report: OnProgress) -> Trajectory | None:
         status = Status.COMPLETED
@@ -96,19 +109,19 @@ class _Ahead:
 
     def _go_on(self, count: int) -> None:
         """By so many steps. An interruption leaves what was known before."""
-        x, slope, seen, then = self._run(count)
+        x, slope, traces, then = self._run(count)
         theta = row_views(x, self.shapes)
-        here = self.many.at(theta, seen)
+        here = self.many.at(theta, traces)
         radius = here.radius
         if not (here.fine & np.isfinite(slope + radius + here.error)).all():
             raise _GivenUp
-        beside, seen, growth, push = self._follow(x, then, slope, radius)
+        beside, seen, growth, push = self._follow(x, then, slope, radius, traces)
         there = self.many.at(beside, seen)
         i = np.arange(self.next, self.next + count)
         # The fields of a Step.
         rows = i, i * self.step, here.gap, here.error, slope, there.gap, 0.0, growth, push
         self.columns[i] = np.stack(np.broadcast_arrays(*rows), axis=1)
-        self._distances(i, theta, beside, growth)
+        self._distances(i, _moving(theta, here), _moving(beside, there), growth)
         self._quantities(i, here, there, growth)
         if not there.fine.all():
             raise _GivenUp
@@ -117,8 +130,8 @@ class _Ahead:
                 self.kept.keep(k, unpack(x[row], self.shapes))
         self.next, self.x, self.last = self.next + count, then, x[-1]
 
-    def _gradient(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
-        gradient, seen = self.many.gradient(unpack(x, self.shapes))
+    def _gradient(self, x: np.ndarray, beside: Any = None) -> tuple[np.ndarray, Any]:
+        gradient, seen = self.many.gradient(unpack(x, self.shapes), beside)
         return pack(gradient), seen
 
     def _run(self, count: int) -> tuple[np.ndarray, np.ndarray, list[Any], np.ndarray]:
@@ -134,17 +147,22 @@ class _Ahead:
         return here[:-1], np.array(slopes), seen, here[-1]
 
     def _follow(
-        self, x: np.ndarray, then: np.ndarray, slope: np.ndarray, radius: np.ndarray
+        self,
+        x: np.ndarray,
+        then: np.ndarray,
+        slope: np.ndarray,
+        radius: np.ndarray,
+        traces: Sequence[Any],
     ) -> tuple[Params, list[Any], np.ndarray, np.ndarray]:
         """The perturbed run beside these steps and what its gradients went through, how far its
         distance may fall short, and what the step before may have lost."""
         beside, rows, seen, growth, push = self.beside, [], [], [], []
-        each = zip([*x[1:], then], slope.tolist(), radius.tolist(), strict=True)
-        for i, (after, steep, wide) in enumerate(each, self.next):
+        each = zip([*x[1:], then], slope.tolist(), radius.tolist(), traces, strict=True)
+        for i, (after, steep, wide, run) in enumerate(each, self.next):
             rows.append(beside.x)
             growth.append(beside.error_growth)
             push.append(beside.push)
-            gradient, trace = self._gradient(beside.x)
+            gradient, trace = self._gradient(beside.x, run)
             seen.append(trace)
             if i < self.steps:
                 beside.follow(i, after, steep, wide, gradient)
@@ -153,12 +171,14 @@ class _Ahead:
         theta = row_views(np.stack(rows), self.shapes)
         return theta, seen, np.array(growth), np.array(push)
 
-    def _distances(self, i: np.ndarray, here: Params, there: Params, growth: np.ndarray) -> None:
-        for name, start in self.start.items():
-            moved, size = norms(here[name] - start), norms(start)
-            error = 4 * EPS * (moved + size)
-            apart = growth * norms(here[name] - there[name])
-            self.moved.put(i, name, ONE, (moved, error, apart))
+    def _distances(self, i: np.ndarray, here: Moving, there: Moving, growth: np.ndarray) -> None:
+        if not self.next:
+            self._begin({name: (a[:1], off[:1]) for name, (a, off) in here.items()})
+        for name, (start, known) in self.start.items():
+            array, radius = here[name]
+            moved, size = norms(array - start), norms(start)
+            error = radius + known + 4 * EPS * (moved + size)
+            self.moved.put(i, name, ONE, (moved, error, growth * norms(array - there[name][0])))
 
     def _quantities(self, i: np.ndarray, here: Looked, there: Looked, growth: np.ndarray) -> None:
         """The perturbed run is looked at where it will be compared, and at the last of them."""
@@ -185,7 +205,7 @@ class _Ahead:
         p, every = self.problem, self.columns[: self.next]
         t = every[:, 1]
         how = {name: weakest(*self.how.get(name, ())) for name in self.tracks}
-        moved = self.moved.of(0, t, dict.fromkeys(self.shapes, ""))
+        moved = self.moved.of(0, t, dict.fromkeys(self.start, ""))
         made = Made(p, every, as_compared(self.tracked.of(0, t, how)), moved)
         made.states = self.kept
         final = {name: a.copy() for name, a in unpack(self.last, self.shapes).items()}

@@ -223,7 +223,7 @@ class _Runs:
         self.columns[self.left, i] = row
         if self.tracked.at(i):
             for name in self.tracks:
-                value, error = state.measure(name)
+                value, error, _ = state.measure(name)
                 apart = growth * np.abs(value[:at] - value[at:])
                 self.tracked.put([i], name, self.left, (value[:at], error[:at], apart))
         features = dict(state.features)

@@ -161,7 +161,7 @@ def nth_singular_value(
         last = smallest.smallest_singular_value(a if count == a.shape[1] else a.T)
         if last is not None:
             return replace(last.widened(radius), again=node)
-    s = _one(a, count - 1, radius)
+    s = _one(a, count - 1, radius) if count > 1 else _largest(a, radius)
     return Measured(max(s.value, 0.0), s.error, s.how, node)
 
 

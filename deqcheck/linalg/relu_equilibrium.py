@@ -177,23 +177,27 @@ class Equilibrium:
         """V with columns (I - J W^T)^-1 J a, and its Frobenius radius, on whichever side of their
         kinks the doubtful units are."""
 
-        def noise(V: np.ndarray) -> float:
-            return _noise((1 + self.W_size) * length(V), len(V))
-
         found = None
         if self.factored is None and self.chosen is None and _sweeps_win(self.W, self.certificate):
-            found = wide.adjoint(self.W, self.mask, a, noise, start)
+            found = wide.adjoint(self.W, self.mask, a, self._adjoint_noise, start)
         if found is not None:
             V, incoming = found.x, found.linear
         else:
             V = self._exact_adjoint(a)
             incoming = self.W.T @ V + a[:, None]
+        return V, self.sensitivity_radius(a, V, incoming)
+
+    def _adjoint_noise(self, V: np.ndarray) -> float:
+        return _noise((1 + self.W_size) * length(V), len(V))
+
+    def sensitivity_radius(self, a: np.ndarray, V: np.ndarray, incoming: np.ndarray) -> float:
+        """Of a computed V, with W^T V + a."""
         defect = length(V - self.slopes * incoming)
-        total = noise(V) + EPS * self._read_out_size(a) + self.W_radius * length(V)
+        total = self._adjoint_noise(V) + EPS * self._read_out_size(a) + self.W_radius * length(V)
         radius = (defect + total) * self.certificate.inverse
         if a.any() and self.doubtful.any():
             radius += self._other_side(incoming, total + self.W_size * radius)
-        return V, radius
+        return radius
 
     def on_its_pattern(self, C: np.ndarray) -> np.ndarray:
         """X with X = J (W X + C) for the slopes J of this equilibrium."""

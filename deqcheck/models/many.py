@@ -7,7 +7,7 @@ gradient, quantities) can wait until there are many steps to be looked at.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,11 @@ class Looked(ABC):
     def measure(self, name: str) -> Measured:
         """As of a State, which measures by itself what is not known at many at once."""
 
+    @property
+    def features(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:
+        """As of a State."""
+        return {}
+
     def values(self, name: str, near: Looked, rows: np.ndarray) -> np.ndarray:
         """Without their error bars, for models that have them sooner so; `near` has measured it at
         states nearby, in these rows."""
@@ -60,8 +65,9 @@ def one_by_one(states: Iterable[State], name: str) -> Measured:
 
 class Many(ABC):
     @abstractmethod
-    def gradient(self, theta: Params) -> tuple[Params, Any]:
-        """At one row, and what it went through."""
+    def gradient(self, theta: Params, beside: Any = None) -> tuple[Params, Any]:
+        """At one row, and what it went through. Of the perturbed run, `beside` what the gradient of
+        the run went through at that step, which may say where to start, never what to answer."""
 
     @abstractmethod
     def at(self, theta: Params, seen: Sequence[Any]) -> Looked:

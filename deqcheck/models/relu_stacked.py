@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import methodcaller
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from deqcheck.linalg import errors
+from deqcheck.linalg import errors, largest, smallest
 from deqcheck.linalg.near_one import LARGEST
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.stacked import Places, each, follow, lengths, norms, slices
@@ -23,7 +23,10 @@ from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED, ReluState
 from deqcheck.models.stack import Numbers, Stack, StackState
 from deqcheck.records.lazy import cached_property
-from deqcheck.records.measured import EPS
+from deqcheck.records.measured import EPS, Measured, stack
+
+# What eigenvalues and singular values of LAPACK rest on.
+WEYL = "Weyl"
 
 
 class Equation(NamedTuple):
@@ -39,8 +42,42 @@ class Equation(NamedTuple):
     dark: np.ndarray | None = None
 
 
+class Way(Protocol):
+    """How all slices get to their equilibria."""
+
+    def norm_bound(self, a: np.ndarray) -> np.ndarray | None:
+        """On the norm of each matrix; None where they are decomposed."""
+
+    def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Z = relu(W Z + C), its pre-activations, and where these were found."""
+
+    def adjoint(self, W: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """V = J (W^T V + a) on the patterns of Z, and W^T V + a."""
+
+
+class FromPatterns:
+    """By Newton's method from patterns nearby."""
+
+    def __init__(self, near: Places):
+        self.near = near
+
+    def norm_bound(self, a: np.ndarray) -> None:
+        return None
+
+    def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        found = follow(W, C, self.near)
+        self._systems = found.systems
+        return found.Z, found.H, found.fits
+
+    def adjoint(self, W: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        V = self._systems.adjoint(a)
+        return V, W.transpose(0, 2, 1) @ V + a[:, :, None]
+
+
 class StackedRelu(Stack):
-    """Models of m units."""
+    """Models of m units; a single one stands for all slices."""
+
+    state: ClassVar[type[StackedReluState]]
 
     def __init__(self, models: Sequence[Any], m: int):
         self.models, self.m = models, m
@@ -56,6 +93,13 @@ class StackedRelu(Stack):
                 found = start.equilibrium
                 masks[i], known[i] = found.mask, found.factored is not None
         return masks, known
+
+    @property
+    def names(self) -> Sequence[str]:
+        return tuple(self.state.measures)
+
+    def at(self, theta: Params, near: Places) -> StackedReluState:
+        return self.state(self, theta, FromPatterns(near))
 
     def kept(self, kept: np.ndarray) -> StackedRelu:
         return type(self)([self.models[i] for i in np.flatnonzero(kept).tolist()], self.m)
@@ -75,9 +119,9 @@ class StackedReluState(StackState):
     # A relative error of Z above this is known better by a state alone.
     finest: ClassVar[float] = math.inf
 
-    def __init__(self, stack: Any, theta: Params, near: Places):
-        self.stack, self.theta = stack, theta
-        self.fine = np.ones(len(near.mask), dtype=bool)
+    def __init__(self, stack: Any, theta: Params, way: Way):
+        self.stack, self.theta, self.way = stack, theta, way
+        self.fine = np.ones(len(theta[self.read_out]), dtype=bool)
         for array in theta.values():
             self._ask(each(np.isfinite(array)))
         if not self.fine.all():
@@ -87,7 +131,7 @@ class StackedReluState(StackState):
                 for name, a in theta.items()
             }
         self.a = self.theta[self.read_out]
-        self._solve(self.equation(), near)
+        self._solve(self.equation())
         self._adjoint()
         self._objective()
 
@@ -120,19 +164,19 @@ class StackedReluState(StackState):
             self._ask(np.abs(found.value - 1) > found.error + 4 * EPS)
         return found
 
-    def _solve(self, equation: Equation, near: Places) -> None:
+    def _solve(self, equation: Equation) -> None:
         W, C, W_radius, C_radius, room, dark = equation
         m = W.shape[1]
-        found = follow(W, C, near)
-        self.W, self.Z, self.H, self._systems = W, found.Z, found.H, found.systems
+        self.Z, self.H, fits = self.way.solve(W, C)
+        self.W = W
         self.mask = self.H > 0
         self.W_size, self.W_radius = norms(W), W_radius
         self.Z_length, C_length = lengths(self.Z), lengths(C)
         noise = errors.product(m, self.W_size * self.Z_length + C_length)
         noise = noise + W_radius * self.Z_length
-        self._away = 1 / room
+        self.room, self._away = room, 1 / room
         self.dZ = (lengths(self.defect()) + noise + C_radius) / room
-        self._ask(found.fits & (room > 0))
+        self._ask(fits & (room > 0))
         size = np.maximum(np.maximum(self.Z_length, C_length), C_radius / EPS)
         self._ask((self.dZ <= CERTIFIED * size) & np.isfinite(size))
         self._ask(self.dZ <= self.finest * self.Z_length)
@@ -145,8 +189,7 @@ class StackedReluState(StackState):
 
     def _adjoint(self) -> None:
         W, a, m = self.W, self.a, self.W.shape[1]
-        self.V = self._systems.adjoint(a)
-        incoming = W.transpose(0, 2, 1) @ self.V + a[:, :, None]
+        self.V, incoming = self.way.adjoint(W, a)
         defect = lengths(self.V - self.mask * incoming)
         counts = np.count_nonzero(self.mask, axis=2).astype(float)
         read_out = np.sqrt(np.matmul(counts[:, None, :], (a * a)[:, :, None])[:, 0, 0])
@@ -168,11 +211,18 @@ class StackedReluState(StackState):
         self.E = self.V * self.r[:, None, :]
         widest = np.sqrt(np.add.reduce(self.V * self.V, axis=1)).max(axis=1)
         self.dE = relu_radii.of_scaled(widest, np.abs(self.r).max(axis=1), self.dV, self.dr)
-        self._parts, self._radii = self.parts(), self.radii()
-        rows = [self._parts[name].reshape(len(Z), -1) for name in self.theta]
-        self.gradient = np.concatenate(rows, axis=1)
+        self._radii = self.radii()
         self.radius = _hypot(*self._radii.values())
         self._ask(np.isfinite(self.gap + self.error + self.radius))
+
+    @cached_property
+    def _parts(self) -> Params:
+        return self.parts()
+
+    @cached_property
+    def gradient(self) -> np.ndarray:
+        rows = [self._parts[name].reshape(len(self.Z), -1) for name in self.theta]
+        return np.concatenate(rows, axis=1)
 
     def _read_length(self) -> np.ndarray:
         """|r| over the samples that Z r has a term of."""
@@ -214,14 +264,19 @@ class StackedReluState(StackState):
         m, n = self.Z.shape[1:]
         if m < n:
             return Numbers(*np.zeros((2, len(self.Z))))
+        if n >= smallest.LARGE:
+            found = _one_by_one(errors.nth_singular_value(Z, n) for Z in self.Z)
+            return self._positive(found.value, found.error + self.dZ, self.unheard, found.how)
         s = np.linalg.svd(self.Z, compute_uv=False)
         off = self.dZ + errors.lapack((m, n), 1.0) * s[:, 0]
         return self._positive(np.maximum(s[:, n - 1], 0.0), off, self.unheard)
 
-    def _positive(self, value: np.ndarray, off: np.ndarray, zero: np.ndarray | bool) -> Numbers:
+    def _positive(
+        self, value: np.ndarray, off: np.ndarray, zero: np.ndarray | bool, how: str = WEYL
+    ) -> Numbers:
         """What may be 0 may be exactly 0, here or for reasons that are looked for elsewhere."""
         self._ask((value > off) ^ zero)
-        return Numbers(np.where(zero, 0.0, value), np.where(zero, 0.0, off))
+        return Numbers(np.where(zero, 0.0, value), np.where(zero, 0.0, off), how)
 
     def smallest_eigenvalue(
         self, H: np.ndarray, radius: np.ndarray, zero: np.ndarray | bool = False
@@ -240,8 +295,17 @@ def _hypot(*columns: np.ndarray) -> np.ndarray:
 
 
 def largest_singular_value(a: np.ndarray, radius: np.ndarray | float = 0.0) -> Numbers:
+    if min(a.shape[1:]) >= largest.LARGE:
+        found = _one_by_one(errors.nth_singular_value(each, 1) for each in a)
+        return found._replace(error=found.error + radius)
     value = np.linalg.svd(a, compute_uv=False)[:, 0]
-    return Numbers(value, radius + errors.lapack(a.shape[1:], 1.0) * value)
+    return Numbers(value, radius + errors.lapack(a.shape[1:], 1.0) * value, WEYL)
+
+
+def _one_by_one(found: Iterable[Measured]) -> Numbers:
+    """Of matrices so large that nothing is gained by decomposing them together."""
+    every = stack(list(found))
+    return Numbers(every.value, every.error, every.how)
 
 
 def frobenius(a: np.ndarray, radius: np.ndarray | float) -> Numbers:

@@ -50,6 +50,15 @@ class Canonical(NamedTuple):
     support: Callable[[], Support]
 
 
+class Seen(NamedTuple):
+    """An equilibrium that was found elsewhere: Z, W Z + C, V and W^T V + a."""
+
+    Z: np.ndarray
+    H: np.ndarray
+    V: np.ndarray
+    incoming: np.ndarray
+
+
 class ReluState(State):
     """A ReLU equilibrium model at given parameters; lazy, each matrix once."""
 
@@ -90,8 +99,13 @@ class ReluState(State):
 
     @property
     @abstractmethod
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """W and C of the canonical form."""
+
+    @property
+    @abstractmethod
     def system(self) -> tuple[np.ndarray, np.ndarray]:
-        """W and C of the canonical form. Raises NoEquilibrium where it is not well-posed."""
+        """The same. Raises NoEquilibrium where it is not well-posed."""
 
     @abstractmethod
     def exact_weights(self) -> tuple[Again, Again]:
@@ -118,7 +132,9 @@ class ReluState(State):
     @cached_property
     def equilibrium(self) -> Equilibrium:
         with np.errstate(all="ignore"):
-            found = self.solve()
+            return self._certified(self.solve())
+
+    def _certified(self, found: Equilibrium) -> Equilibrium:
         size = errors.length(found.Z)
         # C may be the small rest of larger products.
         made_of = max(errors.length(found.C), found.C_radius / EPS)
@@ -128,6 +144,15 @@ class ReluState(State):
                 f"{found.error:.2g} at a state of size {size:.2g}"
             )
         return found
+
+    def take(self, seen: Seen, q: float) -> None:
+        """In place of what the state would compute itself; the map contracts by q."""
+        W, C, W_radius, C_radius, support = self.canonical
+        found = Equilibrium(W, C, seen.Z, Contraction(q), 0, C_radius, W_radius)
+        found = replace(found, pre_activations=seen.H, support=support)
+        self.equilibrium = self._certified(found)
+        radius = found.sensitivity_radius(self.a, seen.V, seen.incoming)
+        self._sensitivities = seen.V, radius
 
     def _picard(self, W: np.ndarray, C: np.ndarray, certificate: Certificate) -> Equilibrium:
         """From the last equilibria where sweeps dominate the cost, from the last pattern where the

@@ -23,6 +23,7 @@ class Numbers(NamedTuple):
 
     value: np.ndarray
     error: np.ndarray
+    how: str = ""
 
 
 class StackState(ABC):
@@ -30,12 +31,16 @@ class StackState(ABC):
 
     # Activation patterns; of no unit where there are no kinks.
     mask: np.ndarray
-    # As of an Objective; the gradient with all its parts in one row.
+    # As of an Objective.
     gap: np.ndarray
     error: np.ndarray
-    gradient: np.ndarray
     radius: np.ndarray
     fine: np.ndarray
+
+    @property
+    @abstractmethod
+    def gradient(self) -> np.ndarray:
+        """With all its parts in one row."""
 
     @property
     def features(self) -> Mapping[str, tuple[np.ndarray, np.ndarray]]:

@@ -59,6 +59,12 @@ def test_drawn_weights(shape: tuple[int, int], seed: int) -> None:
     assert abs(found.value - s[0]) <= found.error + bar and found.error <= bar
 
 
+def test_the_first_singular_value_is_the_norm() -> None:
+    Z = np.random.default_rng(5).normal(size=(200, 160))
+    first, norm = errors.nth_singular_value(Z, 1), errors.norm2(Z)
+    assert (first.value, first.error, first.how) == (norm.value, norm.error, "Kato-Temple")
+
+
 def test_radii_of_the_matrix_count() -> None:
     bare, wide = (errors.norm2(exactly(spread(1.25)), radius) for radius in (0.0, 1e-3))
     assert bare.how == wide.how == "Kato-Temple"

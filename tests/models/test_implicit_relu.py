@@ -117,6 +117,17 @@ def test_structured_forms_agree_with_the_dense_ones(
         assert abs(found.value - sigma) <= found.error + 1e-14 * N * m
 
 
+def test_a_costly_spectrum_is_not_told_unasked(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    s = implicit(8, 4, 6).start
+    every = s.names
+    assert "sigma_min_Q" in every
+    monkeypatch.setattr(spectrum, "CUBES", 8 * 6**3 - 1)
+    assert s.names == tuple(name for name in every if name != "sigma_min_Q")
+    assert s.measure("sigma_min_Q").value > 0
+
+
 def test_an_unaffordable_spectrum_is_bracketed(
     implicit: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -265,7 +265,7 @@ class ManyDelm(Many):
     def __init__(self, model: DelmModel):
         self.model, self.ends = model, Ends()
 
-    def gradient(self, theta: Params) -> tuple[Params, Seen]:
+    def gradient(self, theta: Params, beside: Any = None) -> tuple[Params, Seen]:
         gradient, Z = self.model.gradient_and_Z(theta)
         return gradient, Seen(Z, gradient["B"])
 

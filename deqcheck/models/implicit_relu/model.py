@@ -22,6 +22,7 @@ from deqcheck.models.implicit_relu.stacked import PARTS, StackedImplicit
 from deqcheck.models.implicit_relu.state import ImplicitReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
+from deqcheck.models.relu_many import ManyRelu
 from deqcheck.models.relu_state import ReluModel
 from deqcheck.models.single_output import SingleOutput
 
@@ -110,6 +111,12 @@ class ImplicitReluModel(ReluModel[ImplicitReluState]):
         # A single unit has norms of its own, without an SVD.
         m = shapes["b"][0]
         return StackedImplicit(others, m) if m > 1 and slices(m, self.N) > 1 else None
+
+    def many(self, shapes: Mapping[str, tuple[int, ...]]) -> ManyRelu | None:
+        """Where the model is too wide to be side by side with others."""
+        if set(shapes) != set(PARTS) or slices(shapes["b"][0], self.N) > 1:
+            return None
+        return ManyRelu(self, StackedImplicit([self], shapes["b"][0]), "A", 1 / self.gamma)
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Flops to be spent on the singular values of the blocks.
 BUDGET = 2e10
+# Above so many cubes of the orders of all blocks they are not told unasked.
+CUBES = 1e8
 
 
 def patterns(state: ImplicitReluState) -> np.ndarray:
@@ -71,6 +73,12 @@ def sigma_min_Q(state: ImplicitReluState) -> Measured:
         smallest = block.nth_singular_value(state.m)
         seen = minimum(seen, smallest) if i else smallest
     return seen
+
+
+def listed(state: ImplicitReluState, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What is of use to a report: not what takes long and nobody asked for."""
+    costly = state.N * state.m**3 > CUBES
+    return tuple(name for name in names if not (costly and name == "sigma_min_Q"))
 
 
 def affordable(state: ImplicitReluState) -> bool:

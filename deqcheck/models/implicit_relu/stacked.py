@@ -9,7 +9,7 @@ import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.relu_equilibrium import relu
-from deqcheck.linalg.stacked import Places, norms
+from deqcheck.linalg.stacked import norms
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import (
     Equation,
@@ -20,24 +20,12 @@ from deqcheck.models.relu_stacked import (
     largest_singular_value,
 )
 from deqcheck.models.stack import Numbers
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 
 PARTS = ("W", "A", "b")
 # Matrices with their Frobenius radii.
 Radii = tuple[np.ndarray, np.ndarray]
-
-
-class StackedImplicit(StackedRelu):
-    def __init__(self, models: Sequence[Any], m: int):
-        super().__init__(models, m)
-        self.gamma = np.array([model.gamma for model in models])
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(StackedImplicitState.measures)
-
-    def at(self, theta: Params, near: Places) -> StackedImplicitState:
-        return StackedImplicitState(self, theta, near)
 
 
 class StackedImplicitState(StackedReluState):
@@ -54,12 +42,17 @@ class StackedImplicitState(StackedReluState):
         nearest = np.abs(XW).reshape(len(W), -1).min(axis=1)
         self._ask(nearest > self.Phi_radius)
         weights = gamma[:, None, None] * A.transpose(0, 2, 1)
-        self.norm_A = largest_singular_value(A)
         C = np.ascontiguousarray(self.Phi.transpose(0, 2, 1))
+        bound = self.way.norm_bound(A)
+        norm_A = self.norm_A.value + self.norm_A.error if bound is None else bound
         # gamma |A|, rounded outward.
-        contraction = gamma * (self.norm_A.value + self.norm_A.error) * (1 + 4 * EPS)
+        contraction = gamma * norm_A * (1 + 4 * EPS)
         off, room = EPS * norms(weights), 1 - contraction
         return Equation(weights, C, off, self.Phi_radius, room, ~self.on.any(axis=2))
+
+    @cached_property
+    def norm_A(self) -> Numbers:
+        return largest_singular_value(self.theta["A"])
 
     def parts(self) -> Params:
         """dW = X^T (E o (r . P)), dA = gamma Z^T (r . P), db = Z^T r."""
@@ -109,6 +102,14 @@ class StackedImplicitState(StackedReluState):
         "norm2.Phi": lambda s: largest_singular_value(s.Phi, s.Phi_radius),
         "Z_fro": lambda s: frobenius(s.Z, s.dZ),
     }
+
+
+class StackedImplicit(StackedRelu):
+    state = StackedImplicitState
+
+    def __init__(self, models: Sequence[Any], m: int):
+        super().__init__(models, m)
+        self.gamma = np.array([model.gamma for model in models])
 
 
 def _gram(a: np.ndarray, radius: np.ndarray) -> Radii:

@@ -103,11 +103,15 @@ class ImplicitReluState(ReluState):
         return Canonical(scaled, self.Phi.T, EPS * errors.length(scaled), self.Phi_radius, support)
 
     @property
-    def system(self) -> tuple[np.ndarray, np.ndarray]:
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """With X W as it is where a unit of the inner layer is on."""
+        return self.gamma * self.A.T, np.where(self.on, self.XW, 0.0).T
+
+    @property
+    def system(self) -> tuple[np.ndarray, np.ndarray]:
         if not self._cheap_gamma0 < 1:
             self._contraction()
-        return self.gamma * self.A.T, np.where(self.on, self.XW, 0.0).T
+        return self.weights
 
     def _contraction(self) -> Contraction:
         q = self.gamma0.high if self.m < WIDE else self._cheap_gamma0
@@ -358,6 +362,10 @@ class ImplicitReluState(ReluState):
         radius = (self.model.d + 8) * EPS * self.model.X_size * self.model.X_size
         again = exact_arccos.gram(exact.transpose(self.computed.X))
         return errors.eigenvalue(arccos.gram(self.X.T), 0, radius, again)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return spectrum.listed(self, super().names)
 
     further: ClassVar[Mapping[str, Callable[[Any], Measured]]] = {
         "lambda_min_H": lambda s: s.lambda_min_H,

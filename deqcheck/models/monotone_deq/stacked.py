@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.stacked import Places, lengths, norms
+from deqcheck.linalg.stacked import lengths, norms
 from deqcheck.models.monotone_deq.state import FINE
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import Equation, StackedRelu, StackedReluState, common_measures
@@ -17,23 +17,6 @@ from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS
 
 PARTS = ("A", "B", "U", "u")
-
-
-class StackedMonotone(StackedRelu):
-    def __init__(self, models: Sequence[Any], m: int):
-        super().__init__(models, m)
-        self.modulus = np.array([model.m for model in models])
-
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(StackedMonotoneState.measures)
-
-    def at(self, theta: Params, near: Places) -> StackedMonotoneState:
-        return StackedMonotoneState(self, theta, near)
-
-    @cached_property
-    def X_length(self) -> np.ndarray:
-        return lengths(self.X)
 
 
 class StackedMonotoneState(StackedReluState):
@@ -80,3 +63,15 @@ class StackedMonotoneState(StackedReluState):
         }
 
     measures: ClassVar[Mapping[str, Callable[[Any], Numbers]]] = common_measures(PARTS)
+
+
+class StackedMonotone(StackedRelu):
+    state = StackedMonotoneState
+
+    def __init__(self, models: Sequence[Any], m: int):
+        super().__init__(models, m)
+        self.modulus = np.array([model.m for model in models])
+
+    @cached_property
+    def X_length(self) -> np.ndarray:
+        return lengths(self.X)

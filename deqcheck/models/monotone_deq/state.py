@@ -203,10 +203,14 @@ class MonotoneDeqState(ReluState):
         return Patterns(self.W, self.equilibrium.mask)
 
     @property
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.W, self.C
+
+    @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
         if not finite(self.W):
             raise NoEquilibrium("W is not finite")
-        return self.W, self.C
+        return self.weights
 
     def assembled(
         self, Z: np.ndarray, E: np.ndarray, r: np.ndarray, samples: slice = slice(None)

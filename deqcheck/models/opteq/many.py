@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class ManyOpteq(Many):
         self.model, self.lean = model, lean
         self._bounds: dict[str, NormBounds] = {}
 
-    def gradient(self, theta: Params) -> tuple[Params, Seen]:
+    def gradient(self, theta: Params, beside: Any = None) -> tuple[Params, Seen]:
         return self.lean.seen(theta)
 
     def at(self, theta: Params, seen: Sequence[Seen]) -> LookedOpteq:

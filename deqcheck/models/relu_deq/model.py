@@ -19,6 +19,7 @@ from deqcheck.models.problem import Params
 from deqcheck.models.relu_deq import oracle
 from deqcheck.models.relu_deq.stacked import PARTS, StackedReluDeq
 from deqcheck.models.relu_deq.state import ReluDeqState
+from deqcheck.models.relu_many import ManyRelu
 from deqcheck.models.relu_state import ReluModel
 from deqcheck.models.single_output import SingleOutput
 from deqcheck.records.lazy import cached_property
@@ -104,6 +105,12 @@ class ReluDeqModel(ReluModel[ReluDeqState]):
         # A single unit has a norm of its own, without an SVD.
         m = shapes["a"][0]
         return StackedReluDeq(others, m) if m > 1 and slices(m, self.n) > 1 else None
+
+    def many(self, shapes: Mapping[str, tuple[int, ...]]) -> ManyRelu | None:
+        """Where the model is too wide to be side by side with others."""
+        if set(shapes) != set(PARTS) or slices(shapes["a"][0], self.n) > 1:
+            return None
+        return ManyRelu(self, StackedReluDeq([self], shapes["a"][0]), "W", 1.0)
 
     def explicit_gradient(self, theta: Params) -> Params:
         return oracle.gradient(self.at(theta))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg.stacked import Places, lengths, norms
+from deqcheck.linalg.stacked import lengths, norms
 from deqcheck.models import relu_radii
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import Equation, StackedRelu, StackedReluState, common_measures
@@ -18,27 +18,19 @@ from deqcheck.records.measured import EPS, Measured
 PARTS = ("W", "U", "a")
 
 
-class StackedReluDeq(StackedRelu):
-    @property
-    def names(self) -> Sequence[str]:
-        return tuple(StackedReluDeqState.measures)
-
-    def at(self, theta: Params, near: Places) -> StackedReluDeqState:
-        return StackedReluDeqState(self, theta, near)
-
-    @cached_property
-    def X_length(self) -> np.ndarray:
-        return lengths(self.X)
-
-
 class StackedReluDeqState(StackedReluState):
     read_out: ClassVar[str] = "a"
 
     def equation(self) -> Equation:
         W, U = self.theta["W"], self.theta["U"]
         C_radius = relu_radii.of_C(U.shape[2], lengths(U), self.stack.X_length)
-        self.q = Measured(*self.norm2(W))
-        return Equation(W, U @ self.stack.X, 0.0, C_radius, 1 - np.asarray(self.q.high))
+        bound = self.way.norm_bound(W)
+        q = np.asarray(self.q.high) if bound is None else bound
+        return Equation(W, U @ self.stack.X, 0.0, C_radius, 1 - q)
+
+    @cached_property
+    def q(self) -> Measured:
+        return Measured(*self.norm2(self.theta["W"]))
 
     def parts(self) -> Params:
         Z, E, X = self.Z, self.E, self.stack.X
@@ -58,13 +50,13 @@ class StackedReluDeqState(StackedReluState):
     def parameter_norm(self, name: str) -> Numbers:
         """That of W is known."""
         if name == "W":
-            return Numbers(self.q.value, self.q.error)
+            return Numbers(self.q.value, self.q.error, self.q.how)
         return super().parameter_norm(name)
 
     @property
     def lambda_0(self) -> Numbers:
         squares = Measured(*self.sigma_min_Z) ** 2
-        return Numbers(squares.value, squares.error)
+        return Numbers(squares.value, squares.error, squares.how)
 
     @property
     def lambda_min_H(self) -> Numbers:
@@ -83,3 +75,11 @@ class StackedReluDeqState(StackedReluState):
         "lambda_0": lambda s: s.lambda_0,
         "lambda_min_H": lambda s: s.lambda_min_H,
     }
+
+
+class StackedReluDeq(StackedRelu):
+    state = StackedReluDeqState
+
+    @cached_property
+    def X_length(self) -> np.ndarray:
+        return lengths(self.X)

@@ -50,17 +50,21 @@ class ReluDeqState(ReluState):
 
     @property
     def canonical(self) -> Canonical:
-        W, U, X = self.theta["W"], self.theta["U"], self.model.X
+        (W, C), U, X = self.weights, self.theta["U"], self.model.X
         radius = relu_radii.of_C(self.model.d, errors.length(U), errors.length(X))
-        return Canonical(W, U @ X, 0.0, radius, lambda: Support(W != 0, product_reach(U, X)))
+        return Canonical(W, C, 0.0, radius, lambda: Support(W != 0, product_reach(U, X)))
 
     def solve(self) -> Equilibrium:
         form = self.canonical
         return replace(self._solved(form.C), C_radius=form.C_radius, support=form.support)
 
     @property
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.theta["W"], self.theta["U"] @ self.model.X
+
+    @property
     def system(self) -> tuple[np.ndarray, np.ndarray]:
-        W, C = self.theta["W"], self.theta["U"] @ self.model.X
+        W, C = self.weights
         if not self._memory.equilibria.norm_bound(W) < 1:
             self._certificate(C)
         return W, C
