@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,20 +68,26 @@ def gradcheck(problem: AnyProblem) -> tuple[Agreement, ...]:
 
 
 def differences(problem: AnyProblem, theta: Params, name: str) -> tuple[np.ndarray, float]:
-    """Central differences with respect to one parameter, and the radius of their error.
-
-    Truncation: D(2h) - D(h) = 3 h^2 f'''/6 + ..., three times the error of D(h). Rounding: the
-    loss's own radius over h.
-    """
+    """Central differences with respect to one parameter, and the radius of their error: truncation,
+    and the loss's own radius over h."""
     scale = max(1.0, float(np.abs(theta[name]).max(initial=0.0)))
     h = STEP * scale
-    near, far, rounding = np.zeros_like(theta[name]), np.zeros_like(theta[name]), 0.0
+    near, lost = np.zeros_like(theta[name]), np.zeros_like(theta[name])
+    rounding = 0.0
     for index in np.ndindex(theta[name].shape):
         near[index], noise = _slope(problem, theta, name, index, h)
-        far[index], _ = _slope(problem, theta, name, index, 2 * h)
+        others = (_slope(problem, theta, name, index, k * h)[0] for k in (2, 4))
+        lost[index] = truncation(near[index], *others)
         rounding += noise**2
-    truncation = TRUNCATION_SAFETY * float(np.linalg.norm(far - near)) / 3
-    return near, truncation + float(np.sqrt(rounding))
+    return near, float(np.linalg.norm(lost)) + float(np.sqrt(rounding))
+
+
+def truncation(near: Any, far: Any, farther: Any) -> Any:
+    """Of a central difference D(h), from D(2h) and D(4h): D(2h) - D(h) = 3 h^2 f'''/6 + ... is
+    three times its error. Where the next order is as large the two may cancel, but hardly at h and
+    at 2h."""
+    off = np.maximum(np.abs(far - near) / 3, np.abs(farther - far) / 12)
+    return TRUNCATION_SAFETY * off
 
 
 def _slope(

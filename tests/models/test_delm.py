@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deqcheck.fields import Refusal
-from deqcheck.gradcheck import gradcheck
+from deqcheck.gradcheck import TRUNCATION_SAFETY, gradcheck, truncation
 from deqcheck.kinds import OuterLoss
 from deqcheck.linalg.kron import vec
 from deqcheck.losses.logistic import Logistic
@@ -301,3 +301,16 @@ def test_a_gamma_that_leaves_no_digits_is_refused(
     said = r"cond_1\(U\) can reach 5e\+09; expected gamma <= 0.999999999556"
     with pytest.raises(Refusal, match=said) if refused else nullcontext():
         delm(gamma=gamma)
+
+
+def test_the_truncation_of_a_difference_is_told_where_two_orders_cancel() -> None:
+    """D(h) = h^2 + c h^4 for x^3 + c x^5 at 0: D(2h) = D(h) where 5 c h^2 = -1."""
+
+    def D(h: float, c: float) -> float:
+        return h**2 + c * h**4
+
+    assert D(2.0, -0.2) == pytest.approx(D(1.0, -0.2), rel=1e-14)
+    for c in np.linspace(-2.0, 2.0, 401):
+        assert truncation(*(D(h, c) for h in (1.0, 2.0, 4.0))) >= abs(D(1.0, c))
+    # Of one order alone no more than the safety factor too much.
+    assert truncation(*(D(h, 0.0) for h in (1.0, 2.0, 4.0))) == pytest.approx(TRUNCATION_SAFETY)

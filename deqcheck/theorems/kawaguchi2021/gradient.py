@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from deqcheck.gradcheck import EXPLICIT_LOSS, STEP, TRUNCATION_SAFETY, gradcheck
+from deqcheck.gradcheck import EXPLICIT_LOSS, STEP, gradcheck, truncation
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.models.delm import oracle
@@ -141,8 +141,7 @@ def _unit(direction: Params) -> Params:
 
 
 def _slope(p: Problem, direction: Params) -> tuple[float, float]:
-    """The central difference of the loss, and its radius: D(2h) - D(h) is three times the
-    truncation of D(h), and the loss has its own error."""
+    """The central difference of the loss, and its radius: the loss has its own error."""
     h = _step(p, p.theta0)
 
     def slope(h: float) -> tuple[float, float]:
@@ -152,5 +151,5 @@ def _slope(p: Problem, direction: Params) -> tuple[float, float]:
         )
         return (ahead.gap - behind.gap) / (2 * h), (ahead.error + behind.error) / (2 * h)
 
-    (near, noise), (far, _) = slope(h), slope(2 * h)
-    return near, TRUNCATION_SAFETY * abs(far - near) / 3 + noise
+    (near, noise), (far, _), (farther, _) = (slope(k * h) for k in (1, 2, 4))
+    return near, float(truncation(near, far, farther)) + noise

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from deqcheck.gradcheck import truncation
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.models.delm.oracle import dense_D, times_D
@@ -77,10 +78,7 @@ class Metric(Statement):
 
 
 def velocity(p: Problem, state: DelmState) -> tuple[np.ndarray, float]:
-    """d/dt Z along -grad L by central differences, and the radius of their error.
-
-    D(2h) - D(h) is three times the truncation of D(h).
-    """
+    """d/dt Z along -grad L by central differences, and the radius of their error."""
     size = gradient_norm(state.gradient) or 1.0
 
     def slope(h: float) -> np.ndarray:
@@ -90,12 +88,12 @@ def velocity(p: Problem, state: DelmState) -> tuple[np.ndarray, float]:
         )
         return np.asarray((ahead - behind) / (2 * h))
 
-    near, far = slope(DIFFERENCE_STEP / size), slope(2 * DIFFERENCE_STEP / size)
-    truncation = 4 * euclidean(far - near) / 3
+    near, far, farther = (slope(k * DIFFERENCE_STEP / size) for k in (1, 2, 4))
+    lost = euclidean(truncation(near, far, farther))
     # The direction is a computed gradient, and the two ends are rounded to doubles.
     ends = EPS * gradient_norm(state.theta) * size / DIFFERENCE_STEP
     turned = steepest(state) * (state.gradient_radius + ends)
-    return near, truncation + 2 * state.Z_radius * size / DIFFERENCE_STEP + turned
+    return near, lost + 2 * state.Z_radius * size / DIFFERENCE_STEP + turned
 
 
 def steepest(state: DelmState) -> float:
