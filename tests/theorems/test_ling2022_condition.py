@@ -10,9 +10,11 @@ import pytest
 from deqcheck.judging import judge
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
-from deqcheck.theorems.ling2022 import condition1
+from deqcheck.theorems.ling2022 import condition1, sec3_2_eq8
 from deqcheck.theorems.ling2022.condition import Condition
 from deqcheck.theorems.ling2022.condition1 import Condition1
+from deqcheck.theorems.ling2022.sec3_2 import Constants
+from deqcheck.theorems.ling2022.sec3_2_eq8 import WidthOf8
 from tests.theorems.ling2022_problems import F1, relu_deq
 
 # 1 - ||W||: a unit in the last place of ||W|| is 1e-8 of it.
@@ -56,6 +58,28 @@ def test_a_draw_is_counted_by_whether_some_delta_serves(
     assert 0.7 < p.start.q.value < 0.71
     monkeypatch.setattr(condition1, "draw", lambda p, seed, name: p.theta0)
     assert Condition1("printed").trial(p, 0) is met
+
+
+@pytest.mark.parametrize(
+    ("labels", "norm", "met"), [(1e-6, 0.7, True), (1e30, 0.7, False), (1e-6, 1.4, False)]
+)
+def test_a_draw_is_counted_by_whether_8_holds_at_the_start(
+    labels: float, norm: float, met: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    W = norm * F1["W"] / np.linalg.norm(F1["W"], 2)
+    start = {"W": W, "U": 1e4 * F1["U"], "a": np.full(2, 1e-9)}
+    p = relu_deq(**{**F1, **start, "y": labels * F1["y"]})
+    monkeypatch.setattr(sec3_2_eq8, "draw", lambda p, seed, name: p.theta0)
+    assert WidthOf8("printed").trial(p, 0) is met
+
+
+@pytest.mark.parametrize(("norm", "known"), [(0.7, True), (0.87, False), (1.2, False)])
+def test_without_a_ball_in_which_the_map_contracts_there_are_no_constants(
+    norm: float, known: bool
+) -> None:
+    """delta = r/4 with r = 1 - sqrt(8 sigma_w^2) = 0.6."""
+    p = relu_deq(4, 2, 3, norm, seed=1, sigma_w2=0.02)
+    assert (Constants("corrected").number(p, p.theta0) is not None) == known
 
 
 def test_a_window_is_found_where_the_largest_delta_rounds_to_all_of_the_room() -> None:
