@@ -245,6 +245,7 @@ INSTANCES = [
     steps("one sample", ONE_SAMPLE, 0.05, 4, YES),
     steps("sigma_w is 0", BALL, 0.0, 1, YES),
     steps("beyond 1/8", BALL, 0.3, 11, NO),
+    steps("every layer that is looked at", WIDE, 0.6, 20, NO),
     steps("without sigma_w", BALL, None, 1, NOT),
     steps("a sample twice", TWICE, None, 1, NO),
     _instance("thm5-mean", thm5_mean, BALL, "", YES, 0.08),

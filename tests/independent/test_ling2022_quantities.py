@@ -80,14 +80,18 @@ def test_proposition_f_is_told_where_it_forbids_condition_1() -> None:
     assert [float(x) for x in said] == pytest.approx(wanted, rel=6e-3)
 
 
-def test_without_a_residual_every_small_delta_does() -> None:
-    """Only (9) is left, and it is easier for a smaller delta."""
-    v = scaled(UNDER, a=0.0, y=0.0)
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_without_a_residual_every_small_delta_does(size: float) -> None:
+    """Only (9) is left, and it is easier for a smaller delta; for a small U the window is far below
+    the largest one."""
+    v = scaled(UNDER, a=0.0, y=0.0, U=size)
     verdict = dq.judge("ling2022/condition1", problem(v))
     s = start(v)
     high = brentq(lambda d: condition(s, d)["eq9"].right - s["lambda_0"], 1e-6, 0.8, xtol=1e-15)
     found = {name: verdict.quantities[name].value for name in ("delta_low", "delta_high")}
     assert found == pytest.approx({"delta_low": 0.0, "delta_high": high}, rel=1e-8)
+    # Not so small that its constants lose their digits.
+    assert 1e-4 * high < verdict.constants["delta"] < high
 
 
 @pytest.mark.parametrize(("name", "limit"), STEPS)

@@ -40,7 +40,7 @@ RUNS = (
 # Tests that compute in their own process.
 TESTS = (
     "models", "dynamics", "independent", "theorems", "linalg", "losses", "records", "importing",
-    "explore", "cli/test_slice.py",
+    "explore", "audit", "cli/test_slice.py",
 )  # fmt: skip
 SURVIVORS = Path(__file__).with_name("survivors.txt")
 # Files that state nothing: what the statements of a paper apply to, and texts.

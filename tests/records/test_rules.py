@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -232,6 +233,29 @@ def test_curves_of_one_point_and_curves_without_resolution() -> None:
         "c", Measured(value, np.full(3, 0.1)), "<=", Measured(np.full(3, 50.0)), k, k * 1.0
     ).judge()
     assert blurred.decision is Decision.HOLDS and blurred.left.value == 3e-3
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_the_points_that_are_compared_are_counted(equal: bool) -> None:
+    """Up to the last at which the bound is above the bars, without a first one that is equal."""
+    k = np.arange(5)
+    right = Measured(np.array([1.0, 0.5, 0.25, 1e-9, 1e-10]))
+    first = 1.0 if equal else 0.9
+    left = Measured(np.array([first, 0.4, 0.1, 0.0, 0.0]), np.full(5, 1e-6))
+    judged = Curve("c", left, "<=", right, k, k * 1.0, decays=True, starts_equal=equal).judge()
+    assert judged.curve is not None and judged.curve.horizon == 2
+    assert judged.curve.points == (2 if equal else 3)
+
+
+def test_a_bound_below_the_bar_of_what_it_bounds_is_lost() -> None:
+    k = np.arange(3)
+    left = Measured(np.array([1.0, 0.1, 1e-4]), np.array([0.0, 1e-9, 1e-6]))
+    right = Measured(np.array([1.0, 0.5, 1e-7]))
+    curve = Curve("c", left, "<=", right, k, k * 1.0, decays=True, starts_equal=True)
+    assert curve._above_error().tolist() == [True, True, False]
+    # So is one below its own bar, where little is known of what it bounds.
+    unsure = Measured(np.array([1.0, 0.5, 1e-3]), np.array([0.0, 0.0, 1e-2]))
+    assert replace(curve, right=unsure)._above_error().tolist() == [True, True, False]
 
 
 def test_the_radius_of_a_rate_reaches_to_both_sides() -> None:

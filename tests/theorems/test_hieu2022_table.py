@@ -10,13 +10,16 @@ import pytest
 from deqcheck.theorems.hieu2022.kernel_table import REPORTED, RISK, KernelTable, chance
 
 MEANS = np.array([each.mean for each in REPORTED.values()])
+LEAST = np.array([each.least for each in REPORTED.values()])
 DRAWS = 40
 
 
-def decisions(factor: float = 1.0, bar: float = 0.0, below: int = 0) -> list[str]:
-    """Of draws that spread by a fifth around the reported means."""
+def decisions(
+    factor: float = 1.0, bar: float = 0.0, below: int = 0, by: float = np.inf
+) -> list[str]:
+    """Of draws that spread by a fifth around the reported means; some are below the least ones."""
     values = factor * MEANS * (1 + 0.2 * np.random.default_rng(1).normal(size=(DRAWS, 1)))
-    values[:below] = 0.0
+    values[:below] = np.maximum(LEAST - by, 0.0)
     claims = KernelTable("corrected").compared(values, np.full(values.shape, bar))
     return [str(claim.judge().decision) for claim in claims]
 
@@ -31,6 +34,9 @@ def test_draws_of_the_law_agree_and_others_do_not() -> None:
 def test_a_few_draws_below_the_smallest_are_chance_and_more_are_not() -> None:
     assert decisions(below=1)[6:] == ["holds"] * 6
     assert decisions(below=3)[6:] == ["violated"] * 6
+    # The table has three digits after the point.
+    assert decisions(below=3, by=4e-4)[6:] == ["holds"] * 6
+    assert decisions(below=3, by=6e-4)[6:] == ["violated"] * 6
 
 
 def test_wide_bars_and_lost_draws_decide_nothing() -> None:

@@ -495,11 +495,17 @@ def test_layers_that_agree_with_their_mean_are_near_no_bound() -> None:
     assert report["ling2022/thm5-mean"].outcome == "not applicable"
 
 
-def test_the_faster_rate_of_a_run_at_rest_from_both_sides() -> None:
-    """(1 - 0.4/2)^4 = 0.4096 for step 1/2, lambda_0 = 1 and k = 2."""
+@pytest.mark.parametrize(
+    # (1 - 1/4)^2, and (1 - 0.4/2)^4.
+    ("theorem", "bound"), [(Theorem1, 0.5625), (Theorem1Plus, 0.4096)]
+)  # fmt: skip
+def test_the_rate_of_a_run_at_rest_from_both_sides(
+    theorem: type[Theorem1 | Theorem1Plus], bound: float
+) -> None:
+    """For step 1/2, lambda_0 = 1 and k = 2."""
     sides = {"gap_0": Measured(1.0), "step": Measured(0.5), "lambda_0": Measured(1.0), "k": 2}
-    for gap, decision in ((0.4095, Decision.HOLDS), (0.4097, Decision.VIOLATED)):
-        assert Theorem1Plus.rest(gap=Measured(gap), **sides).judge().decision is decision
+    for gap, decision in ((bound - 1e-4, Decision.HOLDS), (bound + 1e-4, Decision.VIOLATED)):
+        assert theorem.rest(gap=Measured(gap), **sides).judge().decision is decision
 
 
 def test_of_identities_one_that_is_exactly_false_is_told() -> None:

@@ -578,6 +578,19 @@ def test_the_bound_on_the_states_of_a_network_that_expands(depth: int) -> None:
     assert found.value == pytest.approx(pull + widest, rel=1e-9)
 
 
+def test_the_bound_on_the_states_of_a_contraction() -> None:
+    """(|S(0)| + |T(0)|)/(1 - q), S(0) = gamma weight center and T(0) = a W^T tanh(U X + b)."""
+    data, theta = arrays(3, 3, 5, 2, 2, 1, 4, s=0.7)
+    R = {"kind": "distance", "weight": 0.8, "center": [1.0, -2.0, 0.5]}
+    sam = {"beta": 0.4, "gamma": 0.3, "regularizer": R}
+    p = problem(data, theta, iterations=2, depth=1, alpha=0.6, sam=sam)
+    drive = theta["U1"] @ data["X"] + theta["b1"][:, None]
+    moved = np.linalg.norm(0.6 * theta["W1"].T @ np.tanh(drive))
+    pull, q = 0.3 * 0.8 * np.sqrt(5.25) * 2, 1 - 0.6 * (1 - 0.7**2)
+    assert thm4.state_bound(p, p.start.sam).high >= (pull + moved) / (1 - q) * (1 - 1e-9)
+    assert p.start.network.lipschitz < 1
+
+
 def test_derivatives_within_very_many_sweeps_are_not_checked() -> None:
     data, theta = arrays(1, 2, 3, 1, 1, 1, 2)
     for id_ in ("xie2021/eq19", "xie2021/lem15"):

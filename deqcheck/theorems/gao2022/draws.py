@@ -68,12 +68,9 @@ class Start:
         r0 = math.hypot(self.prediction, _size(y))
         c = 1 + (2 * self.gamma * lambda1) ** 2
         lambda0 = max(lambda1, 2 * self.gamma * lambda1 * lambda3, lambda3)
-        squares = (
-            16 * lambda0 * X * r0,
-            (64 * c * lambda3 * X**2 * r0) ** (2 / 3),
-            64 * c * lambda3**2 * X**2,
-        )
-        return float(1.5**2 * max(squares))
+        # (18) follows: (17) times the root of (19) is 2 lambda0/sqrt(c) times it, and sqrt(c) is at
+        # most 1 + 2 gamma lambda1 <= 2 lambda0, as lambda3 >= 1.
+        return float(1.5**2 * max(16 * lambda0 * X * r0, 64 * c * lambda3**2 * X**2))
 
 
 class FromDraws(Order[ImplicitReluModel, ImplicitReluState]):

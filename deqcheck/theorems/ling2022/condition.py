@@ -74,8 +74,9 @@ class Condition:
         return {"lambda_0": self.lambda_0, "F": self.F, "r_0": self.r0, **self.at(delta)}
 
     def log_ratios(self, delta: float) -> np.ndarray:
-        """log(left/right) of (7), (8), (9): nonnegative where they hold."""
-        if not 0 < delta < self._room:
+        """log(left/right) of (7), (8), (9): nonnegative where they hold. The constants are infinite
+        where ||W|| + delta rounds to 1."""
+        if not (delta > 0 and self._norms[0] + delta < 1):
             return np.full(3, -np.inf)
         constants = _constants(*self._norms, delta)
         values = {**self._numbers, **dict(zip(self.NAMES, constants, strict=True))}

@@ -1,0 +1,91 @@
+"""What statements of the thesis are made of, held by numbers that are counted or known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from deqcheck.judging import judge
+from deqcheck.models.problem import Problem
+from deqcheck.records.measured import Measured, sqrt
+from deqcheck.theorems.hieu2022 import lemmas33
+from deqcheck.theorems.hieu2022.contraction import Contraction, exact_patterns
+from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
+from deqcheck.theorems.hieu2022.smooth import Quadratic, steps_until
+
+Make = Callable[..., Problem]
+
+
+@pytest.mark.parametrize("unsure", [0.0, 0.02, 0.3])
+def test_the_first_step_with_a_small_gradient_lies_between_those_of_both_ends(
+    unsure: float,
+) -> None:
+    f = Quadratic(np.array([1.0, 0.3, 0.01]), np.array([1.0, -2.0, 3.0]))
+    eps = Measured(0.05, 0.05 * unsure)
+
+    def first(limit: float) -> int:
+        k = 1
+        while np.sum(f.kappa * f.c**2 * (1 - f.kappa) ** (2 * k)) > limit**2:
+            k += 1
+        return k
+
+    assert float(sqrt(f.moment(1)).low) > eps.high
+    found = steps_until(f, eps)
+    assert (found.low, found.high) == (first(float(eps.high)), first(float(eps.low)))
+    assert (found.high > found.low) == (unsure > 0)
+
+
+@pytest.mark.parametrize(
+    ("m", "X", "told"),
+    [
+        # One unit, active in one sample alone: |u|/m there, |u| where it is not.
+        (0.8, [[1.0, -1.0]], lemmas33._SCALAR),
+        (1.0, [[1.0, -1.0]], lemmas33._SCALAR),
+        (1.5, [[1.0, -1.0]], ""),
+        (1.5, [[1.0, 2.0]], lemmas33._SCALAR),
+        (1.0, [[-1.0, -2.0]], "no unit is active, and m = 1"),
+        (0.8, [[-1.0, -2.0]], ""),
+    ],
+)
+def test_where_the_printed_norm_is_known(
+    m: float, X: list[list[float]], told: str, monotone: Make
+) -> None:
+    p = monotone(1, 1, 2, m, A=[[0]], B=[[0]], U=[[1]], u=[2], X=X, y=[1, 1])
+    assert lemmas33._without_D(p.start) == told
+    largest = lemmas33._operator_norm(p.start, True)
+    assert (largest.value == pytest.approx(2 / m, rel=1e-12)) == bool(told)
+
+
+def test_of_two_units_some_may_be_idle_where_others_are_not(monotone: Make) -> None:
+    """Then Q is neither I nor m I."""
+    p = monotone(
+        2, 1, 2, 0.8, A=0 * np.eye(2), B=0 * np.eye(2), U=[[1], [1]], u=[2, 1], X=[[1, -1]]
+    )
+    assert lemmas33._attained(p.start) and not lemmas33._without_D(p.start)
+
+
+def test_patterns_are_those_of_positive_pre_activations() -> None:
+    flint = pytest.importorskip("flint")
+    H = flint.fmpq_mat(3, 2, [1, 1, 0, 2, -3, 5])
+    wanted = [[True, False, False], [True, True, True]]
+    assert exact_patterns(H) == {np.array(each).tobytes() for each in wanted}
+
+
+@pytest.mark.parametrize("size", [0.5, 1.2, 3.0])
+def test_without_a_contraction_nothing_is_claimed_of_its_spectrum(
+    size: float, monotone: Make
+) -> None:
+    """W = (1 - m) I with every unit active."""
+    p = monotone(2, 1, 2, 1 + size, A=0 * np.eye(2), B=0 * np.eye(2), U=[[1], [2]], X=[[1, 3]])
+    found = judge(Contraction, p)
+    assert len(found.conclusions) == (4 if size < 1 else 1)
+
+
+@pytest.mark.parametrize("N", [1, 2])
+def test_the_gradient_of_one_sample_is_known(N: int, monotone: Make) -> None:
+    p = monotone(6, 4, N, 1.0, 0)
+    claims = PolyakLojasiewicz().claims(p, p.start)
+    (claim,) = (c for c in claims if c.name == PolyakLojasiewicz.gradient.name)
+    assert ("K is a number" in claim.note) == (N == 1)

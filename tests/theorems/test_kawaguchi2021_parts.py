@@ -1,0 +1,53 @@
+"""What statements of Kawaguchi are made of, held by numbers that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from deqcheck.judging import judge
+from deqcheck.models.problem import Problem
+from deqcheck.records.comparison import Decision
+from deqcheck.theorems.kawaguchi2021.divergence import Mode
+from deqcheck.theorems.kawaguchi2021.expansion import _sides
+from deqcheck.theorems.kawaguchi2021.infima import Infima
+
+Make = Callable[..., Problem]
+
+
+@pytest.mark.parametrize("turned", [0.1, 0.6, 0.999, 1.001, 1.7, 3.0])
+def test_the_inverse_on_the_way_is_bounded_by_what_is_known_there(
+    turned: float, delm: Make
+) -> None:
+    """|V(0)|/(1 - gamma |V(0)| |alpha G|/2) where that is a bound, and sqrt(m)/(1 - gamma)."""
+    state = delm(30, 5, 1, 0.9).start
+    here, most = np.linalg.norm(np.linalg.inv(state.U), 2), np.sqrt(30) / (1 - 0.9)
+    step = np.zeros((30, 30))
+    step[1, 2] = 2 * turned / (0.9 * here)
+    wanted = min(most, here / (1 - turned)) if turned < 1 else most
+    assert _sides(state, step)["inverse"].value == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_ball_that_holds_a_minimiser_is_large_enough_for_every_one(delm: Make) -> None:
+    """W* = (1, ..., 1) has W* U = (1 - gamma) W*, as the columns of S sum to 1."""
+    Phi = np.random.default_rng(1).normal(size=(3, 5))
+    found = judge(Infima, delm(3, 5, 1, 0.9, Phi=Phi, Y=Phi.sum(axis=0, keepdims=True)))
+    (claim,) = (c for c in found.conclusions if c.name == Infima.covered.name)
+    assert claim.decision is Decision.HOLDS
+
+
+def test_what_an_eigenvector_sees_is_as_unsure_as_its_eigenvalue_is_near_to_others(
+    delm: Make,
+) -> None:
+    """An off-diagonal rounding turns it by the rounding over the gap."""
+    gap, rounding = 1e-9, 2e-16
+    Phi = [[1.0], [1.0]]
+    seen = [
+        Mode.of(delm(2, 1, 1, A=[[2.0, 0.0], [off, 2.0 - gap]], Phi=Phi, Y=[[1.0]])).seen
+        for off in (0.0, rounding)
+    ]
+    assert seen[0].error >= rounding / gap
+    assert abs(seen[0].value - seen[1].value) <= min(each.error for each in seen)
+    assert seen[0].error <= 1e-4

@@ -1,0 +1,78 @@
+"""What statements of Xie et al. are made of, held by numbers that are known."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deqcheck.judging import judge
+from deqcheck.models.opteq.network import Network
+from deqcheck.records.comparison import Decision
+from deqcheck.records.measured import Measured
+from deqcheck.records.series import Series
+from deqcheck.theorems.xie2021 import lem1
+from deqcheck.theorems.xie2021.averaged import Lemma10
+from deqcheck.theorems.xie2021.pairs import Pair
+from deqcheck.theorems.xie2021.resting import RestingSet
+from deqcheck.theorems.xie2021.thm5_repaired import apart_from_end
+from tests.opteq_instances import arrays, parameters, problem
+
+
+def test_how_far_the_end_is_lies_between_the_lengths_of_both_ends() -> None:
+    k = np.arange(3)
+    moved = {"W": ([0.0, 3.0, 5.0], [0.0, 0.5, 0.1]), "b": ([0.0, 1.0, 4.0], [0.0, 0.0, 0.2])}
+    series = {
+        name: Series(k, 0.5 * k, Measured(np.array(value), np.array(bar)))
+        for name, (value, bar) in moved.items()
+    }
+    _, t, apart = apart_from_end(SimpleNamespace(distance=series))  # type: ignore[arg-type]
+    assert t.tolist() == [0.0, 0.5, 1.0]
+    low = [np.hypot(4.9, 3.8), np.hypot(1.4, 2.8), 0.0]
+    high = [np.hypot(5.1, 4.2), np.hypot(2.6, 3.2), np.hypot(0.2, 0.4)]
+    assert apart.low == pytest.approx(low, abs=1e-12)
+    assert apart.high == pytest.approx(high, rel=1e-12)
+    # Without bars it is rounded all the same.
+    sure = dict.fromkeys("Wb", Series(k, 0.5 * k, Measured(np.array([0.0, 1.0, 2.0]))))
+    exact = apart_from_end(SimpleNamespace(distance=sure))[2]  # type: ignore[arg-type]
+    assert Fraction(exact.low[0]) ** 2 < 8 < Fraction(exact.high[0]) ** 2
+
+
+def test_products_of_jacobians_are_as_unsure_as_both_ends_together() -> None:
+    """The bars of the one are far larger: its pre-activations are."""
+    data, small = arrays(1, 3, 3, 2, 1, 2, 2)
+    large = {name: a * (1e6 if name[0] in "Ub" else 0.5) for name, a in small.items()}
+    p = problem(data, small, alpha=0.7, iterations=2)
+    one, other = p.model.at(small), p.model.at(large)
+    there, back = (list(Pair(*ends).factors) for ends in ((one, other), (other, one)))
+    own = list(Pair(one, one).factors)
+    assert [x.error for x in there] == pytest.approx([x.error for x in back], rel=1e-12)
+    assert all(x.error > 1e3 * y.error for x, y in zip(there, own, strict=True))
+
+
+def test_midpoints_of_fixed_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A map that rests at (1, 1) and (-1, -1) and not between them."""
+    theta = parameters([np.eye(2)], [np.zeros((2, 1))], [np.zeros(2)], np.ones((1, 2)))
+    data = {"X": np.ones((1, 1)), "Y": np.zeros((1, 1))}
+    p = problem(data, theta, activation="hardtanh", iterations=1)
+    ends = [np.ones(2), -np.ones(2)]
+    resting = RestingSet.of(p)
+    assert resting is not None
+    monkeypatch.setattr(RestingSet, "extremes", lambda *a: ends)
+    right = Lemma10()._convex(p, resting)
+    monkeypatch.setattr(Network, "T", lambda self, Z: np.where(Z >= 0, 1.0, -1.0))
+    wrong = Lemma10()._convex(p, resting)
+    assert right.judge().decision is Decision.HOLDS
+    assert wrong.judge().decision is Decision.VIOLATED
+
+
+@pytest.mark.parametrize(("b", "Wo"), [(1e8, 1e-8), (1e8, 1.0), (1.0, 1e8)])
+def test_the_same_output_of_both_networks_at_all_scales(b: float, Wo: float) -> None:
+    data, theta = arrays(2, 3, 3, 2, 2, 2, 3)
+    scales = {"b": b, "Wo": Wo}
+    scaled = {n: a * scales.get(n, scales.get(n[0], 1.0)) for n, a in theta.items()}
+    found: Any = judge(lem1.Lemma2, problem(data, scaled, activation="relu", iterations=1))
+    assert found.outcome == "confirmed"
