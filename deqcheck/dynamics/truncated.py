@@ -13,7 +13,7 @@ from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.fields import integer, number
 from deqcheck.kinds import Dynamics
 from deqcheck.models.problem import AnyProblem
-from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.relu_model import ReluModel
 from deqcheck.models.truncated import SWEEPS, TruncatedModel
 from deqcheck.records.trajectory import Trajectory
 

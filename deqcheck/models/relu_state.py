@@ -10,8 +10,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,19 +19,18 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.certificates import Certificate, Contraction
 from deqcheck.linalg.entries import finite, nonzero, same
 from deqcheck.linalg.equilibria import Hint
-from deqcheck.linalg.exact import array
 from deqcheck.linalg.exact_zeros import Support, first_alike, shared_pattern, why_dependent
-from deqcheck.linalg.precise import Numbers, relu_equilibrium
 from deqcheck.linalg.relu_equilibrium import Equilibrium, followed, picard
 from deqcheck.linalg.stacked import Places, narrow
 from deqcheck.linalg.wide import WIDE
 from deqcheck.models import relu_radii
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import BuiltModel, Held, Kinks, NotCertified, Objective, Params, State
+from deqcheck.models.problem import Held, Kinks, NotCertified, Objective, Params, State
 from deqcheck.models.relu_held import HeldRelu
+from deqcheck.models.relu_measures import measures
 from deqcheck.records.lazy import cached_property
-from deqcheck.records.measured import EPS, Measured, given, measured
+from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower import Again
 
 # An equilibrium whose certified error exceeds this, relative to its size, is none.
@@ -365,27 +364,10 @@ class ReluState(State):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(_measures(type(self), tuple(self.theta)))
+        return tuple(measures(type(self), tuple(self.theta)))
 
     def measure(self, name: str) -> Measured:
-        return _measures(type(self), tuple(self.theta))[name](self)
-
-
-@lru_cache(maxsize=64)
-def _measures(cls: type[ReluState], theta: tuple[str, ...]) -> dict[str, Callable[[Any], Measured]]:
-    """Of states with these parameters."""
-    common: dict[str, Callable[[Any], Measured]] = {
-        "loss": lambda s: s.loss,
-        "residual": lambda s: s.residual,
-        "gradient": lambda s: errors.together(s.gradient_norms.values()),
-        "equilibrium.residual": lambda s: s.equilibrium.measured_residual,
-        "equilibrium.error": lambda s: measured(s.equilibrium.error),
-        "sigma_min_Z": lambda s: s.sigma_min_Z,
-    }
-    for name in theta:
-        common[f"gradient.{name}"] = partial(_gradient_norm, name)
-        common[f"norm2.{name}"] = partial(_parameter_norm, name)
-    return {**common, **cls.further}
+        return measures(type(self), tuple(self.theta))[name](self)
 
 
 @lru_cache(maxsize=16)
@@ -394,49 +376,3 @@ def _alike(inputs: bytes, shape: tuple[int, int], units: int) -> np.ndarray:
     first = first_alike(np.frombuffer(inputs).reshape(shape))
     found: np.ndarray = (len(first) * np.arange(units)[:, None] + first).ravel()
     return found
-
-
-def _gradient_norm(name: str, state: ReluState) -> Measured:
-    return state.gradient_norms[name]
-
-
-def _parameter_norm(name: str, state: ReluState) -> Measured:
-    known = state.parameter_norms
-    if name not in known:
-        known[name] = errors.norm2(state.theta[name], exact=array(state.theta[name]))
-    return known[name]
-
-
-R = TypeVar("R", bound=ReluState)
-
-
-class ReluModel(BuiltModel[R], Generic[R]):
-    """A ReLU equilibrium model with its data; the theorems compare the loss with 0."""
-
-    loss_kind = "half-square"
-    y: np.ndarray
-
-    @property
-    def samples(self) -> int:
-        return len(self.y)
-
-    @property
-    def infimum(self) -> Measured:
-        return given(0)
-
-    @abstractmethod
-    def precise_form(self, theta: Params, digits: Numbers) -> tuple[np.ndarray, ...]:
-        """W and C of the canonical form, and the read-out weights."""
-
-    @abstractmethod
-    def precise_parts(
-        self, theta: Params, digits: Numbers, Z: np.ndarray, E: np.ndarray, r: np.ndarray
-    ) -> Params:
-        """The gradient from Z, E = V diag(r) and r."""
-
-    def precise_gradient(self, theta: Params, digits: Numbers) -> Params:
-        W, C, a = self.precise_form(theta, digits)
-        near = self.at({name: digits.lower(array) for name, array in theta.items()})
-        Z, V = relu_equilibrium(W, C, a, near.equilibrium.mask, digits)
-        r = Z.T @ a - digits.lift(self.y)
-        return self.precise_parts(theta, digits, Z, V * r, r)

@@ -13,7 +13,8 @@ from deqcheck.linalg.relu_equilibrium import Equilibrium
 from deqcheck.linalg.sweeps import swept
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, NoEquilibrium, Objective, Params, State
-from deqcheck.models.relu_state import ReluModel, ReluState
+from deqcheck.models.relu_model import ReluModel
+from deqcheck.models.relu_state import ReluState
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
 

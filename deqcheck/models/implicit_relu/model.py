@@ -23,7 +23,7 @@ from deqcheck.models.implicit_relu.state import ImplicitReluState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_many import ManyRelu
-from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.relu_model import ReluModel
 from deqcheck.models.single_output import SingleOutput
 
 

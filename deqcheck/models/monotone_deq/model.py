@@ -23,7 +23,7 @@ from deqcheck.models.monotone_deq import oracle
 from deqcheck.models.monotone_deq.stacked import PARTS, StackedMonotone
 from deqcheck.models.monotone_deq.state import MonotoneDeqState
 from deqcheck.models.problem import Params
-from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.relu_model import ReluModel
 from deqcheck.models.single_output import SingleOutput
 
 PEACEMAN_RACHFORD, FORWARD_BACKWARD = "peaceman-rachford", "forward-backward"

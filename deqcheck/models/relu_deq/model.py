@@ -20,7 +20,7 @@ from deqcheck.models.relu_deq import oracle
 from deqcheck.models.relu_deq.stacked import PARTS, StackedReluDeq
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.models.relu_many import ManyRelu
-from deqcheck.models.relu_state import ReluModel
+from deqcheck.models.relu_model import ReluModel
 from deqcheck.models.single_output import SingleOutput
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
