@@ -17,7 +17,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.models.implicit_relu.scaled import smallest_scale
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.gao2022 import one_step
+from deqcheck.theorems.gao2022 import lem3_2, one_step
 from tests.independent.gao2022_network import Network, fro, norm, problem
 from tests.independent.gao2022_proofs import LIVELY, LIVELY_HORIZON, LIVELY_STEP, identity, lively
 from tests.independent.gao2022_training import scaled, smallest_beta
@@ -163,3 +163,12 @@ def test_no_scaled_start_of_other_models() -> None:
 
 def test_one_step_is_the_first() -> None:
     assert [one_step._counted(n) for n in (1, 2)] == ["the first step", "the first 2 steps"]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(3.0, True), (1.0, True), (2.5, False), (0.0, True), (2.0, False)]
+)
+def test_eigenvalues_in_rationals(value: float, found: bool) -> None:
+    """3, 1 and 0; for 2 the first pivot is 0."""
+    a = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [5.0, 7.0, 0.0]])
+    assert lem3_2._has_eigenvalue(a, value) == found

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.comparison import Decision
+from deqcheck.records.measured import Measured
+from deqcheck.records.series import Series
 from deqcheck.theorems.kawaguchi2021.divergence import Mode
 from deqcheck.theorems.kawaguchi2021.expansion import _sides
+from deqcheck.theorems.kawaguchi2021.gd import SMOOTHNESS, curvature
+from deqcheck.theorems.kawaguchi2021.hessian import Hessian
 from deqcheck.theorems.kawaguchi2021.infima import Infima
 
 Make = Callable[..., Problem]
@@ -51,3 +57,25 @@ def test_what_an_eigenvector_sees_is_as_unsure_as_its_eigenvalue_is_near_to_othe
     assert seen[0].error >= rounding / gap
     assert abs(seen[0].value - seen[1].value) <= min(each.error for each in seen)
     assert seen[0].error <= 1e-4
+
+
+@pytest.mark.parametrize("size", [1.0, 1e10])
+def test_differences_of_slopes_round_with_the_labels(size: float, delm: Make) -> None:
+    Y = size * np.random.default_rng(1).normal(size=(2, 9))
+    assert judge(Hessian, delm(Y=Y)).outcome == "confirmed"
+
+
+@pytest.mark.parametrize("turned", [0.3, 0.7, 0.99, 1.01, 2.0])
+def test_the_curvature_is_bounded_while_no_inverse_is_lost_on_the_segment(
+    turned: float, delm: Make
+) -> None:
+    """gamma |V| |step|/2 < 1."""
+    p = delm(4, 9, 1, 0.5, train=GradientDescent(step=1.0, steps=1))
+    v, slope = 3.0, turned / (0.5 * 3.0 / 2)
+    series = {
+        name: Series(np.arange(2), np.arange(2.0), Measured(np.full(2, value)))
+        for name, value in zip((*SMOOTHNESS, "lambda_min_D"), (1.0, v, 1.0, 1.0), strict=True)
+    }
+    run = SimpleNamespace(series=series, gradient=np.full(2, slope), k=np.arange(2))
+    found = curvature(p, run)  # type: ignore[arg-type]
+    assert np.isfinite(found.value).all() == (turned < 1)
