@@ -36,7 +36,7 @@ from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
 
 # Steps that are looked at together, and of how many parameters at most.
-STEPS, NUMBERS = 256, 100000
+STEPS, NUMBERS = 256, 200_000
 # There is one run in the columns.
 ONE = np.zeros(1, dtype=int)
 # Arrays with a row for each step, and their radii.

@@ -21,9 +21,10 @@ def as_compared(sampled: Sampled) -> Sampled:
 
 
 class Columns:
-    """Quantities with their error bars and distances, at some of the steps."""
+    """Quantities with their error bars and distances, at some of the steps, which ascend."""
 
     def __init__(self, at: Sequence[int], names: Sequence[str], count: int):
+        self._at = np.array(at, dtype=int)
         self._position = {i: position for position, i in enumerate(at)}
         self._names = names
         self._numbers = np.zeros((len(at), len(names), 3, count))
@@ -43,7 +44,7 @@ class Columns:
     ) -> None:
         """Values, errors and distances, at each of the steps one for each row."""
         j = self._names.index(name)
-        places = np.array([self._position[int(i)] for i in steps])[:, None]
+        places = np.searchsorted(self._at, steps)[:, None]
         for kind, each in enumerate(numbers):
             self._numbers[places, j, kind, rows] = each.reshape(len(places), -1)
 

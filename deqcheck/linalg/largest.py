@@ -20,6 +20,9 @@ LARGE = 400
 # The Krylov space is looked at whenever it has grown by so many vectors, up to a share of the
 # columns from which on the decomposition is no dearer.
 LOOK, SHARE = 10, 0.4
+# Of a bound alone: powers of the Gram matrix until its largest eigenvalue is known well enough, and
+# by how much, as a share, the bound of that exceeds what they tell.
+POWERS, ABOVE = 16, 0.04
 
 
 class _Ritz(NamedTuple):
@@ -57,6 +60,29 @@ def largest_singular_value(Z: np.ndarray, wanted: float) -> Measured | None:
     hidden = (len(Z) + 8) * EPS * (whole**2 + len(G) * found.between + value**2)
     proven = _others_below(G, found, value**2, hidden)
     return Measured(value, error, "Kato-Temple") if proven else None
+
+
+@np.errstate(all="ignore")
+def bound(W: np.ndarray) -> float | None:
+    """At least ||W||_2, and at most about ABOVE/2 more: that c - W^T W has a Cholesky factor proves
+    it, as far as rounding allows. None where it has none: the powers did not come near enough."""
+    Z = W if len(W) >= W.shape[1] else W.T
+    G = Z.T @ Z
+    size = float(np.trace(G))
+    if not SAFE**-2 < size < SAFE**2:
+        return None
+    G /= size
+    v = G[int(np.argmax(G.diagonal()))]
+    for _ in range(POWERS):
+        v = G @ (v / np.sqrt(v @ v))
+    c = (1 + ABOVE) * float(np.sqrt(v @ v))
+    # As for the largest singular value, with 1 for the trace and one more rounding.
+    hidden = (len(Z) + 9) * EPS * (1 + len(G) * c)
+    np.negative(G, out=G)
+    G.ravel()[:: len(G) + 1] += c
+    # Symmetric: LAPACK may read it by columns.
+    failed = scipy.linalg.lapack.dpotrf(G.T, lower=True, overwrite_a=True, clean=False)[1]
+    return None if failed else float(np.sqrt((c + hidden) * size)) * (1 + 4 * EPS)
 
 
 def uppermost(G: np.ndarray, wanted: float) -> _Ritz | None:

@@ -119,7 +119,7 @@ class Patterns:
         V = np.zeros(self.mask.shape)
         for group, lu in self._factored:
             v = scipy.linalg.lapack.dgetrs(*lu, a.take(group.units))[0]
-            V.put(group.rights, np.repeat(v, group.samples.size))
+            V.put(group.rights, v if group.samples.size == 1 else v.repeat(group.samples.size))
         return V
 
     def one_adjoint(self, column: int, b: np.ndarray) -> np.ndarray:

@@ -19,9 +19,9 @@ import numpy as np
 from deqcheck.linalg.largest import largest_singular_value
 from deqcheck.records.measured import Measured
 
-# Below this many entries a decomposition takes no longer than a digest; up to so many, the entries
-# themselves are the key.
-LARGE, SMALL = 64 * 64, 64
+# Below this many entries a digest takes a good part of the time of a decomposition; up to so many,
+# the entries themselves are the key.
+LARGE, SMALL = 24 * 24, 64
 # How many are kept: vectors and numbers, not matrices.
 KEPT = 256
 

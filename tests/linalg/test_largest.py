@@ -93,3 +93,30 @@ def test_what_is_not_finite_has_no_largest_value(bad: float) -> None:
 def test_of_one_value_or_one_vector(Z: np.ndarray) -> None:
     found = errors.norm2(Z)
     assert abs(found.value - np.linalg.norm(Z, 2)) <= found.error
+
+
+@pytest.mark.parametrize("shape", [(60, 60), (90, 50), (50, 90)])
+@pytest.mark.parametrize("power", [0, -200, 200])
+def test_bounds_of_norms(shape: tuple[int, int], power: int) -> None:
+    """Never below the norm, whatever lies beside it, and not much above."""
+    r = np.random.default_rng(0)
+    drawn = [r.normal(size=shape) * r.uniform(size=shape[1]) ** k for k in range(12)]
+    drawn.append(np.eye(*shape))
+    found = [(W, largest.bound(np.ldexp(W, power))) for W in drawn]
+    known = [(errors.norm2(W), np.ldexp(bound, -power)) for W, bound in found if bound is not None]
+    assert len(known) > len(drawn) / 2
+    for norm, bound in known:
+        assert norm.low < bound <= norm.high * (1 + largest.ABOVE / 2)
+
+
+def test_powers_that_come_near_another_singular_value_bound_nothing() -> None:
+    """They start from the longest column, and never leave its eigenspace."""
+    W = np.diag([1.2] + [0.9] * 99)
+    # Its norm is 2, its columns are shorter than 1.
+    W[60:, 60:] = 0.05
+    assert largest.bound(W) is None
+
+
+@pytest.mark.parametrize("W", [np.full((50, 50), np.nan), np.full((50, 50), 1e200)])
+def test_what_has_no_square_has_no_bound(W: np.ndarray) -> None:
+    assert largest.bound(W) is None

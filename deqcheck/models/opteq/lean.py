@@ -41,6 +41,10 @@ class Seen(NamedTuple):
     sizes: Any
 
 
+# Sizes that nobody looks at.
+UNSIZED = np.zeros(0)
+
+
 class Lean:
     """Of one model, at any parameters."""
 
@@ -63,9 +67,11 @@ class Lean:
         flat = r.ravel(order="K")
         return Plain(float(np.add.reduce(flat * flat)) / 2, parts)
 
-    def seen(self, theta: Params) -> tuple[Params, Seen]:
-        """The gradient, and what it went through."""
+    def seen(self, theta: Params, sized: bool = True) -> tuple[Params, Seen]:
+        """The gradient, and what it went through; without sizes where no radius will be asked."""
         parts, layers, r, Z = self._at(theta)
+        if not sized:
+            return parts, Seen(r, Z, UNSIZED)
         squares = [
             [np.einsum("skij,skij->sk", a, a) for a in (layer.left, layer.right)]
             for layer in layers

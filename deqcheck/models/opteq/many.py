@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deqcheck.linalg import errors, smallest
+from deqcheck.linalg import errors, largest, smallest
 from deqcheck.linalg.stacked import norms, ordinary
 from deqcheck.models.many import Looked, Many, one_by_one
 from deqcheck.models.opteq.lean import Lean, Seen
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 # By so much, as a share, a bound of a norm may be too large; where radii go through it often, by so
 # much in all.
 LOOSE, IN_ALL = 0.1, 0.25
+# From this width on singular values take longer than a proof that none is larger.
+WIDE = 48
 
 
 class NormBounds:
     """Upper bounds of ||W||_2 along a run: ||W|| <= ||W_0|| + |W - W_0|_F, W_0 a matrix nearby that
-    was decomposed."""
+    has a bound of its own."""
 
     def __init__(self, passes: int) -> None:
         self._loose = min(LOOSE, IN_ALL / passes)
@@ -46,11 +48,17 @@ class NormBounds:
             far = np.flatnonzero(~(away <= self._loose * self._norm))
             until = int(far[0]) if len(far) else len(away)
             if until == 0:
-                self._near, self._norm = W[first], float(errors.norm2(W[first]).high)
+                self._near, self._norm = W[first], _bound(W[first])
                 found[first] = self._norm
             found[first : first + until] = self._norm + away[:until]
             first += max(until, 1)
         return found
+
+
+def _bound(W: np.ndarray) -> float:
+    """Of one matrix; of a wide one without its singular values."""
+    found = largest.bound(W) if min(W.shape) >= WIDE else None
+    return float(errors.norm2(W).high) if found is None else found
 
 
 class ManyOpteq(Many):
@@ -59,7 +67,8 @@ class ManyOpteq(Many):
         self._bounds: dict[str, NormBounds] = {}
 
     def gradient(self, theta: Params, beside: Any = None) -> tuple[Params, Seen]:
-        return self.lean.seen(theta)
+        # Of the perturbed run, which is beside another, values alone are looked at.
+        return self.lean.seen(theta, sized=beside is None)
 
     def at(self, theta: Params, seen: Sequence[Seen]) -> LookedOpteq:
         r, Z, sizes = (np.array(each) for each in zip(*seen, strict=True))

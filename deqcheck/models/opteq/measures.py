@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DENSE_LIMIT = 2_000_000
 # Nor are the norms of Jacobians of the map told unasked where the cubes of their orders add up to
 # more.
-CUBES = 1e8
+CUBES = 2e6
 
 
 def measures(state: OpteqState) -> dict[str, Callable[[], Measured]]:
