@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 
 import numpy as np
 
@@ -99,10 +98,8 @@ def _steps_with_successor(run: Trajectory) -> np.ndarray:
     return found
 
 
-@lru_cache(maxsize=1)
 def curvature(p: Problem, run: Trajectory) -> Measured:
-    """beta >= |second derivative of the loss| on the segment of each sampled step. Hypotheses and
-    claims ask for the same one.
+    """beta >= |second derivative of the loss| on the segment of each sampled step.
 
     Along a unit direction (A', B'): Z' = B' V + g Z S' V, Z'' = 2 g B' V S' V + 2 g^2 Z S' V S' V
     + g Z S'' V with V = U^-1, |S'| <= |A'|/2 and |S''| <= |A'|^2 (both 0 when m = 1), and
