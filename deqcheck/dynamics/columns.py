@@ -45,6 +45,7 @@ class Columns:
         """Values, errors and distances, at each of the steps one for each row."""
         j = self._names.index(name)
         places = np.searchsorted(self._at, steps)[:, None]
+        assert np.array_equal(self._at[places[:, 0]], steps), "steps that are not in the table"
         for kind, each in enumerate(numbers):
             self._numbers[places, j, kind, rows] = each.reshape(len(places), -1)
 
