@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
@@ -79,3 +80,22 @@ def test_the_curvature_is_bounded_while_no_inverse_is_lost_on_the_segment(
     run = SimpleNamespace(series=series, gradient=np.full(2, slope), k=np.arange(2))
     found = curvature(p, run)  # type: ignore[arg-type]
     assert np.isfinite(found.value).all() == (turned < 1)
+
+
+def test_singular_values_that_are_equal_up_to_rounding_claim_no_equality() -> None:
+    """Found by a search: exact numbers told the sides apart."""
+    Phi = [
+        [-0.6585287833132956, 0.6916070290496944],
+        [-0.516227728403097, -0.7019994139908023],
+        [0.5475844902621775, 0.16993098636100726],
+    ]
+    Y, B = (
+        [[10.905816411071303, -5.177451828354634]],
+        [[0.0, 1.9293573551897778, -2.57247647358637]],
+    )
+    start = {"A": np.zeros((3, 3)), "B": B}
+    near = dq.problem("delm", {"Phi": Phi, "Y": Y}, start, gamma=0.99)
+    found = dq.judge("kawaguchi2021/convexity", near)
+    assert found.outcome == "confirmed" and found.conclusions[0].relation == ">="
+    equal = dq.problem("delm", {"Phi": np.eye(3)[:, :2], "Y": Y}, start, gamma=0.99)
+    assert dq.judge("kawaguchi2021/convexity", equal).conclusions[0].relation == "=="
