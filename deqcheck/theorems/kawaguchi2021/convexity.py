@@ -19,8 +19,8 @@ from deqcheck.theorems.kawaguchi2021.cor1 import Corollary1
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2, logistic
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
-# Entries of a matrix whose products are taken in rationals.
-LARGEST_RATIONAL = 2_000
+# Products of a Gram matrix that are taken in rationals: half a second.
+MOST_PRODUCTS = 500_000
 # The length of the v with which the inequality of A.4 is tried as printed.
 SHORT = 2.0**-20
 # A bound on the derivative of p (1 - p) in q: 1/(6 sqrt(3)) is the largest value.
@@ -115,7 +115,7 @@ class Convexity(Statement):
 def _even(Phi: np.ndarray) -> bool:
     """Whether Phi^T Phi is a multiple of I, in rationals: singular values that are equal up to
     rounding need not be."""
-    if Phi.size > LARGEST_RATIONAL:
+    if Phi.shape[1] * Phi.size > MOST_PRODUCTS:
         return False
     columns = [[Fraction(x) for x in column] for column in Phi.T.tolist()]
     gram = [[sum(map(mul, a, b), Fraction()) for a in columns] for b in columns]
