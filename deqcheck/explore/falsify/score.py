@@ -27,6 +27,7 @@ from deqcheck.records.comparison import Decision
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import STATIC, AnyStatement, Check
+from deqcheck.theorems.drawn import fewer
 from deqcheck.theorems.frequency import Frequency
 from deqcheck.theorems.searched import values_seen
 
@@ -176,7 +177,7 @@ class Scorer:
                     p = instance.problem
                 except ValueError:
                     return Score(UNUSABLE)
-                with authored(s, p), roughly(self._memory):
+                with authored(s, p), roughly(self._memory), fewer():
                     return self._score_also(s, p, instance, beat)
         except (Refusal, OutOfRange):
             return Score(UNUSABLE)

@@ -17,6 +17,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, between, given, maximum, minimum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.drawn import looked_at
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import BoundedA, OffKinks, equality
@@ -318,7 +319,7 @@ class Gradients(OffKinks):
         for name, along in (("W", self.along_w), ("A", self.along_a), ("b", self.along_b)):
             yield from worst(
                 along(**{f"inner_{name}": inner, f"slope_{name}": slope})
-                for inner, slope in _slopes(p, name, explicit[name], radii[name])
+                for inner, slope in looked_at(_slopes(p, name, explicit[name], radii[name]))
             )
 
     def remarks(self, p: Problem, run: Any) -> Iterable[Claim]:

@@ -16,6 +16,7 @@ from deqcheck.records.measured import EPS, Measured, given, nonnegative
 from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.drawn import looked_at
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import OffKinks, Pointwise, equality, scales_by
@@ -118,7 +119,7 @@ class Lemma41(OffKinks):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         H, radius = state.H_with_radius
         if not kinks(p.start).low > 0:
-            yield from worst(moving(self.moves, p.seed, state))
+            yield from worst(looked_at(moving(self.moves, p.seed, state)))
         if oracle.affordable(state):
             distance = errors.length(oracle.dense(state).H - H)
             condition = ((1 + state.gamma0.high) / (1 - state.gamma0.high)) ** 2

@@ -12,6 +12,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import given, maximum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import Check
+from deqcheck.theorems.drawn import looked_at
 from deqcheck.theorems.gao2022.bounds import cite, worst
 from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import Pointwise, equality
@@ -51,7 +52,9 @@ class Lemma43(Pointwise):
             (self.a_moves, ("A",)),
             (self.both_move, ("W", "A")),
         ):
-            yield from worst(self._pair(check, state, other) for other in _around(p, names))
+            yield from worst(
+                self._pair(check, state, other) for other in looked_at(_around(p, names))
+            )
 
     def _pair(self, check: Check, one: State, other: State) -> Claim:
         if check is self.w_moves and _linear(one) and _linear(other):

@@ -15,6 +15,7 @@ from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.drawn import looked_at
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, at_start, cite
 from deqcheck.theorems.hieu2022.draws import nearby
 from deqcheck.theorems.hieu2022.setting import Problem, State
@@ -127,7 +128,7 @@ class Pairs(MonotoneStatement):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         """Of every check, the pair with the least room."""
         found: dict[str, Claim] = {}
-        for i in range(PAIRS):
+        for i in looked_at(range(PAIRS)):
             other = p.model.at(nearby(p, f"{self.id}.{i}", 10.0 ** (-4 + i % 5)))
             for claim in _judgeable(self.between, state, other):
                 known = found.get(claim.name)

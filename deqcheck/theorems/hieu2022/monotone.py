@@ -13,6 +13,7 @@ from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given, minimum, stack
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.hieu2022.common import MonotoneStatement, cite
 from deqcheck.theorems.hieu2022.setting import Problem, State
 from deqcheck.theorems.hieu2022.wellposed import SHARES
@@ -27,7 +28,7 @@ BUDGET = 2e10
 
 def drawn_pairs(p: Problem, name: str, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
     stream = rng(p.seed, name)
-    for _ in range(PAIRS):
+    for _ in range(number(PAIRS)):
         yield stream.standard_normal((2, *shape))
 
 

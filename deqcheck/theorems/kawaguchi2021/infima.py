@@ -15,6 +15,7 @@ from deqcheck.records.measured import EPS, Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2, logistic
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
@@ -110,7 +111,7 @@ def _lowest(p: Problem) -> Measured:
 def _drawn(p: Problem) -> Iterator[DelmState]:
     """A and B around the start; in a ball B of random directions and sizes."""
     stream, outer = rng(p.seed, "kawaguchi2021/infima"), p.model.outer
-    for _ in range(DRAWS):
+    for _ in range(number(DRAWS)):
         A, B = (p.theta0[n] + stream.normal(size=p.theta0[n].shape) for n in "AB")
         if math.isfinite(outer.R):
             B = stream.uniform() * (1 - p.model.gamma) * outer.R / np.abs(B).sum(axis=0).max() * B

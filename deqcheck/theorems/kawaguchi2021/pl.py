@@ -12,6 +12,7 @@ from deqcheck.records.measured import Measured, between
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.kawaguchi2021.bounds import ONE_FEATURE, cite, has_one_feature
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
@@ -97,7 +98,7 @@ class WholeLossPL(Statement):
 
 def _drawn(p: Problem, model: DelmModel) -> Iterator[DelmState]:
     stream = rng(p.seed, "kawaguchi2021/pl")
-    for _ in range(DRAWS):
+    for _ in range(number(DRAWS)):
         yield model.at({n: a + stream.normal(size=a.shape) for n, a in p.theta0.items()})
 
 

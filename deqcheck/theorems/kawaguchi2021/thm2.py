@@ -16,6 +16,7 @@ from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import FLOW, Check
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.kawaguchi2021.bounds import cite
 from deqcheck.theorems.kawaguchi2021.metric import steepest, velocity
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
@@ -119,7 +120,7 @@ def _best_drawn(region: TrustRegion, seed: int) -> float:
     stream = rng(seed, "kawaguchi2021/thm2")
     radius = float(np.sqrt(region.v @ region.G @ region.v))
     best = np.inf
-    for i in range(DRAWS):
+    for i in range(number(DRAWS)):
         u = stream.normal(size=region.v.shape) + (region.v * 10.0 ** (i % 4) if i % 2 else 0.0)
         u *= stream.uniform(0.5, 1.0) * radius / float(np.sqrt(u @ region.G @ u))
         best = min(best, region.value(u))

@@ -14,6 +14,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, STATIC, Check
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.ling2022.adjoint import solved
 from deqcheck.theorems.ling2022.common import MODELS, NO_KINK, cite, unique, worst
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement
@@ -63,7 +64,7 @@ class Lemma2(Statement):
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
         formula, radius = _printed(state) if self.printed else _corrected(state)
         again = _exactly_printed(state) if self.printed else state.exact_gradient()
-        draws = (_direction(p, self.id, i) for i in range(DIRECTIONS))
+        draws = (_direction(p, self.id, i) for i in range(number(DIRECTIONS)))
         yield worst([self._along(state, formula, radius, again, v) for v in draws])
 
     def _along(

@@ -16,6 +16,7 @@ from deqcheck.records.tower import Again
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.ling2022.common import MODELS, cite, contractive, nearest
 from deqcheck.theorems.ling2022.setting import Problem, State, Statement
 
@@ -87,7 +88,7 @@ def _pairs(p: Problem, check: Check) -> Iterator[Claim]:
     W, C = p.theta0["W"], p.theta0["U"] @ p.model.X
     # The equilibrium is about as large as U X.
     scale = float(np.abs(C).max()) or 1.0
-    for i in range(PAIRS):
+    for i in range(number(PAIRS)):
         stream = rng(p.seed, f"{WellPosed.id}.{i}")
         A, B = (scale * stream.standard_normal(C.shape) for _ in range(2))
         size = errors.length(W) * (errors.length(A) + errors.length(B)) + 2 * errors.length(C)

@@ -23,6 +23,7 @@ from deqcheck.theorems.xie2021.common import (
     nonexpansive,
     overshoot,
     points,
+    states_around,
     tolerance,
     work,
 )
@@ -97,7 +98,7 @@ def stretches(p: Problem, sam: Sam) -> tuple[Measured, Measured]:
     """The smallest and the largest |eigenvalue| of (1 - g lambda) I - g H: of a quadratic R, H is
     A^T A; of others it is looked at in drawn states."""
     flat = isinstance(sam.R, Quadratic)
-    drawn = p.model.Z0[None, :, :1] if flat else points(p, "xie2021/lem9.points", HESSIANS)
+    drawn = p.model.Z0[None, :, :1] if flat else states_around(p, "xie2021/lem9.points", HESSIANS)
     # ||A^T A||_F, or that of a Hessian, is at most m L_z.
     noise = errors.rounding(2 * p.model.m, 1 + sam.gamma * (sam.lambda_ + sam.R.smoothness))
     noise += sam.gamma * sam.R.rounding(1.0, 1)

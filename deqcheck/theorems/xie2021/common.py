@@ -17,6 +17,7 @@ from deqcheck.records.measured import EPS, Measured, given, maximum
 from deqcheck.records.tower import Again
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import STATIC, Check, Cite
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.xie2021.setting import Problem, Statement
 
 # Norms of 1 are computed with rounding: Assumption 2 is granted up to this, and what follows from
@@ -143,6 +144,11 @@ def work(layer: Layer, size: float) -> float:
 
 
 def points(p: Problem, name: str, count: int = DRAWS) -> np.ndarray:
+    """Those of the states around that are looked at; pairs stand one after the other."""
+    return states_around(p, name, count)[: number(count)]
+
+
+def states_around(p: Problem, name: str, count: int) -> np.ndarray:
     """Random states around the one at hand, of several sizes (count x m x N)."""
     Z = p.start.map(p.model.Z0)
     draw = rng(p.seed, name)

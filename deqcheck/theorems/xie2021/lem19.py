@@ -11,6 +11,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import given, maximum
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Constant, Space
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.xie2021.bounds import Bounds
 from deqcheck.theorems.xie2021.common import (
     BOUNDED,
@@ -181,7 +182,7 @@ class Lemma19(Pointwise):
     def _pairs(self, p: Problem) -> Iterable[Pair]:
         draw = rng(p.seed, "xie2021/lem19.pairs")
         centre = pack(p.theta0)
-        for _ in range(PAIRS):
+        for _ in range(number(PAIRS)):
             ends = []
             for _ in range(2):
                 direction = draw.standard_normal(centre.size)

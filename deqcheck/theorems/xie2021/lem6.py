@@ -21,6 +21,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Constant
+from deqcheck.theorems.drawn import number
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     TOLERANCE,
@@ -52,7 +53,7 @@ def cyclic(left: Points, right: Points, noise: float) -> tuple[float, float]:
     """sum_i <left_i, right_{i+1} - right_i> around each cycle: the largest, and its noise; `noise`
     is how far a left or right one may be off."""
     worst = Worst()
-    for first in range(0, CYCLES * CYCLE, CYCLE):
+    for first in range(0, len(left), CYCLE):
         total = allowed = 0.0
         for i in range(CYCLE):
             a = left[first + i]
@@ -229,7 +230,7 @@ def _stacked_points(p: Problem) -> list[np.ndarray]:
     shape = (p.model.depth, *p.model.Z0.shape)
     draw = rng(p.seed, "xie2021/lem6.points")
     sizes = 10.0 ** draw.uniform(-1, 1, size=DRAWS)
-    return [size * draw.standard_normal(shape) for size in sizes]
+    return [size * draw.standard_normal(shape) for size in sizes[: number(DRAWS)]]
 
 
 def _turn(p: Problem, factor: float, way: int) -> Turn:
