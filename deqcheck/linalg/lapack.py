@@ -3,6 +3,8 @@ the same (dgesv)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy
 
@@ -21,6 +23,20 @@ def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         raise np.linalg.LinAlgError("Singular matrix")
     # By rows, as all arrays are: sums run along the memory.
     return np.ascontiguousarray(found).reshape(B.shape)
+
+
+def factored(A: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """B -> A^-1 B for columns B, one after the other (dgetrf, dgetrs). Raises LinAlgError where A
+    is singular."""
+    lu, pivots, failed = scipy.linalg.lapack.dgetrf(A)
+    if failed:
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    def solved(B: np.ndarray) -> np.ndarray:
+        found: np.ndarray = scipy.linalg.lapack.dgetrs(lu, pivots, B)[0]
+        return found
+
+    return solved
 
 
 def solve_each(matrices: np.ndarray, rights: np.ndarray) -> np.ndarray:

@@ -59,3 +59,17 @@ def test_a_singular_matrix_is_refused(n: int) -> None:
 
 def test_what_is_not_finite_has_no_solution() -> None:
     assert np.isnan(lapack.solve(np.array([[np.nan]]), np.ones(1))).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, lapack.SMALL + 1])
+def test_factored_serves_many_right_hand_sides(n: int) -> None:
+    r = np.random.default_rng(n)
+    A = r.standard_normal((n, n))
+    solve = lapack.factored(A)
+    for columns in (1, 4):
+        B = r.standard_normal((n, columns))
+        before = B.copy()
+        assert close(solve(B), A, B)
+        assert np.array_equal(B, before)
+    with pytest.raises(np.linalg.LinAlgError):
+        lapack.factored(np.zeros((n, n)))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.lapack import factored
 from deqcheck.linalg.matrix import Matrix, identity
 from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.records.measured import Measured, stack
@@ -63,7 +63,7 @@ def reflected_path(
     point p* = Z + a (C - F Z); and |Z_k - Z|."""
     n, C, step = state.n, state.inputs, float(a.value)
     F = np.eye(n) - state.W
-    lu = scipy.linalg.lu_factor(np.eye(n) + step * F)
+    solve = factored(np.eye(n) + step * F)
     steep, off = 1 + step * errors.length(F), step * errors.length(state.inputs_error)
     target = state.Z + step * (C - F @ state.Z)
     scale = steep * errors.length(state.Z) + step * errors.length(C)
@@ -75,7 +75,7 @@ def reflected_path(
         q = np.abs(p)
         size = errors.length(q) + step * errors.length(C)
         noise += 2 * errors.rounding(n, steep * size, 16.0) + 2 * off
-        p = 2 * scipy.linalg.lu_solve(lu, q + step * C) - q
+        p = 2 * solve(q + step * C) - q
     return np.arange(steps + 1), stack(far), stack(near)
 
 

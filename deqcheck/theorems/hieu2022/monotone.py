@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.lapack import factored
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given, minimum, stack
@@ -209,7 +209,7 @@ def _forward(state: State, alpha: float) -> Iterator[Measured]:
 def _reflected(state: State, alpha: float) -> Iterator[Measured]:
     """|p_k - p| of Peaceman-Rachford splitting from 0. |(I + alpha F)^-1| <= 1."""
     n, F = state.n, state.F
-    lu = scipy.linalg.lu_factor(np.eye(n) + alpha * F)
+    solve = factored(np.eye(n) + alpha * F)
     steep = 1 + alpha * errors.length(F)
     target = state.Z + alpha * (state.C - F @ state.Z)
     scale = steep * errors.length(state.Z) + alpha * errors.length(state.C)
@@ -219,7 +219,7 @@ def _reflected(state: State, alpha: float) -> Iterator[Measured]:
     for _ in range(SWEEPS + 1):
         yield errors.frobenius(point - target, off + noise)
         q = np.abs(point)
-        solved = scipy.linalg.lu_solve(lu, q + alpha * state.C)
+        solved = solve(q + alpha * state.C)
         size = errors.length(q) + alpha * errors.length(state.C)
         noise += 2 * errors.rounding(n, steep * size, 16.0) + 2 * alpha * state.C_radius
         noise += 2 * alpha * state.W_radius * size

@@ -110,18 +110,17 @@ def prox_by_nnls(hidden: Hidden, Y: np.ndarray, weight: float) -> np.ndarray | N
 
 
 def minimised(
-    value: Callable[[np.ndarray], float],
-    gradient: Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray,
+    objective: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """BFGS, restarted while it helps: the minimiser found and the norm of its gradient."""
+    """BFGS on a function with its gradient, restarted while it helps: the minimiser found and the
+    norm of its gradient."""
     x, best = start, np.inf
     method = "BFGS" if start.size <= MOST_UNKNOWNS else "L-BFGS-B"
     for _ in range(4):
         found = scipy.optimize.minimize(
-            value, x, jac=gradient, method=method, options={"gtol": 1e-12}
+            objective, x, jac=True, method=method, options={"gtol": 1e-12}
         )
-        size = float(np.linalg.norm(gradient(found.x)))
+        size = float(np.linalg.norm(objective(found.x)[1]))
         if not size < best:
             break
         x, best = found.x, size

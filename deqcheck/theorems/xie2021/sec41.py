@@ -140,14 +140,13 @@ class Section41(Pointwise):
         hidden, shape = Hidden(layer), p.start.solved.Z.shape
         yield self._lowest(p, R)
         if isinstance(R, Quadratic):
-            x, slope = minimised(
-                lambda x: a * hidden.envelope(x.reshape(shape)) + R.value(x.reshape(shape)),
-                lambda x: (
-                    a * (x.reshape(shape) - hidden.f(x.reshape(shape)))
-                    + R.gradient(x.reshape(shape))
-                ).ravel(),
-                np.zeros(solved.Z.size),
-            )
+
+            def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+                u = x.reshape(shape)
+                value = a * hidden.envelope(u) + R.value(u)
+                return value, (a * (u - hidden.f(u)) + R.gradient(u)).ravel()
+
+            x, slope = minimised(objective, np.zeros(solved.Z.size))
             convexity = a * (1 - layer.s.slopes[1] * layer.norm**2)
             convexity += float(np.linalg.eigvalsh(R.hessian)[0])
             size = float(np.linalg.norm(solved.Z))

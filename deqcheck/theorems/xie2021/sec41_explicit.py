@@ -119,7 +119,7 @@ class Explicit(Pointwise):
             error += g * value_noise(R.value(u), 0.0, u.size)
             return value + g * R.value(u), (slope + g * R.gradient(u)).ravel(), error
 
-        x, _ = minimised(lambda x: objective(x)[0], lambda x: objective(x)[1], p.model.Z0.ravel())
+        x, _ = minimised(lambda x: objective(x)[:2], p.model.Z0.ravel())
         (least, _, miss), (here, _, own) = objective(x), objective(top.ravel())
         room = tolerance(miss + own + off, abs(here))
         return self.lowest(excess=Measured(here - least), noise=room)

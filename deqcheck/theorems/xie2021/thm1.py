@@ -154,11 +154,12 @@ class Theorem1(Pointwise):
         noise, size = hidden.noise(Z) + rest.error**2, hidden.scale(Z)
         off = abs(here - hidden.envelope(Z))
         yield self.level(note, deviation=Measured(off), noise=tolerance(noise, size))
-        x, _ = minimised(
-            lambda x: hidden.envelope(x.reshape(shape)),
-            lambda x: (x.reshape(shape) - hidden.f(x.reshape(shape))).ravel(),
-            drawn[0].ravel(),
-        )
+
+        def envelope(x: np.ndarray) -> tuple[float, np.ndarray]:
+            there = x.reshape(shape)
+            return hidden.envelope(there), (there - hidden.f(there)).ravel()
+
+        x, _ = minimised(envelope, drawn[0].ravel())
         excess = Worst()
         for other in (x.reshape(shape), *drawn[:DRAWS]):
             excess.see(here - hidden.phi_conjugate(other), noise + hidden.noise(other))

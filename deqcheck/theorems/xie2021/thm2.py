@@ -126,7 +126,7 @@ class Corollary1(Pointwise):
             return v1 + v0 + float(np.vdot(apart, apart)) / 2, gradient, e1 + e0
 
         start = np.concatenate([p.model.Z0.ravel(), p.model.Z0.ravel()])
-        x, _ = minimised(lambda x: objective(x)[0], lambda x: objective(x)[1], start)
+        x, _ = minimised(lambda x: objective(x)[:2], start)
         there = np.concatenate([layers[0].f(Z0).ravel(), Z0.ravel()])
         (least, _, miss), (here, _, own) = objective(x), objective(there)
         # The gradient is 0 at the equilibrium and (2 + a/(1 - a))-Lipschitz; both blocks are off.

@@ -148,8 +148,7 @@ class Theorem3(Pointwise):
     def _objective(self, wide: Wide) -> Claim:
         star, shape = wide.solved, wide.solved.Z.shape
         x, _ = minimised(
-            lambda x: wide.value(x.reshape(shape)),
-            lambda x: wide.slope(x.reshape(shape)).ravel(),
+            lambda x: (wide.value(x.reshape(shape)), wide.slope(x.reshape(shape)).ravel()),
             np.zeros(star.Z.size),
         )
         other = x.reshape(shape)
