@@ -10,10 +10,11 @@ from __future__ import annotations
 import importlib
 import traceback
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from deqcheck.frozen import dataclass
 
 K = TypeVar("K")
 Message = Mapping[str, Any]

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
+
+from deqcheck.frozen import dataclass
 
 # Of points where some function has no value.
 OUTSIDE = 1e6

@@ -9,11 +9,12 @@ factorisation gives the sensitivities v_S = (I - W_SS)^-T a_S that every gradien
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
 from deqcheck.linalg.entries import euclidean, finite, nonnegative, nonzero, same

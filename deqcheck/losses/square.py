@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import OuterLoss
 from deqcheck.linalg import exact
 from deqcheck.linalg.entries import euclidean

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 import scipy
 
 from deqcheck.fields import Refusal, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.precise import Numbers, solve

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import vec

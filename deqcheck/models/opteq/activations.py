@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ import scipy
 
 from deqcheck import kinds
 from deqcheck.fields import number
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import exact
 from deqcheck.linalg.exact import raw
 from deqcheck.models.opteq.entries import clipped, one_inside, only_zero, values
