@@ -27,6 +27,8 @@ else:
 
         def made(cls):
             own = set(vars(cls))
+            # Else the standard decorator would ask for the signature to write one.
+            cls.__doc__ = cls.__doc__ or cls.__name__
             derived = any(map(dataclasses.is_dataclass, cls.__mro__[1:]))
             dataclasses.dataclass(
                 init=False, repr=False, eq=False, frozen=derived, kw_only=kw_only

@@ -12,7 +12,6 @@ import importlib.util
 import inspect
 import os
 import sys
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -377,6 +376,8 @@ def _blamed(error: BaseException, path: Path) -> str:
     """The line of the user's file, and the class whose body it is in."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
+    import traceback
+
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
     if not frames:
         return str(path)

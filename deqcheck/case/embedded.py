@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from deqcheck.case.errors import CaseError, CaseProblem
@@ -19,7 +18,7 @@ SLOW = "slow"
 
 def folder() -> Path:
     """`deqcheck/cases` where deqcheck is installed, `cases` beside it in a source checkout."""
-    package = Path(str(files("deqcheck")))
+    package = Path(__file__).parents[1]
     installed = package / "cases"
     return installed if installed.is_dir() else package.parent / "cases"
 

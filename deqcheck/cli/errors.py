@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
@@ -39,6 +38,8 @@ def report_internal_error(bug: Exception, case: str = "") -> int:
     """With its traceback, if that was asked for; the exit code. A mistake in somebody's own file
     is none of ours."""
     if click.get_current_context().find_root().params["traceback"]:
+        import traceback
+
         traceback.print_exception(bug)
     mistake = plugins.blamed(bug)
     if mistake is not None:

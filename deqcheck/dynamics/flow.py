@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
@@ -54,13 +55,17 @@ NEAR = 1e-2
 REFINEMENTS, LOCATED = 24, 1e-3
 # Of a refutation: another method, which fails otherwise.
 ANOTHER = {"LSODA": "DOP853", "BDF": "Radau"}
-# Gauss-Legendre rules for the length of the path on a part of a step; their difference is the
-# error of the finer one, and more.
-(FINE, FINE_WEIGHTS), (COARSE, COARSE_WEIGHTS) = (
-    np.polynomial.legendre.leggauss(n) for n in (7, 4)
-)
-GAUSS = np.append(FINE, COARSE)
-WEIGHTS = np.array([np.append(FINE_WEIGHTS, 0 * COARSE), np.append(0 * FINE, COARSE_WEIGHTS)])
+
+
+@cache
+def gauss() -> tuple[np.ndarray, np.ndarray]:
+    """The points of two Gauss-Legendre rules for the length of the path on a part of a step, and
+    the weights of each; their difference is the error of the finer one, and more."""
+    from numpy.polynomial import legendre
+
+    (fine, fine_weights), (coarse, coarse_weights) = (legendre.leggauss(n) for n in (7, 4))
+    weights = [np.append(fine_weights, 0 * coarse), np.append(0 * fine, coarse_weights)]
+    return np.append(fine, coarse), np.array(weights)
 
 
 @dataclass(frozen=True)
@@ -337,6 +342,7 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _parts(piece: Piece, cuts: np.ndarray) -> np.ndarray:
     """For each part of a step the finer of two Gauss rules, and their difference."""
     middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-    speed = np.linalg.norm(piece.velocity(middle[:, None] + half[:, None] * GAUSS), axis=0)
-    fine, coarse = half * (WEIGHTS @ speed.T)
+    points, weights = gauss()
+    speed = np.linalg.norm(piece.velocity(middle[:, None] + half[:, None] * points), axis=0)
+    fine, coarse = half * (weights @ speed.T)
     return np.column_stack([fine, np.abs(fine - coarse)])

@@ -8,7 +8,6 @@ can hold. Whatever becomes of a process is the reply to the message that it was 
 from __future__ import annotations
 
 import importlib
-import traceback
 from collections.abc import Generator, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -81,6 +80,8 @@ def answered(task: str, message: Message) -> Reply:
 def crashed(bug: Exception) -> Reply:
     if isinstance(bug, MemoryError):
         return Reply(End.KILLED, "ran out of memory")
+    import traceback
+
     last = traceback.extract_tb(bug.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     sentence = " ".join(f"{type(bug).__name__}: {bug}".split())

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy
 
 from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import lapack
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.perron import metzler, positive_solution
 from deqcheck.records.measured import EPS, Measured

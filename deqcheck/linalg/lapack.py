@@ -4,7 +4,8 @@ the same (dgesv)."""
 from __future__ import annotations
 
 import numpy as np
-import scipy
+
+from deqcheck.linalg.late import scipy
 
 # Up to this order; beyond it the questions cost little.
 SMALL = 8

@@ -12,9 +12,9 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy
 
 from deqcheck.frozen import dataclass
+from deqcheck.linalg.late import scipy
 
 # Of points where some function has no value.
 OUTSIDE = 1e6

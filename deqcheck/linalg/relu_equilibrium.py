@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import scipy
 
 from deqcheck.frozen import dataclass
 from deqcheck.linalg import wide
@@ -20,6 +19,7 @@ from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swe
 from deqcheck.linalg.entries import euclidean, finite, nonnegative, nonzero, same
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.remembered import singular_values
 from deqcheck.linalg.stacked import NEWTON, Places, follow, narrow

@@ -11,12 +11,12 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy
 
 from deqcheck.fields import Refusal, number
 from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.precise import Numbers, solve
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle, side_by_side

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, identity
 from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.records.measured import Measured, stack

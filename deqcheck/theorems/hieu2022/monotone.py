@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given, minimum, stack

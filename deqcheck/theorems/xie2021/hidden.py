@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy
 
 from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.measured import EPS
 
