@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import click
 
-from deqcheck import plugins
 from deqcheck.report.parts.visible import visible
 
 OK, FAILED, USAGE, NOTHING_DECIDED, NUMERICAL, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
@@ -41,6 +40,8 @@ def report_internal_error(bug: Exception, case: str = "") -> int:
         import traceback
 
         traceback.print_exception(bug)
+    from deqcheck import plugins
+
     mistake = plugins.blamed(bug)
     if mistake is not None:
         say(f"deqcheck: {mistake}")
