@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.models.problem import AnyProblem, Params, gradient_norm
 from deqcheck.records.arithmetic import OutOfRange, in_range
 from deqcheck.records.measured import EPS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from deqcheck.fields import (
     refuse,
     unknown,
 )
+from deqcheck.frozen import dataclass
 from deqcheck.given import RUN_ARRAYS, Given, check_npz, from_npz, from_values, load_npz
 from deqcheck.importing.naming import LISTED
 from deqcheck.importing.presets import preset

@@ -10,15 +10,15 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
-import traceback
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from deqcheck import registry
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import FAMILIES, Format
 
 if TYPE_CHECKING:
@@ -151,14 +151,29 @@ def load_installed() -> None:
 def _named_somewhere() -> bool:
     """Whether an installed distribution may name the group. Mostly none does, and to load
     importlib.metadata takes a tenth of the start of a command."""
-    for folder in map(Path, sys.path):
-        if folder.is_file():
+    for folder in sys.path:
+        if os.path.isfile(folder):
             # An archive, which importlib.metadata can read.
             return True
-        for file in folder.glob("*-info/entry_points.txt"):
-            if GROUP in file.read_text(errors="replace"):
-                return True
+        if any(_names_the_group(place) for place in _distributions(folder)):
+            return True
     return False
+
+
+def _distributions(folder: str) -> list[str]:
+    """What tells of those that are installed in a folder."""
+    try:
+        names = os.listdir(folder or os.curdir)
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name.endswith("-info")]
+
+
+def _names_the_group(place: str) -> bool:
+    try:
+        return GROUP in Path(place, "entry_points.txt").read_text(errors="replace")
+    except OSError:
+        return False
 
 
 def _load_entry(entry: EntryPoint) -> None:
@@ -361,6 +376,8 @@ def _blamed(error: BaseException, path: Path) -> str:
     """The line of the user's file, and the class whose body it is in."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
+    import traceback
+
     frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]
     if not frames:
         return str(path)

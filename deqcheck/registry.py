@@ -2,9 +2,9 @@
 
 A new kind, theorem or command is one new file, or a class in one; there is no central list to
 edit. A name is a hint where its class stands (the kind `relu-deq` in `relu_deq`, the statement
-`gao2022/thm4.2` in the folder `gao2022`), so that asking for one imports little more than that;
-where the hint is wrong, everything is imported. Classes of the user's own files are added by
-`deqcheck.plugins`.
+`gao2022/thm4.2` in the folder `gao2022`, likely in its file `thm4_2`), so that asking for one
+imports little more than that; where the hint is wrong, everything is imported. Classes of the
+user's own files are added by `deqcheck.plugins`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
@@ -58,7 +59,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def own(self, name: str) -> type[T] | None:
         """The one of deqcheck itself."""
         hinted, places = self._hint(name), self._places()
-        likely = [hinted] if hinted in places else []
+        likely = [*self._files(hinted, name), hinted] if hinted in places else []
         for place in likely if self._strict else (*likely, *places):
             if name in self._here(place):
                 return self._here(place)[name]
@@ -89,6 +90,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def _places(self) -> list[str]:
         """A module that is no package is the only place of its kinds."""
         return [name for name, _ in inside(self.package)] or [""]
+
+    def _files(self, folder: str, name: str) -> list[str]:
+        """The file of a folder that is called as what follows the folder's name."""
+        file = re.sub(r"[.-]", "_", name.partition("/")[2])
+        return [f"{folder}.{file}"] if file and file in modules(f"{self.package}.{folder}") else []
 
     def _here(self, place: str) -> dict[str, type[T]]:
         if place not in self._known:

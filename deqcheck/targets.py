@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.fields import flag, integer, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Target
 from deqcheck.seeds import rng
 

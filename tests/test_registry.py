@@ -72,6 +72,20 @@ def test_a_strict_hint_imports_nothing_else(make: Make) -> None:
     assert found["a"].kind == "a" and "elsewhere" not in found
 
 
+def test_the_file_of_that_name_is_looked_at_first(make: Make) -> None:
+    make(
+        "rooms_files",
+        doe__thm1_2=kind("doe/thm1.2"),
+        doe__lem3=kind("doe/lem4", "Two"),
+        doe__other=kind("doe/lem3", "Three"),
+    )
+    found = Registry(Loss, "rooms_files", "kind", lambda id_: id_.partition("/")[0], strict=True)
+    assert found["doe/thm1.2"].__name__ == "One" and "rooms_files.doe.other" not in sys.modules
+    # The name of a file is no more than a hint.
+    assert found["doe/lem3"].__name__ == "Three" and found["doe/lem4"].__name__ == "Two"
+    assert list(found) == ["doe/lem3", "doe/lem4", "doe/thm1.2"] and "doe/other" not in found
+
+
 def test_a_word_stands_for_one_class(make: Make) -> None:
     found = make("rooms_twice", a=kind("a") + "class Two(One):\n    pass\n")
     with pytest.raises(TypeError, match="are both 'a'"):

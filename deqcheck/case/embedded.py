@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from deqcheck.case.errors import CaseError, CaseProblem
 from deqcheck.case.read import Case, read_cases, read_texts, text_of
@@ -19,7 +18,7 @@ SLOW = "slow"
 
 def folder() -> Path:
     """`deqcheck/cases` where deqcheck is installed, `cases` beside it in a source checkout."""
-    package = Path(str(files("deqcheck")))
+    package = Path(__file__).parents[1]
     installed = package / "cases"
     return installed if installed.is_dir() else package.parent / "cases"
 
@@ -35,8 +34,13 @@ def slow(name: str) -> bool:
 
 
 def find(name: str) -> Path | None:
-    plain = name.removesuffix(".yaml")
-    return folder() / f"{plain}.yaml" if plain in names() else None
+    """The file of a name, written as `names` writes it."""
+    plain = PurePosixPath(name.removesuffix(".yaml"))
+    if plain.is_absolute() or ".." in plain.parts or str(plain) != name.removesuffix(".yaml"):
+        return None
+    file = folder() / f"{plain}.yaml"
+    # Not Path.is_file: it raises for a name that is too long.
+    return file if os.path.isfile(file) else None
 
 
 def titles() -> dict[str, str]:

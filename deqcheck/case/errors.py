@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from deqcheck.fields import show
+from deqcheck.frozen import dataclass
 
 # The line of whatever an option set, not the file.
 SET, GRID = 0, -1

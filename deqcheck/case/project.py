@@ -9,11 +9,6 @@ from typing import Any
 from deqcheck import plugins
 from deqcheck.fields import unknown
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 KEY = "with"
 
 
@@ -42,6 +37,11 @@ def _named(folder: Path, problems: list[str]) -> list[Path]:
 
 
 def _paths(file: Path, problems: list[str]) -> list[Path]:
+    # Most folders have no such file.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         with file.open("rb") as stream:
             tool: Any = tomllib.load(stream).get("tool", {})

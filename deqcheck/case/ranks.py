@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deqcheck import registry
 from deqcheck.fields import number, one_of, show
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss, Model
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from deqcheck.case.source import Changes, Source
 from deqcheck.case.sweep import KEY
 from deqcheck.case.yaml_reader import Unreadable, parse
 from deqcheck.fields import Refusal, plain_record, show
+from deqcheck.frozen import dataclass
 from deqcheck.records.report import Place
 
 if TYPE_CHECKING:

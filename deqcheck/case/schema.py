@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from deqcheck.fields import (
     text,
     unknown,
 )
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Data, Dynamics, Init, Loss, Model
 from deqcheck.records.expectations import Expectations
 from deqcheck.records.verdict import Outcome, Status

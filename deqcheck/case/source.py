@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from deqcheck import plugins
 from deqcheck.case.sweep import Member
+from deqcheck.frozen import dataclass
 
 
 class Changes(NamedTuple):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from deqcheck.case.axes import SEEDS, grid_axes, seed_axes, zipped
 from deqcheck.fields import Refusal, Spec, below, collect, refuse, show
+from deqcheck.frozen import dataclass
 from deqcheck.records.axis import Axis
 
 KEY = "sweep"

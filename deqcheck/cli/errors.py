@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
 import click
 
-from deqcheck import plugins
 from deqcheck.report.parts.visible import visible
 
 OK, FAILED, USAGE, NOTHING_DECIDED, NUMERICAL, BUG, INTERRUPTED = 0, 1, 2, 3, 4, 70, 130
@@ -39,7 +37,11 @@ def report_internal_error(bug: Exception, case: str = "") -> int:
     """With its traceback, if that was asked for; the exit code. A mistake in somebody's own file
     is none of ours."""
     if click.get_current_context().find_root().params["traceback"]:
+        import traceback
+
         traceback.print_exception(bug)
+    from deqcheck import plugins
+
     mistake = plugins.blamed(bug)
     if mistake is not None:
         say(f"deqcheck: {mistake}")

@@ -12,7 +12,7 @@ from typing import Any, cast
 import click
 from click.shell_completion import CompletionItem
 
-from deqcheck import __version__, garbage, threads
+from deqcheck import __version__, garbage, postponed, threads
 from deqcheck.cli import citing
 from deqcheck.cli.errors import INTERRUPTED, report_internal_error, say, silence_stdout
 from deqcheck.cli.plugging import with_plugins
@@ -122,6 +122,7 @@ def cli(traceback: bool) -> None:
 def main() -> None:
     threads.one_unless_told()
     garbage.looked_for_seldom()
+    postponed.until_used()
     try:
         cli(prog_name="deqcheck")
     except KeyboardInterrupt:

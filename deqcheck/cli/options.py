@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +11,7 @@ import click
 
 from deqcheck.case.source import Changes
 from deqcheck.cli import completing
+from deqcheck.frozen import dataclass
 from deqcheck.judging import Question
 from deqcheck.records.words import BOTH, EDITIONS, editions
 from deqcheck.report import formats

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import click
 from deqcheck.cli.errors import Complaint, say
 from deqcheck.cli.options import F
 from deqcheck.cli.output import NewFile
+from deqcheck.frozen import dataclass
 from deqcheck.report import renderer
 from deqcheck.report.parts.render_options import RenderOptions
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import FilePath, Refusal, array, choice, declare, file, flag, inline
+from deqcheck.frozen import dataclass
 from deqcheck.given import Given, from_npz, from_values
 from deqcheck.importing.source import Source
 from deqcheck.importing.specs import Map, Paths, Words

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.data.images import Images, content
 from deqcheck.fields import FilePath, Refusal, choice, file, flag
+from deqcheck.frozen import dataclass
 
 CHANNELS, SIDE = 3, 32
 PIXELS = CHANNELS * SIDE * SIDE

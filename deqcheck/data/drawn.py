@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.capacity import most_entries
 from deqcheck.fields import Refusal, integer, number, part
+from deqcheck.frozen import dataclass
 from deqcheck.given import Given
 from deqcheck.kinds import Data, Target
 from deqcheck.seeds import rng

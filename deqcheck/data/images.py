@@ -6,13 +6,13 @@ import gzip
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from deqcheck.capacity import too_large
 from deqcheck.fields import FilePath, Refusal, array, choice, flag, integer
+from deqcheck.frozen import dataclass
 from deqcheck.given import Given
 from deqcheck.kinds import Data
 from deqcheck.seeds import rng

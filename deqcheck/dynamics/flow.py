@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from deqcheck.dynamics.integration import EXPLICIT, STIFF, TIGHTEST, Integration
 from deqcheck.dynamics.kinked import matched, told
 from deqcheck.dynamics.recorder import OnProgress, Progress, Recorder, Step, silent
 from deqcheck.fields import choice, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Dynamics
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import (
@@ -25,6 +27,7 @@ from deqcheck.models.problem import (
     pack,
     unpack,
 )
+from deqcheck.records.grids import distinct, without
 from deqcheck.records.measured import Measured
 from deqcheck.records.trajectory import Event, Trajectory
 from deqcheck.records.verdict import Status
@@ -52,13 +55,17 @@ NEAR = 1e-2
 REFINEMENTS, LOCATED = 24, 1e-3
 # Of a refutation: another method, which fails otherwise.
 ANOTHER = {"LSODA": "DOP853", "BDF": "Radau"}
-# Gauss-Legendre rules for the length of the path on a part of a step; their difference is the
-# error of the finer one, and more.
-(FINE, FINE_WEIGHTS), (COARSE, COARSE_WEIGHTS) = (
-    np.polynomial.legendre.leggauss(n) for n in (7, 4)
-)
-GAUSS = np.append(FINE, COARSE)
-WEIGHTS = np.array([np.append(FINE_WEIGHTS, 0 * COARSE), np.append(0 * FINE, COARSE_WEIGHTS)])
+
+
+@cache
+def gauss() -> tuple[np.ndarray, np.ndarray]:
+    """The points of two Gauss-Legendre rules for the length of the path on a part of a step, and
+    the weights of each; their difference is the error of the finer one, and more."""
+    from numpy.polynomial import legendre
+
+    (fine, fine_weights), (coarse, coarse_weights) = (legendre.leggauss(n) for n in (7, 4))
+    weights = [np.append(fine_weights, 0 * coarse), np.append(0 * fine, coarse_weights)]
+    return np.append(fine, coarse), np.array(weights)
 
 
 @dataclass(frozen=True)
@@ -139,7 +146,7 @@ def record_times(horizon: float, points: int) -> np.ndarray:
     """0 and a grid that is fine at the start, where a flow moves fastest, and even later on."""
     early = np.geomspace(horizon * 1e-4, horizon, points // 4)
     even = np.linspace(0, horizon, points - points // 4)
-    return np.unique(np.concatenate([early, even]))
+    return distinct(early, even)
 
 
 def _falling(gap: Measured) -> Measured:
@@ -196,7 +203,7 @@ class Pair:
         for each in (self.loose, self.tight):
             each.advance(0.0)
         yield 0
-        cuts = np.unique(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
+        cuts = distinct(np.linspace(0, len(times) - 1, SEGMENTS + 1).astype(int)).tolist()
         for first, last in pairwise(cuts):
             # In step with each other, so that an interruption leaves both at the same time.
             for each in (self.loose, self.tight):
@@ -270,7 +277,7 @@ class Pair:
         # Parts of steps in which nothing is recorded; samples that nearly coincide have no slope.
         apart = NEAR * np.diff(ends) < times[np.minimum(after, len(times) - 1)][1:] - ends[1:]
         fresh = ends[1:][(np.diff(after) == 0) & apart & (ends[1:] < last)]
-        fresh = np.setdiff1d(fresh, self._look_at_jumps(times, last))
+        fresh = without(fresh, self._look_at_jumps(times, last))
         for t in fresh[:: 1 + len(fresh) // MOST_LOOKS].tolist():
             # At the end of a step the two integrations are compared, but not where one of them may
             # be on the other side of a kink.
@@ -287,7 +294,7 @@ class Pair:
         self.recorder.jumps = np.array([(t, off[t]) for t in sorted(off)]).reshape(-1, 2)
         sides = np.array([side for t in off for side in (t, np.nextafter(t, np.inf))])
         sides = sides[(sides > 0) & (sides < last)]
-        for t in np.setdiff1d(sides, times).tolist():
+        for t in without(sides, times).tolist():
             self.look(int(np.searchsorted(times, t)), t, False)
         return sides
 
@@ -318,7 +325,7 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if len(times) < 2:
         return np.zeros(len(times)), np.zeros(len(times))
     ends = np.array([p.end for p in run.pieces])
-    cuts = np.unique(np.concatenate([times, ends[ends < times[-1]]]))
+    cuts = distinct(times, ends[ends < times[-1]])
     # The parts of each step: those that end on it.
     until = np.searchsorted(cuts, ends[ends < times[-1]]) + 1
     bounds = [0, *until.tolist(), len(cuts)]
@@ -335,6 +342,7 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _parts(piece: Piece, cuts: np.ndarray) -> np.ndarray:
     """For each part of a step the finer of two Gauss rules, and their difference."""
     middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-    speed = np.linalg.norm(piece.velocity(middle[:, None] + half[:, None] * GAUSS), axis=0)
-    fine, coarse = half * (WEIGHTS @ speed.T)
+    points, weights = gauss()
+    speed = np.linalg.norm(piece.velocity(middle[:, None] + half[:, None] * points), axis=0)
+    fine, coarse = half * (weights @ speed.T)
     return np.column_stack([fine, np.abs(fine - coarse)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from deqcheck.dynamics.ahead import run_ahead
@@ -11,6 +11,7 @@ from deqcheck.dynamics.recorder import OnProgress, silent
 from deqcheck.dynamics.steps import Descent, walk
 from deqcheck.dynamics.together import run_one
 from deqcheck.fields import integer, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Dynamics
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records.trajectory import Trajectory

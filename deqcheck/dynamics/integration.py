@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy
-from numpy.polynomial import chebyshev
 
 from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
+from deqcheck.linalg.late import scipy
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, norm, pack, unpack
 from deqcheck.records.lazy import cached_property
@@ -36,10 +36,17 @@ FIRST = 0.01
 
 # Dense output is a polynomial in time, of degree 12 at most (LSODA): this many values give it.
 DEGREE = 12
-NODES = chebyshev.chebpts1(DEGREE + 1)
-# Its derivative in Chebyshev polynomials of these orders.
-SLOPES = chebyshev.chebder(np.linalg.inv(chebyshev.chebvander(NODES, DEGREE)))
 ORDERS = np.arange(DEGREE)
+
+
+@cache
+def differentiated() -> tuple[np.ndarray, np.ndarray]:
+    """Where these values are taken, and the derivative made of them, in Chebyshev polynomials of
+    the orders."""
+    from numpy.polynomial import chebyshev
+
+    nodes = chebyshev.chebpts1(DEGREE + 1)
+    return nodes, chebyshev.chebder(np.linalg.inv(chebyshev.chebvander(nodes, DEGREE)))
 
 
 class Starving(Exception):
@@ -68,8 +75,9 @@ class Piece:
     def _slopes(self) -> np.ndarray:
         """Not kept: there are thousands of pieces, and each is asked a few times at most."""
         half = (self.end - self.start) / 2
-        values = self._dense((self.start + self.end) / 2 + half * NODES).T
-        found: np.ndarray = SLOPES @ values / half
+        nodes, slopes = differentiated()
+        values = self._dense((self.start + self.end) / 2 + half * nodes).T
+        found: np.ndarray = slopes @ values / half
         return found
 
     def velocity(self, t: Any) -> np.ndarray:

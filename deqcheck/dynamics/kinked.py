@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy
 
 from deqcheck.dynamics.sliding import OFF, ON, SLIDES, TOGETHER, Kinks, Mode, Motion, Undecided
+from deqcheck.linalg.late import scipy
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, norm
 from deqcheck.records.measured import EPS, Measured

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, quantities
+from deqcheck.records.grids import distinct
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, stack
 from deqcheck.records.series import Series
@@ -77,7 +78,7 @@ def schedule(steps: int, points: int) -> np.ndarray:
     if steps + 1 <= points:
         return np.arange(steps + 1)
     spaced = np.geomspace(1, steps, points - 1)
-    return np.unique(np.append(0, np.round(spaced).astype(int)))
+    return distinct(np.append(0, np.round(spaced).astype(int)))
 
 
 # Quantities are looked at in every step of a run that is no longer than this, if the cubes of the

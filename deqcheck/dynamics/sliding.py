@@ -9,12 +9,13 @@ Off, the unit is pushed towards its kink if c_k > 0; on, if c_k < e_k.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, Held, State, norm, pack, unpack
 from deqcheck.records.measured import EPS

@@ -8,12 +8,12 @@ can hold. Whatever becomes of a process is the reply to the message that it was 
 from __future__ import annotations
 
 import importlib
-import traceback
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from deqcheck.frozen import dataclass
 
 K = TypeVar("K")
 Message = Mapping[str, Any]
@@ -80,6 +80,8 @@ def answered(task: str, message: Message) -> Reply:
 def crashed(bug: Exception) -> Reply:
     if isinstance(bug, MemoryError):
         return Reply(End.KILLED, "ran out of memory")
+    import traceback
+
     last = traceback.extract_tb(bug.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     sentence = " ".join(f"{type(bug).__name__}: {bug}".split())

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from deqcheck import garbage, plugins
+from deqcheck import garbage, plugins, postponed
 from deqcheck.engines import INSIDE, answered
 
 
@@ -21,6 +21,7 @@ def main(task: str, places: Sequence[str] = ()) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     INSIDE.append(True)
     garbage.looked_for_seldom()
+    postponed.until_used()
     # Whatever a library prints must not get between the replies.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from deqcheck import judging
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.engines import Engine
+from deqcheck.frozen import dataclass
 from deqcheck.judging.question import Question, choose
 from deqcheck.judging.verdicts import before_training, decide, first_failing, of_setting
 from deqcheck.linalg import minimax

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from deqcheck.fields.refusal import (
     unknown,
 )
 from deqcheck.fields.spec import REQUIRED, Spec
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Kind
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -71,6 +70,8 @@ def nearest(word: str, options: Iterable[str]) -> str | None:
     """The option that was probably meant."""
     if len(word) > 100:
         return None
+    import difflib
+
     folded = {option.casefold(): option for option in options}
     near = difflib.get_close_matches(word.casefold(), folded, n=1)
     return folded[near[0]] if near else None

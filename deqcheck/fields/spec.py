@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deqcheck.fields.refusal import Refusal, did_you_mean, one_of, show
+from deqcheck.frozen import dataclass
 
 
 class _Required:

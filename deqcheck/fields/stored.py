@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from deqcheck.fields.refusal import Refusal, collect, refuse, unknown
 from deqcheck.fields.spec import Choice, Number, Spec, Text
+from deqcheck.frozen import dataclass
 
 MAPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "identity": lambda x: x,

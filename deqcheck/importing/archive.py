@@ -3,18 +3,23 @@ unpacked. Of an entry no more is ever unpacked than the directory says."""
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from deqcheck.capacity import most_bytes
 from deqcheck.fields import FilePath
 from deqcheck.importing.tensor import MOST_TENSORS, Unusable, readable
 
+if TYPE_CHECKING:
+    import zipfile
+
 
 @contextmanager
 def opened(file: FilePath) -> Iterator[zipfile.ZipFile]:
     """Raises Unusable."""
+    import zipfile
+
     with readable(), zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if len(entries) > MOST_TENSORS:

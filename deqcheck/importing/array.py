@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+
+from deqcheck.frozen import dataclass
 
 
 @dataclass(frozen=True, eq=False)

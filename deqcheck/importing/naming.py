@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from deqcheck.fields import did_you_mean
+from deqcheck.frozen import dataclass
 from deqcheck.importing.tensor import COARSE, Tensor, Unusable
 
 _INDEXED = re.compile(r"(.*)\[([^\[\]]*)\]\Z", re.DOTALL)

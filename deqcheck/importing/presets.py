@@ -7,9 +7,10 @@ the transpose. Layers of PyTorch hold their weights as outputs x inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from deqcheck.fields import Refusal, Stored, show, unknown
+from deqcheck.frozen import dataclass
 
 _OUT = ("out", "readout", "read_out", "head", "fc", "Wout", "classifier", "decoder", "linear")
 

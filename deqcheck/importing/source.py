@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 
 import numpy as np
 
 from deqcheck.fields import FilePath, Refusal, Stored, collect, join, refuse, unknown
+from deqcheck.frozen import dataclass
 from deqcheck.importing import tensors
 from deqcheck.importing.formats.csv import Table
 from deqcheck.importing.naming import Found, Tensors, columns, found, has, missing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from deqcheck.fields import (
     show,
     unknown,
 )
+from deqcheck.frozen import dataclass
 from deqcheck.importing.presets import PRESETS
 
 PRESET = "preset"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
 from deqcheck.capacity import too_large
+from deqcheck.frozen import dataclass
 
 # How many a file may hold.
 MOST_TENSORS = 100_000

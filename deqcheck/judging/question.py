@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from deqcheck import registry
 from deqcheck.fields import unknown
+from deqcheck.frozen import dataclass
 from deqcheck.judging.catalogue import Named, catalogue, find
 from deqcheck.judging.errors import UsageError
 from deqcheck.kinds import Model

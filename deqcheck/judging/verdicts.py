@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from deqcheck.dynamics import read_train
 from deqcheck.dynamics.recorder import Progress, silent
 from deqcheck.engines import Engine
 from deqcheck.fields import unknown
+from deqcheck.frozen import dataclass
 from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
 from deqcheck.judging.errors import UsageError, refusals

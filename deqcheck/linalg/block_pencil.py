@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.errors import rounding
 from deqcheck.records.lazy import cached_property
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from deqcheck.frozen import dataclass
 
 
 def _residual(Z: np.ndarray, H: np.ndarray) -> np.ndarray:

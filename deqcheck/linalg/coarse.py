@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from deqcheck.linalg.late import scipy
 from deqcheck.records.measured import EPS
 
 UNIT = 2.0**-24

@@ -8,13 +8,14 @@ come from one search along a central path.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import lapack
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, identity, instance
 from deqcheck.linalg.perron import metzler, positive_solution
 from deqcheck.records.measured import EPS, Measured

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg.errors import lapack
 from deqcheck.linalg.largest import uppermost
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.smallest import LARGE, SAFE, lowest, residual, roundings, sizes_of
 from deqcheck.records.basis import weakest
 from deqcheck.records.measured import EPS, Measured

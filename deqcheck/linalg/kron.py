@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import scipy
+
+from deqcheck.linalg.late import scipy
 
 
 def vec(a: np.ndarray) -> np.ndarray:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy
+
+from deqcheck.linalg.late import scipy
 
 # Up to this order; beyond it the questions cost little.
 SMALL = 8

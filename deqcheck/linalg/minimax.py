@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
+from deqcheck.linalg.late import scipy
 from deqcheck.records.scalar import EPS
 
 # Of points where some function has no value.

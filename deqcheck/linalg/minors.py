@@ -7,11 +7,11 @@ with entries in [0, 1], since its determinant is affine in each of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.errors import lapack
 from deqcheck.linalg.rational import Rows, rows_of
 from deqcheck.records.lazy import cached_property

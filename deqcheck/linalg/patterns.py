@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.stacked import Places, StackedPatterns, Systems, narrow
 from deqcheck.records.lazy import cached_property
 

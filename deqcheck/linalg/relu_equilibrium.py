@@ -9,16 +9,17 @@ factorisation gives the sensitivities v_S = (I - W_SS)^-T a_S that every gradien
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import wide
 from deqcheck.linalg.certificates import Certificate, Contraction, Monotone, Swept
 from deqcheck.linalg.entries import euclidean, finite, nonnegative, nonzero, same
 from deqcheck.linalg.errors import length, product
 from deqcheck.linalg.exact_zeros import Support, exactly_zero, silent
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.patterns import Patterns
 from deqcheck.linalg.remembered import singular_values
 from deqcheck.linalg.stacked import NEWTON, Places, follow, narrow

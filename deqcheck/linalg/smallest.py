@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
+from deqcheck.linalg.late import scipy
 from deqcheck.records.measured import EPS, Measured
 
 # Fewer columns than this are decomposed at once.

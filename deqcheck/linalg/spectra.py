@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import exact
 from deqcheck.linalg.entries import finite
 from deqcheck.linalg.errors import lapack, length

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss
 
 

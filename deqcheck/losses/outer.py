@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.errors import length, rounding
 from deqcheck.linalg.spectra import Factored
 from deqcheck.records.measured import Measured

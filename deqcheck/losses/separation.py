@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.records.measured import EPS, Measured
 
 # A slack of the separation program above this is positive: its vertices have slacks 0 or 1.

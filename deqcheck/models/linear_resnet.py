@@ -5,12 +5,12 @@ f(x) = (I + H_L) ... (I + H_1) phi(x) with identity input and output maps; H = 0
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import integer
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss, Model
 from deqcheck.linalg import errors
 from deqcheck.linalg.entries import euclidean

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from deqcheck.fields import Refusal, below, refuse
+from deqcheck.frozen import dataclass
 from deqcheck.records.law import Law
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured

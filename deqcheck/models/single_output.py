@@ -7,12 +7,13 @@ several outputs one is chosen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, integer
+from deqcheck.frozen import dataclass
 from deqcheck.importing.array import Given
 from deqcheck.kinds import Model, Shapes
 from deqcheck.linalg.stacked import slices

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +40,8 @@ def in_range() -> Iterator[None]:
 
 def _told(failure: Exception) -> OutOfRange:
     """Where in deqcheck, and what was said there."""
+    import traceback
+
     frames = traceback.extract_tb(failure.__traceback__)
     ours = [frame for frame in frames if HERE in Path(frame.filename).parents] or frames
     place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"

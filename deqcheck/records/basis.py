@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from deqcheck.frozen import dataclass
 
 # Where a radius comes from, if it is an estimate: with a safety factor, or from what was looked at.
 # The weaker ones come first.

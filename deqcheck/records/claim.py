@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.records import tower
 from deqcheck.records.basis import FLOATS, Basis, resting_on
 from deqcheck.records.comparison import (

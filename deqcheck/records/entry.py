@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.claim import Judged
 from deqcheck.records.measured import Measured
 

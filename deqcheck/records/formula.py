@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any, TypeAlias
 
+from deqcheck.frozen import dataclass
 from deqcheck.records import log_domain
 from deqcheck.records import measured as ms
 from deqcheck.records.lazy import cached_property

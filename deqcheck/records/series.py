@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.measured import EPS, Measured
 
 # A parabola through neighbouring samples dips below them by h^2 f''/8; doubled, because f'' is
@@ -79,7 +80,7 @@ class Series:
         value = np.interp(t, self.t, area)
         # Inside an interval the area is replaced by a chord: charge the whole interval.
         reach = np.clip(np.searchsorted(self.t, t, side="left"), 0, len(self.t) - 1)
-        partial = ~np.isin(t, self.t)
+        partial = self.t[reach] != t
         chord = np.where(partial, np.append(np.abs(np.diff(f)) * h, 0.0)[reach - 1], 0.0)
         rounding = len(self.t) * EPS * np.abs(value)
         return Measured(value, error[reach] + chord + rounding, "parabolas through the samples")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.records.verdict import Status

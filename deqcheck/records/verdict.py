@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import Entry

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.records import tower
 from deqcheck.records.measured import EPS, Measured, given
 from deqcheck.records.tower.following import Followed, followed

@@ -6,11 +6,12 @@ import inspect
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeAlias
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.formula import Formula, FormulaError

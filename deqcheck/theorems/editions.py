@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from deqcheck.frozen import dataclass
 from deqcheck.theorems.base import CORRECTED, PRINTED, AnyStatement, Check
 from deqcheck.theorems.roles import Role, roles
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-import scipy
-
+from deqcheck.linalg.late import scipy
 from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import compare

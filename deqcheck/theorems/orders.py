@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy
 
+from deqcheck.linalg.late import scipy
 from deqcheck.models.problem import M, Problem, S
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from deqcheck.frozen import dataclass
 from deqcheck.theorems.base import AnyStatement
 
 # A statement of which the printed text is repaired by a reader still carries what rests on it.

@@ -11,6 +11,8 @@ import deqcheck
 ROOT = Path(deqcheck.__file__).parent
 FOUNDATION = {"records", "registry", "kinds", "fields", "given", "seeds", "__init__"}
 FOUNDATION |= {"capacity", "importing"}
+# How classes are made: for every room.
+EVERYWHERE = {"frozen"}
 # What each room may import, beside itself; + stands for the foundation.
 TABLE = """
 records:
@@ -35,9 +37,11 @@ search: theorems models records
 atomic:
 threads:
 garbage:
+postponed:
+frozen:
 environment: threads plugins __init__
 store: atomic __init__
-engines: plugins threads garbage environment __init__
+engines: plugins threads garbage postponed environment __init__
 trials: engines store theorems models environment threads __init__
 judging: engines theorems dynamics models linalg store trials environment threads +
 case: judging plugins theorems dynamics models losses data targets inits +
@@ -52,7 +56,7 @@ docs: case theorems +
 site: docs case theorems report atomic +
 ci: explore engines store case report +
 cli: certificates explore engines ci atomic store case judging dynamics gradcheck search report
- theorems models docs site threads garbage plugins figures environment +
+ theorems models docs site threads garbage postponed plugins figures environment +
 pytest_plugin: ci cli case __init__
 __main__: cli
 """
@@ -60,7 +64,9 @@ MAY_IMPORT: dict[str, set[str]] = {}
 for row in TABLE.replace("\n ", " ").strip().splitlines():
     name, _, others = row.partition(":")
     allowed = set(others.split())
-    MAY_IMPORT[name] = {name} | allowed - {"+"} | (FOUNDATION if "+" in allowed else set())
+    MAY_IMPORT[name] = {name} | EVERYWHERE | allowed - {"+"}
+    if "+" in allowed:
+        MAY_IMPORT[name] |= FOUNDATION
 FORBIDDEN = {
     "yaml": {"linalg", "models", "losses", "dynamics", "theorems", "report", "records", "cli"},
     "click": set(MAY_IMPORT) - {"cli", "__main__"},

@@ -28,7 +28,10 @@ def folder(tmp_path, monkeypatch, case):
 def test_names_are_paths_without_the_ending(folder):
     assert embedded.names() == ["doe2031/fig1", "quickstart"]
     assert embedded.find("doe2031/fig1.yaml") == embedded.find("doe2031/fig1")
-    assert embedded.find("../small") is None
+    assert embedded.find("quickstart") == folder / "quickstart.yaml"
+    others = ("../small", "doe2031", "doe2031/../quickstart", "./quickstart", "quickstart/", "")
+    for name in (*others, str(folder / "quickstart"), "n" * 5000, "quick\0start"):
+        assert embedded.find(name) is None
 
 
 def test_a_run_without_a_case_takes_the_quick_start(deqcheck, folder):

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from deqcheck import postponed
 from deqcheck.registry import inside, kinds
 from deqcheck.threads import VARIABLES
 from tests.families import ROOMS
@@ -50,7 +51,7 @@ def below(found: set[str], package: str) -> set[str]:
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"]])
 def test_the_start_is_light(words):
-    assert not {"numpy", "scipy", "rich", "yaml"} & imported(*words)
+    assert not {"numpy", "scipy", "rich", "yaml", "dataclasses", "hashlib"} & imported(*words)
 
 
 def test_completing_a_command_is_light():
@@ -65,12 +66,36 @@ def test_completing_a_command_is_light():
 @pytest.mark.parametrize(
     "words", [["cases"], ["docs"], ["theorems"], ["validate", *ONE_FOR_EACH_MODEL]]
 )
-def test_what_computes_nothing_waits_for_no_part_of_scipy(words):
-    assert not below(imported(*words), "scipy")
+def test_what_computes_nothing_waits_for_no_scipy(words):
+    assert "scipy" not in imported(*words)
+
+
+def test_a_run_waits_for_no_module_that_nobody_uses():
+    found = imported("run", "quickstart")
+    assert "scipy.integrate" in found
+    # The modules themselves are there, and empty: nothing of them is.
+    assert not {n for n in found for m in postponed.MODULES if n.startswith(f"{m}.")}
+
+
+def test_a_postponed_module_is_there_when_it_is_used():
+    program = """\
+from deqcheck import postponed
+postponed.until_used()
+postponed.until_used()
+import sys, numpy, scipy.integrate
+from numpy.testing import assert_equal
+assert_equal(numpy.ma.masked_equal([1, 2], 2).sum(), 1)
+assert scipy.spatial.distance.euclidean([0], [1]) == 1
+from numpy.f2py import get_include
+import numpy.ma.core
+print(sum(type(f).__name__ == "_Postponed" for f in sys.meta_path))"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_a_case_imports_only_what_it_names():
     found = imported("validate", "quickstart")
+    assert not {"numpy.polynomial", "difflib", "traceback", "zipfile"} & found
     papers = below(found, "deqcheck.theorems") & {
         name for name, is_folder in inside("deqcheck.theorems") if is_folder
     }
@@ -78,6 +103,10 @@ def test_a_case_imports_only_what_it_names():
     for room, kind in {"models": "delm", "losses": "square", "dynamics": "flow"}.items():
         known = {cls.__module__.split(".")[2] for cls in kinds(ROOMS[room]).values()}
         assert below(found, f"deqcheck.{room}") & known == {kind}
+    # The statements named, with what they share.
+    paper = "deqcheck.theorems.kawaguchi2021."
+    files = {name.removeprefix(paper) for name in found if name.startswith(paper)}
+    assert files == {"thm1", "cor1", "bounds", "constant", "setting"}
 
 
 @pytest.mark.parametrize(("told", "threads"), [({}, 1), ({"OMP_NUM_THREADS": "2"}, 2)])

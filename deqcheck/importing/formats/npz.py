@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from deqcheck.fields import FilePath
 from deqcheck.importing.archive import opened
 from deqcheck.importing.formats import npy
 from deqcheck.importing.tensor import Tensor, Unusable
+
+if TYPE_CHECKING:
+    import zipfile
 
 NAME = ".npz"
 
@@ -22,6 +25,8 @@ def recognises(file: FilePath, head: bytes) -> bool:
 
 
 def tensors(file: FilePath) -> dict[str, Tensor]:
+    import zipfile
+
     if not zipfile.is_zipfile(file):
         raise Unusable("not an .npz file, or a damaged one")
     with opened(file) as archive:

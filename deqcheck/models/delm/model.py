@@ -6,17 +6,17 @@ z* = U^-1 phi with U = I - gamma softmax(A), prediction B z* = Z phi with Z = B 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import scipy
 
 from deqcheck.fields import Refusal, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss, Model, OuterLoss
 from deqcheck.linalg.errors import length
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.precise import Numbers, solve
 from deqcheck.losses.outer import Outer
 from deqcheck.models.delm import oracle, side_by_side
@@ -24,10 +24,13 @@ from deqcheck.models.delm.radii import SAFE_EXPONENT, gradient_radii
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import BuiltModel, Objective, Params
+from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 
 # Beyond this no digit of U^-1 can be trusted to better than about 1e-6.
 MAX_CONDITION = 1e-6 / EPS
+# Of |A|_F^2, below which exp needs no shift.
+LARGEST_SQUARE = SAFE_EXPONENT**2
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,9 @@ train: {kind: gd, step: 1e-4, steps: 50}"""
         return DelmModel(self.gamma, loss.on(arrays["Phi"], arrays["Y"]), loss.kind)
 
 
-class Solved(NamedTuple):
-    """gamma S, U^T by its factors, and Z^T = U^-T B^T."""
-
-    weights: np.ndarray
-    lu: np.ndarray
-    pivots: np.ndarray
-    Zt: np.ndarray
+# gamma S, U^T by its factors and pivots, and Z^T = U^-T B^T. At ten units a step is twenty calls
+# of NumPy and two of LAPACK: what names a tuple, or looks up a function again, is felt.
+Solved: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class DelmModel(BuiltModel[DelmState]):
@@ -115,7 +114,8 @@ class DelmModel(BuiltModel[DelmState]):
     def _weights(self, A: np.ndarray) -> np.ndarray:
         """gamma softmax(A), shifted by the column maxima only where exp could overflow."""
         # |A|_F bounds every entry, and is the cheapest bound to have.
-        E = np.exp(A if np.vdot(A, A) < SAFE_EXPONENT**2 else A - A.max(axis=0))
+        flat = A.ravel()
+        E = np.exp(A if flat.dot(flat) < LARGEST_SQUARE else A - A.max(axis=0))
         E *= self.gamma / self._units.dot(E)
         found: np.ndarray = E
         return found
@@ -126,7 +126,7 @@ class DelmModel(BuiltModel[DelmState]):
     def objective(self, theta: Params) -> Objective:
         """Gap and gradient, with their radii."""
         solved, B = self._solved(theta), theta["B"]
-        Z = solved.Zt.T
+        Z = solved[-1].T
         size = length(Z)
         gap, error, Q, Q_error = self.outer.evaluate(Z, size, self.z_error * size)
         gradient = self._pulled_back(B, solved, Q)
@@ -138,16 +138,20 @@ class DelmModel(BuiltModel[DelmState]):
 
     def gradient_and_Z(self, theta: Params) -> tuple[Params, np.ndarray]:
         solved = self._solved(theta)
-        Z = solved.Zt.T
+        Z = solved[-1].T
         return self._pulled_back(theta["B"], solved, self.outer.gradient(Z)), Z
+
+    @cached_property
+    def _lapack(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        return scipy.linalg.lapack.dgesv, scipy.linalg.lapack.dgetrs
 
     def _solved(self, theta: Params) -> Solved:
         weights = self._weights(theta["A"])
         # U^T is in LAPACK's own order, so that nothing is copied.
-        lu, pivots, Zt, _ = scipy.linalg.lapack.dgesv(
+        lu, pivots, Zt, _ = self._lapack[0](
             (self._identity - weights).T, theta["B"].T, overwrite_a=True
         )
-        return Solved(weights, lu, pivots, Zt)
+        return weights, lu, pivots, Zt
 
     def _pulled_back(self, B: np.ndarray, solved: Solved, Q: np.ndarray) -> Params:
         """Eqs (21), (22): G = Q U^-T, grad_A = gamma S o (Z^T G - 1 mean^T).
@@ -155,10 +159,11 @@ class DelmModel(BuiltModel[DelmState]):
         mean_k = s_k^T Z^T g_k, and Z S = (Z - B)/gamma because Z U = B.
         """
         weights, lu, pivots, Zt = solved
-        Gt, _ = scipy.linalg.lapack.dgetrs(lu, pivots, Q.T, trans=1)
-        G = Gt.T
+        G = self._lapack[1](lu, pivots, Q.T, trans=1)[0].T
+        ZS = Zt.T - B
+        ZS *= G
         # Products with ones take less time than sums.
-        mean = self._outputs.dot((Zt.T - B) * G)
+        mean = self._outputs.dot(ZS)
         P = Zt.dot(G)
         P -= mean
         P *= weights

@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import block_pencil, errors, exact
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.records.measured import EPS, Measured, given
 
 if TYPE_CHECKING:

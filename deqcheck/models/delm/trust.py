@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.kron import vec
+from deqcheck.linalg.late import scipy
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.records.lazy import cached_property

@@ -6,7 +6,6 @@ Such an s is nondecreasing and nonexpansive: the proximal operator of a convex f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from deqcheck.fields import Refusal, unknown
 from deqcheck.fields.spec import Choice
+from deqcheck.frozen import dataclass
 from deqcheck.records.measured import EPS, LIBM_ULPS
 from deqcheck.records.scalar import TINY
 

@@ -7,10 +7,10 @@ that there is one equilibrium, the bound is inf.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors, perron
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.models.equilibrium.weights import Weights

@@ -7,11 +7,11 @@ complementary. Everything in rational numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.minors import MOST, block, determinant, last_of_adjugate, minors
 from deqcheck.linalg.rational import Rows, rows_of
 from deqcheck.records.measured import Measured, given

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import lapack, perron
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.linalg.minors import MOST_INVERSES, inverses
 from deqcheck.models.equilibrium.state import EquilibriumState

@@ -4,12 +4,12 @@ slopes in [0, 1]. It is checked as it is, and not trained."""
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, choice, declare, integer, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss, Model
 from deqcheck.linalg.entries import finite
 from deqcheck.losses.half_square import HalfSquare

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.minors import block
 from deqcheck.linalg.rational import rows_of
 from deqcheck.linalg.spectra import eliminated

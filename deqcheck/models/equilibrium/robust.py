@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors
 from deqcheck.models.equilibrium import lipschitz
 from deqcheck.models.equilibrium.state import EquilibriumState

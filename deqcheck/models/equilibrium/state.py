@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors, lapack
 from deqcheck.linalg.entries import finite
 from deqcheck.linalg.matrix import instance

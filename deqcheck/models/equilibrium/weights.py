@@ -7,10 +7,9 @@ difference of z and the equilibrium is (I - Th W)^-1 r with the residual r = z -
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import diagonal, exact, perron
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.matrix import Matrix, identity, instance

@@ -6,12 +6,13 @@ Z = relu(gamma Z A + relu(X W)) (N x m, one sample for each row), yhat = Z b, L 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, integer, number
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss
 from deqcheck.linalg import errors
 from deqcheck.linalg.precise import Numbers, relu_certain

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.kron import unvec, vec
 from deqcheck.models.problem import Params
 

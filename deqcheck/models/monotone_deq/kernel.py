@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.entries import euclidean
 from deqcheck.models.exact_relu_state import ExactReluState

@@ -7,12 +7,13 @@ parameters are; yhat = Z^T u, loss |yhat - y|^2/2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, choice, integer, number
+from deqcheck.frozen import dataclass
 from deqcheck.importing.array import Given
 from deqcheck.kinds import Loss
 from deqcheck.linalg.precise import Numbers

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg.kron import sparse_commutation, unvec, vec
+from deqcheck.linalg.late import scipy
 from deqcheck.models.problem import Params
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.problem import NoEquilibrium, Params

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
 from deqcheck import kinds
 from deqcheck.fields import number
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import exact
 from deqcheck.linalg.exact import raw
+from deqcheck.linalg.late import scipy
 from deqcheck.models.opteq.entries import clipped, one_inside, only_zero, values
 from deqcheck.records.measured import EPS, Measured, given, sqrt
 from deqcheck.records.tower import Level, NoExactForm

@@ -4,12 +4,12 @@ layer, or by their gradients, for SAM."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import exact
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.errors import norm2, nth_singular_value, rounding, singular_values

@@ -6,12 +6,12 @@ Columns are independent: each sample has its own equation in m unknowns.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import column_lengths, finite
 from deqcheck.linalg.errors import length, rounding
 from deqcheck.models.opteq.network import Network

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors
 from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.activations import Activation

@@ -7,11 +7,12 @@ with its kinks k_i: each of them is one unit, whose slope is 0 or 1, or what is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.exact_zeros import first_alike
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.opteq.gradient import summed

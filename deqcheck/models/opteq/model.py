@@ -8,12 +8,12 @@ input X is given, or extracted: X = g(W_0 X_0) with the weights W_0 trained, too
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import below, choice, integer, number, part, section
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Activation, Loss, Model, Regularizer
 from deqcheck.losses.half_square import HalfSquare
 from deqcheck.models.memory import Memory

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors
 from deqcheck.linalg.stacked import norms
 from deqcheck.models.opteq.activations import Activation

@@ -8,11 +8,11 @@ An equilibrium is solved for on the pieces of its units, where the map is affine
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.precise import Numbers, Uncertain, relu_certain, solve
 from deqcheck.models.opteq.activations import Activation
 from deqcheck.models.problem import Params

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import Refusal, array, number, part
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Regularizer
 from deqcheck.linalg import exact
 from deqcheck.linalg.errors import rounding

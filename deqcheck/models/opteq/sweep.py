@@ -6,11 +6,11 @@ Each number of a pass carries a Frobenius radius: rounding and the errors that c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.errors import rounding
 from deqcheck.models.opteq.convex import Smooth
 from deqcheck.models.opteq.network import Layer, Network, Pass, Radius, size

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from deqcheck.fields import integer, number, refuse
+from deqcheck.frozen import dataclass
 from deqcheck.kinds import Loss
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.precise import Numbers

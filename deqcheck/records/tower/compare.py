@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.tower.annihilators import Annihilators
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.node import Again, Exhausted, NoExactForm, flint

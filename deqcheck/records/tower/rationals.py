@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isqrt
 from typing import Any
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.tower.node import Level, NoExactForm
 
 # A rational of more bits than this is better handled as a ball.

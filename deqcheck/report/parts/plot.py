@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+
+from deqcheck.frozen import dataclass
 
 GLYPHS = "*o+x#%@&=$~ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MARGIN = 10

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
+from deqcheck.frozen import dataclass
 from deqcheck.records.claim import CurveFacts, Judged, Point
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from deqcheck.records.grids import distinct
+
 LIMIT = 1000
 
 
@@ -17,4 +19,4 @@ def thin(n: int, limit: int = LIMIT) -> np.ndarray:
     half = limit // 2
     even = np.linspace(0, n - 1, half)
     early = np.geomspace(1, n - 1, half)
-    return np.unique(np.concatenate([even, early]).round().astype(int))
+    return distinct(even.round().astype(int), early.round().astype(int))

@@ -8,12 +8,12 @@ ratio is found by convex minimisation, and the conditions can hold if and only i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, inf, log, log1p
 from typing import Any
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.minimax import minimise_largest
 from deqcheck.records.log_domain import logarithm
 from deqcheck.records.measured import given

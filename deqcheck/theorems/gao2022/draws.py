@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import arccos, errors
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.kron import vec
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.monotone_deq import exact_oracle, oracle
 from deqcheck.models.problem import NoEquilibrium

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params

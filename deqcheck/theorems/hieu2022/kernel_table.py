@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.monotone_deq.state import MonotoneDeqState
 from deqcheck.models.problem import NoEquilibrium, Params

@@ -10,13 +10,14 @@ mu = min kappa_i; from w = 0 descent with the step s/Lsm multiplies c_i by 1 - s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import instance
 from deqcheck.records.claim import Claim

@@ -6,10 +6,9 @@ dW = -(dA^T A + A^T dA) + dB - dB^T.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.records.measured import EPS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import scipy
 
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import Matrix, identity
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.monotone_deq.state import weight

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import exact
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.models.delm import oracle
 from deqcheck.models.delm.spectrum import block_scalars
 from deqcheck.models.delm.state import DelmState

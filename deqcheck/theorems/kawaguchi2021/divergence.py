@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import exact
 from deqcheck.linalg.errors import lapack, length
+from deqcheck.linalg.late import scipy
 from deqcheck.linalg.matrix import instance
 from deqcheck.models.delm.model import DelmModel
 from deqcheck.models.delm.state import DelmState

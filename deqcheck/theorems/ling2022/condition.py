@@ -8,11 +8,12 @@ so that one delta has the largest smallest ratio: that with the largest of (7), 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured, given, measured

@@ -6,10 +6,9 @@ They hold at every theta with ||W_l|| <= 1, ||U_l||, ||b_l|| <= B_Ub and ||W_o||
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.opteq.network import Network

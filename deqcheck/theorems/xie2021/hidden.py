@@ -7,12 +7,12 @@ is a sum over the columns of Z unless it says otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.late import scipy
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.measured import EPS
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors
 from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.spectra import exact_rank

@@ -7,12 +7,12 @@ contains 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy
 
+from deqcheck.frozen import dataclass
+from deqcheck.linalg.late import scipy
 from deqcheck.models.opteq.convex import Quadratic, Smooth
 from deqcheck.records.measured import EPS
 from deqcheck.seeds import rng
