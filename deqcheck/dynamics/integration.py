@@ -11,6 +11,7 @@ from numpy.polynomial import chebyshev
 
 from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
+from deqcheck.linalg import errors
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, norm, pack, unpack
 from deqcheck.records.lazy import cached_property
@@ -72,14 +73,40 @@ class Piece:
         found: np.ndarray = SLOPES @ values / half
         return found
 
+    @property
+    def _nested(self) -> np.ndarray | None:
+        """The coefficients of DOP853's dense output."""
+        return getattr(self._dense, "F", None)
+
+    def _basis(self, t: np.ndarray, count: int) -> np.ndarray:
+        """What the first coefficients are multiplied by in dy/dt."""
+        x = (t.ravel() - self._dense.t_old) / self._dense.h
+        return np.asarray(_nested_slopes(x, count) / self._dense.h)
+
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""
-        nested = getattr(self._dense, "F", None)
+        nested = self._nested
         if nested is None:
             return self.sampled_velocity(t)
-        x = (np.asarray(t) - self._dense.t_old) / self._dense.h
-        found: np.ndarray = nested.T.dot(_nested_slopes(x.ravel(), len(nested)) / self._dense.h)
-        return found.reshape(-1, *x.shape)
+        t = np.asarray(t)
+        found: np.ndarray = nested.T.dot(self._basis(t, len(nested)))
+        return found.reshape(-1, *t.shape)
+
+    def speed(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|dy/dt|, and what rounding may do to it: from the inner products of the coefficients,
+        which are few, |F^T b|^2 = b^T (F F^T) b."""
+        nested = self._nested
+        if nested is None:
+            found = np.linalg.norm(self.velocity(t), axis=0)
+            return found, np.zeros_like(found)
+        basis, gram = self._basis(t, len(nested)), nested @ nested.T
+        squares = np.maximum((basis * (gram @ basis)).sum(axis=0), 0.0)
+        most = (np.abs(basis) * np.sqrt(np.diag(gram))[:, None]).sum(axis=0) ** 2
+        lost = errors.product(nested.shape[1], most) + errors.product(len(nested) ** 2, most)
+        # |sqrt(s + x) - sqrt(s)| is at most |x|/sqrt(s), and sqrt(|x|).
+        speed = np.sqrt(squares)
+        noise = lost / np.maximum(np.maximum(speed, np.sqrt(lost)), 1e-300)
+        return speed.reshape(t.shape), noise.reshape(t.shape)
 
     def sampled_velocity(self, t: Any) -> np.ndarray:
         """The same from values of the polynomial alone."""
@@ -139,6 +166,8 @@ class Integration:
         self._budget = STARVED
         self._left: NoEquilibrium | None = None
         self.pieces: list[Piece] = []
+        # The last displacement that was asked for, and when.
+        self._looked: tuple[float, np.ndarray] | None = None
         self._ends: list[float] = []
         self._solver: Any = None
 
@@ -322,7 +351,9 @@ class Integration:
         return self.pieces[at]
 
     def displacement(self, t: float) -> np.ndarray:
-        return self.piece(t)(t) if t > 0 else np.zeros_like(self.theta0)
+        if self._looked is None or self._looked[0] != t:
+            self._looked = t, self.piece(t)(t) if t > 0 else np.zeros_like(self.theta0)
+        return self._looked[1]
 
     def theta(self, t: float) -> Params:
         return unpack(self.theta0 + self.displacement(t), self.problem.shapes)
