@@ -337,7 +337,8 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def _parts(piece: Piece, cuts: np.ndarray) -> np.ndarray:
     """For each part of a step the finer of two Gauss rules, and their difference."""
-    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
-    speed, noise = piece.speed(middle[:, None] + half[:, None] * GAUSS)
+    half, share = np.diff(cuts) / 2, piece.share(cuts)
+    middle, wide = (share[1:] + share[:-1]) / 2, np.diff(share) / 2
+    speed, noise = piece.speed(middle[:, None] + wide[:, None] * GAUSS)
     fine, coarse = half * (WEIGHTS @ speed.T)
     return np.column_stack([fine, np.abs(fine - coarse) + half * (WEIGHTS[0] @ noise.T)])

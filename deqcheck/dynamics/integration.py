@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,35 +79,35 @@ class Piece:
         """The coefficients of DOP853's dense output."""
         return getattr(self._dense, "F", None)
 
-    def _basis(self, t: np.ndarray, count: int) -> np.ndarray:
-        """What the first coefficients are multiplied by in dy/dt."""
-        x = (t.ravel() - self._dense.t_old) / self._dense.h
-        return np.asarray(_nested_slopes(x, count) / self._dense.h)
+    def share(self, t: Any) -> np.ndarray:
+        """Where a time lies in the step as it was made: exactly 0 and 1 at its ends."""
+        return (np.asarray(t) - self._dense.t_old) / (self._dense.t - self._dense.t_old)
 
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""
         nested = self._nested
         if nested is None:
             return self.sampled_velocity(t)
-        t = np.asarray(t)
-        found: np.ndarray = nested.T.dot(self._basis(t, len(nested)))
-        return found.reshape(-1, *t.shape)
+        x = self.share(t)
+        found: np.ndarray = nested.T.dot(_nested_slopes(x.ravel(), len(nested)) / self._dense.h)
+        return found.reshape(-1, *x.shape)
 
-    def speed(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """|dy/dt|, and what rounding may do to it: from the inner products of the coefficients,
-        which are few, |F^T b|^2 = b^T (F F^T) b."""
-        nested = self._nested
+    def speed(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|dy/dt| where the step has these shares, and what rounding may do to it: from the inner
+        products of the coefficients, which are few, |F^T b|^2 = b^T (F F^T) b."""
+        nested, length = self._nested, self._dense.t - self._dense.t_old
         if nested is None:
-            found = np.linalg.norm(self.velocity(t), axis=0)
+            found = np.linalg.norm(self.velocity(self._dense.t_old + share * length), axis=0)
             return found, np.zeros_like(found)
-        basis, gram = self._basis(t, len(nested)), nested @ nested.T
+        basis = _known_slopes(share.tobytes(), len(nested)) / length
+        gram = nested @ nested.T
         squares = np.maximum((basis * (gram @ basis)).sum(axis=0), 0.0)
         most = (np.abs(basis) * np.sqrt(np.diag(gram))[:, None]).sum(axis=0) ** 2
         lost = errors.product(nested.shape[1], most) + errors.product(len(nested) ** 2, most)
         # |sqrt(s + x) - sqrt(s)| is at most |x|/sqrt(s), and sqrt(|x|).
         speed = np.sqrt(squares)
         noise = lost / np.maximum(np.maximum(speed, np.sqrt(lost)), 1e-300)
-        return speed.reshape(t.shape), noise.reshape(t.shape)
+        return speed.reshape(share.shape), noise.reshape(share.shape)
 
     def sampled_velocity(self, t: Any) -> np.ndarray:
         """The same from values of the polynomial alone."""
@@ -127,6 +128,12 @@ def _nested_slopes(x: np.ndarray, count: int) -> np.ndarray:
         value, slope = value * factor, slope * factor + sign * value
         rows.append(slope)
     return np.array(rows)
+
+
+@lru_cache(maxsize=8)
+def _known_slopes(x: bytes, count: int) -> np.ndarray:
+    """Steps in which nothing is recorded are looked at in the same places."""
+    return _nested_slopes(np.frombuffer(x), count)
 
 
 class Integration:
