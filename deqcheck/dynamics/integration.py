@@ -81,7 +81,8 @@ class Piece:
 
     def share(self, t: Any) -> np.ndarray:
         """Where a time lies in the step as it was made: exactly 0 and 1 at its ends."""
-        return (np.asarray(t) - self._dense.t_old) / (self._dense.t - self._dense.t_old)
+        share = (np.asarray(t) - self._dense.t_old) / (self._dense.t - self._dense.t_old)
+        return np.asarray(share)
 
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""

@@ -81,7 +81,7 @@ class Patterns:
     @property
     def _sooner(self) -> bool:
         m, n = self.mask.shape
-        return (m >= BROAD and n <= FEW) or SHARED * len(self._groups) <= n
+        return bool((m >= BROAD and n <= FEW) or SHARED * len(self._groups) <= n)
 
     @cached_property
     def _groups(self) -> list[Group]:
