@@ -21,6 +21,8 @@ from deqcheck.models.memory import Memory
 from deqcheck.models.problem import (
     AnyProblem,
     NoEquilibrium,
+    Objective,
+    Plain,
     State,
     gradient_norm,
     norm,
@@ -217,7 +219,7 @@ class Pair:
         state, other = self._at(self.tight, t), self._at(self.loose, t)
         here = state.objective
         slope = gradient_norm(here.gradient)
-        off = self._offset(t, state, slope)
+        off = self._offset(t, here, slope)
         wrong = self._accumulated(t, state, slope, off)
         self.recorder.record_inexpensive(Step(i, t, here.gap, here.error, slope, here.gap, wrong))
         self.recorder.record_state(state.theta)
@@ -229,8 +231,9 @@ class Pair:
     def look(self, i: int, t: float, compare: bool) -> None:
         """The tracked quantities between recorded times."""
         state = self._at(self.tight, t)
-        slope = gradient_norm(state.objective.gradient)
-        off = math.hypot(*self._offset(t, state, slope).values())
+        here = state.plain
+        slope = gradient_norm(here.gradient)
+        off = math.hypot(*self._offset(t, here, slope).values())
         other = self._at(self.loose, t) if compare else None
         self.recorder.record_expensive(i, t, state, other, off / slope if slope > 0 else 0.0)
 
@@ -239,14 +242,14 @@ class Pair:
         slopes = run.slopes(t, found)
         return found if slopes is None else found.with_slopes(slopes)
 
-    def _offset(self, t: float, state: State, slope: float) -> dict[str, float]:
+    def _offset(self, t: float, here: Objective | Plain, slope: float) -> dict[str, float]:
         """How far each array may be off, whatever the other integration shows: by the tolerance
         of a step, and by the defect u' + g of the dense output u, which acts no longer than to the
         next end of a step, nor than the flow takes to contract: d gap/dt = -|g|^2."""
         found = self.tight.tolerance(t)
         if t == 0:
             return dict.fromkeys(found, 0.0)
-        here, piece = state.objective, self.tight.piece(t)
+        piece = self.tight.piece(t)
         lasts = min(t - piece.start, piece.end - t)
         if slope > 0:
             lasts = min(lasts, 2 * here.gap / slope**2)
@@ -341,8 +344,9 @@ def _lengths(run: Integration, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def _parts(piece: Piece, cuts: np.ndarray) -> np.ndarray:
     """For each part of a step the finer of two Gauss rules, and their difference."""
-    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
     points, weights = gauss()
-    speed = np.linalg.norm(piece.velocity(middle[:, None] + half[:, None] * points), axis=0)
+    half, share = np.diff(cuts) / 2, piece.share(cuts)
+    middle, wide = (share[1:] + share[:-1]) / 2, np.diff(share) / 2
+    speed, noise = piece.speed(middle[:, None] + wide[:, None] * points)
     fine, coarse = half * (weights @ speed.T)
-    return np.column_stack([fine, np.abs(fine - coarse)])
+    return np.column_stack([fine, np.abs(fine - coarse) + half * (weights[0] @ noise.T)])

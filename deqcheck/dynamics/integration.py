@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from deqcheck.dynamics.kinked import Kinked
 from deqcheck.dynamics.sliding import Mode, Undecided
+from deqcheck.linalg import errors
 from deqcheck.linalg.late import scipy
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params, State, norm, pack, unpack
@@ -80,14 +81,41 @@ class Piece:
         found: np.ndarray = slopes @ values / half
         return found
 
+    @property
+    def _nested(self) -> np.ndarray | None:
+        """The coefficients of DOP853's dense output."""
+        return getattr(self._dense, "F", None)
+
+    def share(self, t: Any) -> np.ndarray:
+        """Where a time lies in the step as it was made: exactly 0 and 1 at its ends."""
+        share = (np.asarray(t) - self._dense.t_old) / (self._dense.t - self._dense.t_old)
+        return np.asarray(share)
+
     def velocity(self, t: Any) -> np.ndarray:
         """dy/dt of the polynomial, one row for each parameter."""
-        nested = getattr(self._dense, "F", None)
+        nested = self._nested
         if nested is None:
             return self.sampled_velocity(t)
-        x = (np.asarray(t) - self._dense.t_old) / self._dense.h
+        x = self.share(t)
         found: np.ndarray = nested.T.dot(_nested_slopes(x.ravel(), len(nested)) / self._dense.h)
         return found.reshape(-1, *x.shape)
+
+    def speed(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|dy/dt| where the step has these shares, and what rounding may do to it: from the inner
+        products of the coefficients, which are few, |F^T b|^2 = b^T (F F^T) b."""
+        nested, length = self._nested, self._dense.t - self._dense.t_old
+        if nested is None:
+            found = np.linalg.norm(self.velocity(self._dense.t_old + share * length), axis=0)
+            return found, np.zeros_like(found)
+        basis = _known_slopes(share.tobytes(), len(nested)) / length
+        gram = nested @ nested.T
+        squares = np.maximum((basis * (gram @ basis)).sum(axis=0), 0.0)
+        most = (np.abs(basis) * np.sqrt(np.diag(gram))[:, None]).sum(axis=0) ** 2
+        lost = errors.product(nested.shape[1], most) + errors.product(len(nested) ** 2, most)
+        # |sqrt(s + x) - sqrt(s)| is at most |x|/sqrt(s), and sqrt(|x|).
+        speed = np.sqrt(squares)
+        noise = lost / np.maximum(np.maximum(speed, np.sqrt(lost)), 1e-300)
+        return speed.reshape(share.shape), noise.reshape(share.shape)
 
     def sampled_velocity(self, t: Any) -> np.ndarray:
         """The same from values of the polynomial alone."""
@@ -108,6 +136,12 @@ def _nested_slopes(x: np.ndarray, count: int) -> np.ndarray:
         value, slope = value * factor, slope * factor + sign * value
         rows.append(slope)
     return np.array(rows)
+
+
+@lru_cache(maxsize=8)
+def _known_slopes(x: bytes, count: int) -> np.ndarray:
+    """Steps in which nothing is recorded are looked at in the same places."""
+    return _nested_slopes(np.frombuffer(x), count)
 
 
 class Integration:
@@ -147,6 +181,8 @@ class Integration:
         self._budget = STARVED
         self._left: NoEquilibrium | None = None
         self.pieces: list[Piece] = []
+        # The last displacement that was asked for, and when.
+        self._looked: tuple[float, np.ndarray] | None = None
         self._ends: list[float] = []
         self._solver: Any = None
 
@@ -330,7 +366,9 @@ class Integration:
         return self.pieces[at]
 
     def displacement(self, t: float) -> np.ndarray:
-        return self.piece(t)(t) if t > 0 else np.zeros_like(self.theta0)
+        if self._looked is None or self._looked[0] != t:
+            self._looked = t, self.piece(t)(t) if t > 0 else np.zeros_like(self.theta0)
+        return self._looked[1]
 
     def theta(self, t: float) -> Params:
         return unpack(self.theta0 + self.displacement(t), self.problem.shapes)

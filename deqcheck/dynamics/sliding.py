@@ -121,6 +121,8 @@ class Kinks:
         self.alike = start.alike
         # One of each class of kinks that are the same function is watched.
         self.watched = np.flatnonzero(self.alike == np.arange(len(self.alike)))
+        # The same, to look at what they are as it lies where all are.
+        self._seen = slice(None) if len(self.watched) == len(self.alike) else self.watched
         self.first = Mode(start.above[self.alike], np.zeros(len(self.alike)))
 
     def motion(self, theta: np.ndarray, mode: Mode, blur: float = 0.0) -> Motion:
@@ -152,14 +154,14 @@ class Kinks:
 
     def slack(self, motion: Motion, mode: Mode) -> np.ndarray:
         """How far each watched kink, and then each slope, is from changing: negative beyond."""
-        k = self.watched
+        k = self._seen
         if motion.off >= REST:
-            return np.full(len(k) + len(mode.sliding), np.inf)
+            return np.full(len(self.watched) + len(mode.sliding), np.inf)
         heights = motion.heights[k] - mode.levels[k]
         found = np.where(mode.above[k], heights, -heights) + self._rounding(motion)
         if not mode.sliding:
             return np.asarray(found)
-        found[np.searchsorted(k, mode.sliding)] = np.inf
+        found[np.searchsorted(self.watched, mode.sliding)] = np.inf
         return np.concatenate([found, motion.room()])
 
     def _rounding(self, motion: Motion) -> float:

@@ -18,9 +18,10 @@ Columns = np.ndarray | slice
 # A plain sweep that shrinks the residual by less than SLOW_CONTRACTION is slow, unless PATIENCE
 # more of them will do.
 SLOW_CONTRACTION, PATIENCE = 0.5, 4
-# A residual this many times the floor is worth a correction in single precision, whose sweeps stop
-# where they move by less than this, relative to the residual.
-WORTH_CORRECTING, SINGLE_PRECISION_STOP = 1e3, 1e-6
+# A residual this many times the floor is worth a correction in single precision, whose sweeps cost
+# half and stop where they move by less than this, relative to the residual: two sweeps are sooner
+# done in double precision, three are not.
+WORTH_CORRECTING, SINGLE_PRECISION_STOP = 10.0, 1e-6
 # Differences that the acceleration combines.
 WINDOW = 5
 # Ridge of its least-squares problems, whose columns are scaled to length 1.

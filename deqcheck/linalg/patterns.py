@@ -14,6 +14,9 @@ from deqcheck.records.lazy import cached_property
 
 # A narrow pattern that so many samples have is sooner factorised than solved for each of them.
 SHARED = 2
+# So are those of few samples with so many units: one by one they are factorised once, together they
+# are solved twice, for states and adjoints.
+FEW, BROAD = 16, 16
 
 
 class Group(NamedTuple):
@@ -67,14 +70,18 @@ class Patterns:
         factorised: bool = False,
         before: Patterns | None = None,
     ):
-        """`factorised`: narrow ones, too, if each serves several samples;
+        """`factorised`: narrow ones, too, if that is sooner for states and adjoints;
         `before`: other patterns of the same W, of which those that stay are factorised already."""
         self.W, self.mask = W, mask
         self._known = {} if before is None or before.W is not W else before.factors
-        shared = factorised and SHARED * len(self._groups) <= mask.shape[1]
-        if together is None and narrow(*mask.shape) and not shared:
+        if together is None and narrow(*mask.shape) and not (factorised and self._sooner):
             together = StackedPatterns(W[None], _placed(mask.tobytes(), mask.shape))
         self._together = together
+
+    @property
+    def _sooner(self) -> bool:
+        m, n = self.mask.shape
+        return bool((m >= BROAD and n <= FEW) or SHARED * len(self._groups) <= n)
 
     @cached_property
     def _groups(self) -> list[Group]:

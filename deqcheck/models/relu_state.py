@@ -26,7 +26,7 @@ from deqcheck.linalg.wide import WIDE
 from deqcheck.models import relu_radii
 from deqcheck.models.exact_relu_state import ExactReluState, smallest_entry
 from deqcheck.models.memory import Memory
-from deqcheck.models.problem import Held, Kinks, NotCertified, Objective, Params, State
+from deqcheck.models.problem import Held, Kinks, NotCertified, Objective, Params, Plain, State
 from deqcheck.models.relu_held import HeldRelu
 from deqcheck.models.relu_measures import measures
 from deqcheck.records.lazy import cached_property
@@ -282,6 +282,10 @@ class ReluState(State):
         return Objective(
             self.loss.value, self.loss.error, self.gradient, lambda: self.gradient_radius
         )
+
+    @property
+    def plain(self) -> Plain:
+        return Plain(self.loss_alone, self.gradient)
 
     @property
     def kinks(self) -> Kinks:

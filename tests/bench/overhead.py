@@ -1,6 +1,6 @@
 """What verification costs: `run` against a bare NumPy loop that makes the same trajectory.
 
-    python -m tests.bench.overhead [--models delm,opteq] [--sizes 8,100,500] [--flows]
+    python -m tests.bench.overhead [--models delm,opteq] [--sizes 8,100,500] [--flows] [--wide]
 
 Told is CPU time on one core: of the bare loop, and as multiples of it that of a run whose
 quantities are recorded at few points or at every step, with companion, error bars and verdicts
@@ -13,6 +13,8 @@ Flows last until the bare loop has taken 0.15 s (from t = 0.5 on, doubled), so t
 constant cost of a verdict that is told. The bare loop knows of no kinks: the labels of ReLU models
 are within 1/100 of the first predictions (NEAR), so that no kink is met on the way, which is
 checked; tolerances, of the displacement from the start as in the run, are as much smaller.
+
+With --wide: a descent of a wide ReLU model beside no loop, in CPU seconds.
 """
 
 from __future__ import annotations
@@ -223,6 +225,8 @@ STEP, STEPS = 1e-3, {8: 400, 30: 300, 100: 150, 500: 20}
 # Of flows: the first horizon that is tried, what the bare loop has to take (CPU seconds), how many
 # points are recorded, and how near the predictions the labels of models with kinks are.
 HORIZON, ENOUGH, POINTS, NEAR = 0.5, 0.15, 20, 1e-2
+# Of the wide descent: its sizes, steps, and how many CPU seconds it may take.
+WIDE, SAMPLES, WIDE_STEP, WIDE_STEPS, WIDE_AIM = 1000, 200, 1e-6, 50, 25.0
 
 
 def _timed(work: Callable[[], Any], budget: float = 2.0) -> tuple[float, Any]:
@@ -324,6 +328,23 @@ def flows(kind: str, m: int) -> str:
     return f"{taken:9.3f} s until t = {horizon:<8.2g} {spent / taken:6.1f}"
 
 
+def wide() -> str:
+    """The whole run, with few points recorded."""
+    r = np.random.default_rng(0)
+    theta = {
+        "W": 0.25 * r.normal(size=(WIDE, WIDE)) / np.sqrt(WIDE),
+        "U": r.normal(size=(WIDE, DIM)) / np.sqrt(DIM),
+        "a": r.normal(size=WIDE) / np.sqrt(WIDE),
+    }
+    data = {"X": r.normal(size=(DIM, SAMPLES)), "y": r.normal(size=SAMPLES)}
+    train = {"kind": "gd", "step": WIDE_STEP, "steps": WIDE_STEPS}
+    p = replace(dq.problem("relu-deq", data=data, init=theta, train=train), record_points=5)
+    spent, report = _timed(lambda: dq.run(p, only=["ling2022/thm1"], entry=False), 0.0)
+    assert len(report.trajectory.gap.value) == WIDE_STEPS + 1, "the descent stops early"
+    told = f"relu-deq, m={WIDE} n={SAMPLES}, {WIDE_STEPS} steps"
+    return f"{told}: {spent:.1f} s (aim {WIDE_AIM:g})"
+
+
 def lines(kinds: list[str], sizes: list[int], flowing: bool) -> Iterator[str]:
     told = f"{'bare':>9} {'':19} few" if flowing else f"{'bare':>19} {'few':>6} every step recorded"
     yield f"{'':14} {'m':>4} {told}"
@@ -337,7 +358,11 @@ def main() -> None:
     read.add_argument("--models", default=",".join(MODELS))
     read.add_argument("--sizes", default="8,100,500")
     read.add_argument("--flows", action="store_true")
+    read.add_argument("--wide", action="store_true")
     asked = read.parse_args()
+    if asked.wide:
+        print(wide(), flush=True)
+        return
     sizes = [int(m) for m in asked.sizes.split(",")]
     for line in lines(asked.models.split(","), sizes, asked.flows):
         print(line, flush=True)

@@ -202,3 +202,23 @@ def test_the_velocity_of_a_step_is_that_of_its_values(delm: Builder) -> None:
             # Values differ by roundings, and their slopes by degree^2 times as much over the step.
             lost = 144 * 64 * EPS * np.abs(whole(whole.end)).max() / (piece.end - piece.start)
             assert found.shape == twin.shape and np.abs(found - twin).max() <= lost
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "LSODA"])
+@pytest.mark.parametrize("rate", [1.0, 40.0])
+def test_the_speed_of_a_step_is_the_norm_of_its_velocity(
+    delm: Builder, method: str, rate: float
+) -> None:
+    """From inner products of a few coefficients, also where the flow all but stops in a step."""
+    p = delm(3, 6, 1, train=GradientFlow(horizon=rate))
+    run = flow.Integration(p, method, rate, (1e-6, 1e-8), Memory())
+    run.advance(rate)
+    for piece in run.pieces:
+        t = np.linspace(piece.start, piece.end, 6).reshape(2, 3)
+        speed, noise = piece.speed(piece.share(t))
+        twin = np.linalg.norm(piece.velocity(t), axis=0)
+        # The velocity itself is a sum of seven terms, each rounded a few times.
+        terms = np.abs(piece(piece.end)).max() / (piece.end - piece.start)
+        assert speed.shape == noise.shape == t.shape
+        assert (np.abs(speed - twin) <= noise + 256 * EPS * terms + 64 * EPS * twin).all()
+        assert (noise <= 1e-6 * speed.max(initial=0.0) + 1e-300).all()

@@ -79,6 +79,25 @@ def test_every_row_has_the_numbers_and_radii_of_its_state(
         assert np.array_equal(some.measure(name).error, found.measure(name).error[[2, 0]])
 
 
+@pytest.mark.parametrize("given", NETWORKS, ids=str)
+def test_states_that_are_measured_together_have_their_own_quantities(
+    given: tuple[Any, int, int, int, int, float],
+) -> None:
+    p, r = network(*given), np.random.default_rng(1)
+    states = [
+        p.model.at({name: a + scale * r.normal(size=a.shape) for name, a in p.theta0.items()})
+        for scale in (0.0, 1e-3, 0.2, 3.0)
+    ]
+    assert p.model.states_at_once > 1
+    for state, found in zip(states, p.model.quantities(states, NAMES), strict=True):
+        plain, own = state.plain, state.objective
+        assert abs(plain.gap - own.gap) <= own.error
+        for name in NAMES:
+            alone, together = state.measure(name), found[name]
+            assert abs(alone.value - together.value) <= alone.error + together.error
+            assert alone.error * (1 - 1e-9) <= together.error <= 4 * alone.error
+
+
 @pytest.mark.parametrize(
     "given",
     [

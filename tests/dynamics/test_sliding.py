@@ -13,6 +13,7 @@ import deqcheck as dq
 from deqcheck.dynamics import kinked
 from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.sliding import _balance
+from deqcheck.linalg import patterns
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Params, Problem, norm, pack
 from deqcheck.models.relu_deq.model import ReluDeqModel
@@ -299,3 +300,34 @@ def test_a_unit_that_rests_at_zero_in_every_sample_is_an_equilibrium() -> None:
     )
     assert found.status.word == "completed"
     assert any("slides" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("how", ["", "equal", "opposite", "tiny", "dead"])
+def test_broad_patterns_factorised_one_by_one_lead_the_same_way(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin solves all samples together, for states and for adjoints apart."""
+    m, n, d = 18, 4, 3
+    r = np.random.default_rng(5)
+    X, y = r.normal(size=(d, n)), 2 * r.normal(size=n)
+    theta = {
+        "W": 0.25 * r.normal(size=(m, m)) / np.sqrt(m),
+        "U": r.normal(size=(m, d)),
+        "a": r.normal(size=m) / np.sqrt(m),
+    }
+    if how in ("equal", "opposite", "tiny"):
+        X[:, 1] = {"equal": 1.0, "opposite": -1.0, "tiny": 1e-9}[how] * X[:, 0]
+    if how == "dead":
+        theta["U"][0], theta["W"][0] = 0.0, 0.0
+    p = Problem(ReluDeqModel(X, y), theta, record_points=8)
+    flow = GradientFlow(horizon=1.0)
+    run = flow.run(p, ("sigma_min_Z",))
+    monkeypatch.setattr(patterns, "FEW", 0)
+    twin = flow.run(p, ("sigma_min_Z",))
+    assert run.events and [(e.kind, e.kink) for e in run.events] == [
+        (e.kind, e.kink) for e in twin.events
+    ]
+    # The bars are for errors of tolerances, 1e-12 and more, and these differ by roundings.
+    for one, other in ((run.gap, twin.gap), (run.path, twin.path)):
+        assert one is not None and other is not None
+        assert (np.abs(one.value - other.value) <= 0.05 * (one.error + other.error)).all()

@@ -10,6 +10,7 @@ from deqcheck.linalg.certificates import Contraction
 from deqcheck.linalg.patterns import Patterns, distinct
 from deqcheck.linalg.relu_equilibrium import POLISH_BUDGET, followed, picard
 from deqcheck.linalg.stacked import Places, StackedPatterns, follow, lengths, norms
+from deqcheck.records.measured import EPS
 
 
 def instance(seed: int, count: int = 5, m: int = 9, n: int = 4) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +47,24 @@ def test_patterns_that_stay_keep_their_digits(m: int) -> None:
         alone = Patterns(weights, mask, factorised=True)
         assert np.array_equal(found.solve(C[0]), alone.solve(C[0]))
         assert np.array_equal(found.adjoint(C[0][:, 0]), alone.adjoint(C[0][:, 0]))
+
+
+@pytest.mark.parametrize(("m", "n"), [(15, 6), (16, 6), (16, 16), (16, 17), (24, 10)])
+def test_few_broad_patterns_factorised_are_those_together(m: int, n: int) -> None:
+    """Also a pattern without units, and one that several samples have."""
+    (W,), (C,) = instance(m + n, count=1, m=m, n=n)
+    mask, a = C > 0, C[:, 0].copy()
+    mask[:, 1], mask[:, 2] = False, mask[:, 0]
+    once, together = Patterns(W, mask, factorised=True), Patterns(W, mask)
+    assert bool(once.factors) is False
+    for found, twin in (
+        (once.solve(C), together.solve(C)),
+        (once.adjoint(a), together.adjoint(a)),
+    ):
+        # Both are backward stable, and ||(I - W_SS)^-1|| <= 1/(1 - 0.7).
+        assert np.abs(found - twin).max() <= 64 * m * EPS / 0.3**2 * np.abs(C).max()
+        assert not found[~mask].any()
+    assert bool(once.factors) is (m >= 16 and n <= 16)
 
 
 def test_the_digits_of_a_slice_do_not_depend_on_the_others() -> None:

@@ -81,6 +81,16 @@ class ManyOpteq(Many):
         return bounds.of(theta[name])
 
 
+def quantities(
+    many: ManyOpteq, states: Sequence[OpteqState], names: Sequence[str]
+) -> list[dict[str, Measured]]:
+    """Of states along a run."""
+    theta = {name: np.array([state.theta[name] for state in states]) for name in states[0].theta}
+    looked = many.at(theta, [state.passed[1] for state in states])
+    found = {name: looked.measure(name) for name in names}
+    return [{name: of[i] for name, of in found.items()} for i in range(len(states))]
+
+
 class LookedOpteq(Looked):
     def __init__(self, many: ManyOpteq, theta: Params, seen: Seen):
         self.many, self.model, self.theta, self.seen = many, many.model, theta, seen

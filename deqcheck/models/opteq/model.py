@@ -7,7 +7,7 @@ input X is given, or extracted: X = g(W_0 X_0) with the weights W_0 trained, too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,17 +21,20 @@ from deqcheck.models.opteq import oracle
 from deqcheck.models.opteq.convex import ExplicitStep
 from deqcheck.models.opteq.extractor import Extractor
 from deqcheck.models.opteq.lean import Lean
-from deqcheck.models.opteq.many import ManyOpteq
+from deqcheck.models.opteq.many import ManyOpteq, quantities
 from deqcheck.models.opteq.state import OpteqState
 from deqcheck.models.opteq.sweep import Sam, Weights
 from deqcheck.models.problem import BuiltModel, Params
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import is_certifying
 
 if TYPE_CHECKING:
     from deqcheck.linalg.precise import Numbers
 
 UNROLLED, IMPLICIT = "unrolled", "implicit"
+# States that are measured together along a run.
+AT_ONCE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +235,18 @@ class OpteqModel(BuiltModel[OpteqState]):
 
     def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
         return super().gradient(theta, memory) if self.lean is None else self.lean.gradient(theta)
+
+    @property
+    def states_at_once(self) -> int:
+        return 1 if self.lean is None else AT_ONCE
+
+    def quantities(
+        self, states: Sequence[OpteqState], names: Sequence[str]
+    ) -> list[dict[str, Measured]]:
+        # Exact numbers are known one by one.
+        if len(states) < 2 or self.lean is None or states[0].dependent or is_certifying():
+            return super().quantities(states, names)
+        return quantities(ManyOpteq(self, self.lean), states, names)
 
     def many(self, shapes: Mapping[str, tuple[int, ...]]) -> ManyOpteq | None:
         return None if self.lean is None else ManyOpteq(self, self.lean)

@@ -339,7 +339,7 @@ class OpteqState(State):
         if self.model.lean is None or self._given:
             loss = self.loss
             return Objective(loss.value, loss.error, self.gradient, lambda: self.gradient_radius)
-        parts, seen = self.model.lean.seen(self.theta)
+        parts, seen = self.passed
         own = Seen(seen.r.T, seen.Z.T, seen.sizes.tolist())
         passed = Passed(self.model, self.network, own, self.Wo, self._Wo_norm)
         loss = errors.sum_of_squares(seen.r, passed.r_radius) / 2
@@ -350,7 +350,16 @@ class OpteqState(State):
         # A state that was given its forward pass is not what its parameters alone would make.
         if self.model.implicit or self._given:
             return super().plain
-        return plain(self) if self.model.lean is None else self.model.lean.plain(self.theta)
+        if self.model.lean is None:
+            return plain(self)
+        parts, seen = self.passed
+        return Plain(errors.squares(seen.r) / 2, parts)
+
+    @cached_property
+    def passed(self) -> tuple[Params, Seen]:
+        """The gradient of a lean model, and what it went through."""
+        assert self.model.lean is not None and not self._given
+        return self.model.lean.seen(self.theta)
 
     @cached_property
     def kinks(self) -> Kinks | None:
