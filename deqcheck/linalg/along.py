@@ -16,8 +16,10 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.stacked import Places, StackedPatterns, follow, norms
 from deqcheck.records.measured import EPS
 
-# Sweeps from one look at the defects to the next.
-LOOK = 4
+# Systems of fewer units are solved sooner than swept.
+SWEPT = 16
+# Sweeps until the defects of runs are looked at, and from one look to the next.
+FIRST, LOOK = 8, 4
 # More sweeps than this cost more than the systems of all patterns.
 MOST = 40
 # A defect below this share of what rounding may add to it is none.
@@ -38,79 +40,86 @@ class Along:
         # The last states and adjoints, and the states before.
         self._Z = self._before = self._V = np.zeros((2 * runs, m, n))
         # Runs that contract too slowly, and where Newton's method starts for them.
-        self._slow, self._near, self._age = np.zeros(runs, dtype=bool), Places(mask[:0]), 0
+        self._slow, self._near, self._age = np.full(runs, m < SWEPT), Places(mask[:0]), 0
         # Weights that were decomposed, with bounds on their norms.
-        self._reference, self._bounds = np.full((runs, m, m), np.nan), np.zeros(runs)
+        self._reference, self._bounds = np.full((2 * runs, m, m), np.nan), np.zeros(2 * runs)
 
     def keep(self, runs: np.ndarray) -> None:
         both = np.concatenate([runs, runs])
-        for name in ("_mask", "_Z", "_before", "_V"):
+        for name in ("_mask", "_Z", "_before", "_V", "_reference", "_bounds"):
             setattr(self, name, getattr(self, name)[both])
-        for name in ("_slow", "_reference", "_bounds"):
-            setattr(self, name, getattr(self, name)[runs])
+        self._slow = self._slow[runs]
         self._runs, self._age = len(self._slow), 0
 
     def norm_bound(self, W: np.ndarray, limit: np.ndarray | float) -> np.ndarray:
         """Upper bounds on ||W||_2, to be compared with a limit of each: Weyl's, from the last
         weights that were decomposed."""
-        runs, known = self._runs, self._bounds
-        limit = np.broadcast_to(limit, len(W))[:runs]
-        bound = _moved(W[:runs], self._reference, known)
-        far = np.flatnonzero(~(limit - bound >= ROOM * (limit - known)))
-        if len(far):
+        bound = _moved(W, self._reference, self._bounds)
+        near = limit - bound >= ROOM * (limit - self._bounds)
+        if not near.all():
+            runs, both = self._runs, near.reshape(2, -1).all(axis=0)
+            far = np.flatnonzero(~both)
             s = np.linalg.svd(W[far], compute_uv=False)[:, 0]
-            self._reference[far] = W[far]
-            known[far] = bound[far] = (s + errors.lapack(W.shape[1:], 1.0) * s) * (1 + 4 * EPS)
-        return np.concatenate([bound, _moved(W[runs:], W[:runs], bound)])
+            s = (s + errors.lapack(W.shape[1:], 1.0) * s) * (1 + 4 * EPS)
+            bound[far], bound[far + runs] = s, _moved(W[far + runs], W[far], s)
+            for rows in (far, far + runs):
+                self._reference[rows], self._bounds[rows] = W[rows], bound[rows]
+        return bound
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z = relu(W Z + C), its pre-activations, and where these were found."""
-        runs, self._W_size = self._runs, norms(W)
+        if self._slow.all():
+            self._rows = np.arange(len(W))
+            Z, H, fits, self._systems = follow(W, C, self._places(self._mask))
+            self._mask = H > 0
+            return Z, H, fits
+        self._W_size = norms(W)
         guess = 2 * self._Z - self._before
         np.maximum(guess, 0.0, out=guess)
         scale = self._W_size * norms(guess) + norms(C)
         found = _Found(W, C, guess, SHARE * errors.product(W.shape[1], scale))
-        found.sweep(np.flatnonzero(~self._slow))
-        self._slow = ~found.good[:runs]
-        found.sweep(self._beside(found, self._Z))
+        self._sweep(found, self._Z)
+        self._slow = ~found.good[: self._runs]
         self._rows = np.flatnonzero(~found.good)
         if len(self._rows):
-            some = follow(W[self._rows], C[self._rows], self._places())
-            found.put(self._rows, some.Z, some.H, some.fits)
-            self._systems = some.systems
+            near = self._places(self._mask[self._rows])
+            Z, H, fits, self._systems = follow(W[self._rows], C[self._rows], near)
+            found.put(self._rows, Z, H, fits)
         self._before, self._Z, self._mask = self._Z, found.x, found.H > 0
         return found.x, found.H, found.good
 
     def adjoint(self, W: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """V = J (W^T V + a) on the patterns of Z, and W^T V + a."""
         turned, c = W.transpose(0, 2, 1), a[:, :, None]
+        if len(self._rows) == len(W):
+            V = self._systems.adjoint(a)
+            return V, turned @ V + c
         scale = (1 + self._W_size) * np.maximum(norms(self._V), norms(a))
         close = SHARE * errors.product(W.shape[1], scale)
         found = _Found(turned, c, self._V.copy(), close, self._mask.astype(float))
-        found.sweep(np.flatnonzero(~self._slow))
-        found.sweep(self._beside(found, self._V))
+        self._sweep(found, self._V)
         if len(self._rows):
             V = self._systems.adjoint(a[self._rows])
             found.put(self._rows, V, turned[self._rows] @ V + c[self._rows])
-        rows = np.flatnonzero(~found.good)
-        if len(rows):
+        if not found.good.all():
+            rows = np.flatnonzero(~found.good)
             V = StackedPatterns(W[rows], Places(self._mask[rows])).adjoint(a[rows])
             found.put(rows, V, turned[rows] @ V + c[rows])
         self._V = found.x
         return found.x, found.H
 
-    def _beside(self, found: _Found, last: np.ndarray) -> np.ndarray:
-        """The perturbed runs of those that were found, as far from them as they were last."""
+    def _sweep(self, found: _Found, last: np.ndarray) -> None:
+        """The runs, and then the perturbed runs from as far from them as they were last."""
         runs = self._runs
+        found.sweep(np.flatnonzero(~self._slow), FIRST)
         np.add(found.x[:runs], last[runs:] - last[:runs], out=found.x[runs:])
-        rows: np.ndarray = np.flatnonzero(found.good[:runs]) + runs
-        return rows
+        found.sweep(np.flatnonzero(found.good[:runs]) + runs)
 
-    def _places(self) -> Places:
-        """The patterns of the last steps, or of some before: where they lie has to be found out."""
+    def _places(self, mask: np.ndarray) -> Places:
+        """Of patterns of the last steps: where their entries lie takes long to be found out."""
         self._age += 1
-        if not 1 < self._age <= RENEWED or len(self._near.mask) != len(self._rows):
-            self._near, self._age = Places(self._mask[self._rows]), 1
+        if not 1 < self._age <= RENEWED or len(self._near.mask) != len(mask):
+            self._near, self._age = Places(mask), 1
         return self._near
 
 
@@ -134,8 +143,9 @@ class _Found:
     ) -> None:
         self.x[rows], self.H[rows], self.good[rows] = x, H, good
 
-    def sweep(self, rows: np.ndarray) -> None:
-        """These slices, which ascend, as long as there is hope that few sweeps are left."""
+    def sweep(self, rows: np.ndarray, first: int = LOOK) -> None:
+        """These slices, which ascend, as long as there is hope that few sweeps are left; they are
+        first looked at after so many."""
         if not len(rows):
             return
         # Without a copy where there is no gap between them.
@@ -145,15 +155,17 @@ class _Found:
         before, count = np.full(len(rows), np.inf), 0
         while True:
             W, c, x, close, *pattern = arrays
-            for _ in range(LOOK - 1):
-                H = _image(W, c, x)
-                _active(H, pattern, x)
-            H, count = _image(W, c, x), count + LOOK
-            new = _active(H, pattern, np.empty(x.shape))
+            H, sweeps = np.empty(x.shape), LOOK if count else first
+            for _ in range(sweeps - 1):
+                _active(_image(W, c, x, H), pattern, x)
+            _image(W, c, x, H)
+            new, count = _active(H, pattern, np.empty(x.shape)), count + sweeps
             off = norms(new - x)
             good = off <= close
-            if good.any():
-                self.put(rows[good], x[good], H[good])
+            if good.all():
+                self.put(rows, x, H)
+                return
+            self.put(rows[good], x[good], H[good])
             # If the defects fall as they did in the last sweeps.
             hope = off * (off / before) ** ((MOST - count) / LOOK) <= close
             on, arrays[2] = hope & ~good, new
@@ -164,10 +176,10 @@ class _Found:
             before = off
 
 
-def _image(W: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
-    H: np.ndarray = np.matmul(W, x)
-    H += c
-    return H
+def _image(W: np.ndarray, c: np.ndarray, x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    np.matmul(W, x, out=out)
+    out += c
+    return out
 
 
 def _active(H: np.ndarray, pattern: list[np.ndarray], out: np.ndarray) -> np.ndarray:
