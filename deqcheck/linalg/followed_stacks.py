@@ -44,6 +44,7 @@ class Nearby:
             # What a decomposition tells.
             self._known = lapack(Z.shape[1:], 1.0) * self._s[:, 0]
 
+    @np.errstate(all="ignore")
     def ends(self, Z: np.ndarray) -> Ends:
         """Of matrices with an axis more: each of them is near the one here."""
         flat = Z.reshape(-1, *Z.shape[2:])
@@ -61,9 +62,7 @@ class Nearby:
         """The error is nan or large where this way leads nowhere."""
         at, beside, sign = (0, 1, -1.0) if self.upper else (-1, -2, 1.0)
         count, owners = len(Z) // len(self.Z), self.Z.shape
-        s, known = (
-            np.tile(each, (count, *[1] * (each.ndim - 1))) for each in (self._s, self._known)
-        )
+        s, known = np.tile(self._s, (count, 1)), np.tile(self._known, count)
         whole, moved = norms(Z), norms((Z.reshape(count, *owners) - self.Z).reshape(Z.shape))
         # Rounded outward, as all sums of few terms below.
         reach = (moved + known) * (1 + Z[0].size * EPS)

@@ -117,6 +117,52 @@ def test_who_is_beside_a_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert [numbers(run) for run in run_together(problems, [EVERY] * 7)] == first
 
 
+def swept(seed: int, **theta: Any) -> Problem:
+    """So wide that equilibria are swept, and singular values come from those of other steps; units
+    switch on the way."""
+    p = problem(seed, m=20, n=10, d=8, step=3e-4, steps=40)
+    return changed(p, **{name: factor * p.theta0[name] for name, factor in theta.items()})
+
+
+def test_wider_runs_whoever_is_beside_them() -> None:
+    """Two of them contract too slowly for sweeps."""
+    problems = [swept(0), swept(1), swept(6, W=1.6), swept(7, W=1.6), swept(2, W=0.2)]
+    found = run_together(problems, [EVERY] * 5)
+    for p, run in zip(problems, found, strict=True):
+        one = run_one(p, EVERY, recorder.silent)
+        assert run is not None and one is not None and numbers(run) == numbers(one)
+        alike(run, step_by_step(p, EVERY))
+        assert run.series["norm2.W"].value.how == "Kato-Temple"
+        before, after = p.start.equilibrium.mask, p.model.at(run.final).equilibrium.mask
+        assert (before != after).any()
+
+
+DRAWN = ("equal", "opposite", "tiny", "tinier", "zero", "dead", "kink", "diverges", "large")
+
+
+@pytest.mark.parametrize("odd", DRAWN)
+@pytest.mark.parametrize("seed", range(3))
+def test_hard_instances(odd: str, seed: int) -> None:
+    """A run by itself, made together or step by step, is what it is step by step."""
+    p = swept(seed)
+    X, W, U = p.model.X.copy(), p.theta0["W"].copy(), p.theta0["U"].copy()
+    if odd in ("equal", "opposite"):
+        X[:, 1] = X[:, 0] if odd == "equal" else -X[:, 0]
+    elif odd in ("tiny", "tinier", "zero"):
+        X[:, 0] *= {"tiny": 1e-9, "tinier": 1e-160, "zero": 0.0}[odd]
+    elif odd == "large":
+        X *= 1e3
+    elif odd == "dead":
+        W[0], U[0] = 0.0, 0.0
+    elif odd == "kink":
+        W[1], U[1], X[1, 0] = 0.0, np.eye(8)[1], 0.0
+    step = {"diverges": 30.0, "large": 1e-10}.get(odd, 3e-4)
+    model = ReluDeqModel(X, p.model.y)
+    p = replace(changed(p, W=W, U=U), model=model, train=GradientDescent(step=step, steps=20))
+    tracks = ("loss", "gradient", "norm2.W", "sigma_min_Z")
+    alike(p.train.run(p, tracks), step_by_step(p, tracks))
+
+
 def test_what_leaves_the_plain_way_drops_out_and_nobody_else() -> None:
     plain = problem(PLAIN[0])
     X, W, on = plain.model.X, plain.theta0["W"], np.array([[0], *[[1]] * 5])
