@@ -1,9 +1,9 @@
 """Descents of equal shape, advanced together: every array has a leading axis, a slice for each.
 
-What is recorded of each is what its own run would record, to the last digit, whoever is beside it.
-A run that leaves the plain way (it diverges, comes within its error of a kink, loses its
-equilibrium or its precision) drops out, and is made step by step. A run beside which there is none
-is advanced together with its own perturbed run.
+What is recorded of each does not depend on who is beside it, to the last digit, and is within the
+error bars what its run made step by step would record. A run that leaves the plain way (it
+diverges, comes within its error of a kink, loses its equilibrium or its precision) drops out, and is
+made step by step. A run beside which there is none is advanced together with its own perturbed run.
 """
 
 from __future__ import annotations

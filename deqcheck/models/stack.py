@@ -1,6 +1,7 @@
 """Models of one kind and shape side by side: every array has a leading axis, a slice for each.
 
-What a slice is given is what its model alone would give, to the last digit. Where that would take
+What a slice is given is what its model alone would give, to the last digit where it starts from
+patterns, and within the error bars where it starts from the last steps. Where that would take
 another way than the plain one (an equilibrium that sweeps must find, a kink within reach of the
 rounding, samples of which no unit sees any), the slice is not `fine`, and nothing that it says
 counts.
