@@ -2,8 +2,9 @@
 
 What is recorded of each does not depend on who is beside it, to the last digit, and is within the
 error bars what its run made step by step would record. A run that leaves the plain way (it
-diverges, comes within its error of a kink, loses its equilibrium or its precision) drops out, and is
-made step by step. A run beside which there is none is advanced together with its own perturbed run.
+diverges, comes within its error of a kink, loses its equilibrium or its precision) drops out, and
+is made step by step. A run beside which there is none is advanced together with its own perturbed
+run.
 """
 
 from __future__ import annotations
