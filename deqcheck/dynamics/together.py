@@ -1,19 +1,21 @@
 """Descents of equal shape, advanced together: every array has a leading axis, a slice for each.
 
-What is recorded of each is what its own run would record, to the last digit, whoever is beside it.
-A run that leaves the plain way (it diverges, comes within its error of a kink, loses its
-equilibrium or its precision) drops out, and is made step by step. A run beside which there is none
-is advanced together with its own perturbed run.
+What is recorded of each does not depend on who is beside it, to the last digit, and is within the
+error bars what its run made step by step would record. A run that leaves the plain way (it
+diverges, comes within its error of a kink, loses its equilibrium or its precision) drops out, and
+is made step by step. A run beside which there is none is advanced together with its own perturbed
+run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.dynamics.columns import Columns, Made, as_compared, unpack_rows
+from deqcheck.dynamics.columns import Columns, Made, as_compared, row_views, unpack_rows
 from deqcheck.dynamics.perturbed_run import PerturbedRuns
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
@@ -22,13 +24,17 @@ from deqcheck.dynamics.recorder import (
     OnProgress,
     Progress,
     Step,
+    compared,
     looked_at,
     schedule,
     silent,
 )
-from deqcheck.linalg.stacked import Places, dots, norms
+from deqcheck.linalg.along import Along
+from deqcheck.linalg.followed_stacks import HOW, Nearby
+from deqcheck.linalg.stacked import dots, norms
 from deqcheck.models.problem import AnyProblem, pack, unpack
-from deqcheck.models.stack import Stack, StackState
+from deqcheck.models.stack import Spectral, Stack, StackState
+from deqcheck.records.basis import weakest
 from deqcheck.records.measured import EPS
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Status
@@ -38,11 +44,9 @@ from deqcheck.records.words import DESCENT
 MOST = 60
 # Where a Step has its time and its gap.
 TIME, GAP = (Step._fields.index(name) for name in ("t", "gap"))
-# Steps whose distances, and quantities that can wait, are measured together; and of how many
-# parameters at most.
-STEPS, NUMBERS = 64, 100_000
-# After so many steps the patterns are those of the states again from which the next are found.
-RENEWED = 16
+# Steps whose singular values are found from those of one of them, whoever else is there; how many
+# times as many are looked at together, and of how many parameters at most.
+ENDS, TIMES, NUMBERS = 16, 4, 100_000
 
 
 def run_together(
@@ -104,11 +108,15 @@ class Waiting(NamedTuple):
     x: np.ndarray
     beside: np.ndarray
     features: dict[str, tuple[np.ndarray, np.ndarray]]
+    # Quantities that are measured for several steps at once.
+    spectral: dict[str, Spectral]
 
     def kept(self, slices: np.ndarray) -> Waiting:
         both = np.concatenate([slices, slices])
         features = {name: (a[both], radius[both]) for name, (a, radius) in self.features.items()}
-        return Waiting(self.i, self.growth[slices], self.x[slices], self.beside[slices], features)
+        spectral = {name: each.kept(both) for name, each in self.spectral.items()}
+        growth, x, beside = (each[slices] for each in (self.growth, self.x, self.beside))
+        return Waiting(self.i, growth, x, beside, features, spectral)
 
 
 class _Runs:
@@ -134,11 +142,13 @@ class _Runs:
             for name, a in unpack_rows(self.x, self.shapes).items()
         }
         masks, known = stack.first([p.start for p in problems])
-        self.near = Places(np.concatenate([masks, masks]))
+        self.near = Along(masks)
         # How many steps are known, and where the last of them is.
         self.seen = 0, self.x
         self.waiting: list[Waiting] = []
-        self.block = max(1, min(STEPS, NUMBERS // self.x.size))
+        self.block = ENDS * max(1, min(TIMES, NUMBERS // (ENDS * self.x.size)))
+        # Whose singular values come from those of other steps.
+        self.turned = {name: np.zeros(count, dtype=bool) for name in tracks}
         self._keep(known)
 
     def walk(self, report: OnProgress) -> list[Trajectory | None]:
@@ -155,7 +165,7 @@ class _Runs:
             if len(self.problems) > 1:
                 raise
             status = Status.INTERRUPTED
-        self._look()
+        self._look(last=True)
         if status is Status.INTERRUPTED and not len(self.left):
             # It would be made once more.
             raise KeyboardInterrupt
@@ -172,12 +182,10 @@ class _Runs:
     def _advance(self, i: int) -> None:
         """Looks at all of step i, and goes on to the next."""
         here = self.x
-        theta = unpack_rows(np.concatenate([here, self.beside.x]), self.shapes)
+        theta = row_views(np.concatenate([here, self.beside.x]), self.shapes)
         state = self.stack.at(theta, self.near)
         slope, at = self._record(i, state), len(self.left)
         good = state.fine[:at] & state.fine[at:] & np.isfinite(slope)
-        if i % RENEWED == 0:
-            self.near = Places(state.mask)
         if i < self.steps:
             self._step(i, state, slope)
             good &= ~self.beside.lost
@@ -206,7 +214,7 @@ class _Runs:
         self.seen = self.seen[0], self.seen[1][slices]
         self.waiting = [w.kept(slices) for w in self.waiting]
         self.beside.keep(slices)
-        self.near = Places(self.near.mask[both])
+        self.near.keep(slices)
         if len(self.left):
             self.stack = self.stack.kept(both)
 
@@ -221,15 +229,19 @@ class _Runs:
         for j, each in enumerate((i, t, gap, error, slope, other, 0.0, growth, push)):
             row[:, j] = np.asarray(each)
         self.columns[self.left, i] = row
-        if self.tracked.at(i):
-            for name in self.tracks:
-                value, error, _ = state.measure(name)
-                apart = growth * np.abs(value[:at] - value[at:])
-                self.tracked.put([i], name, self.left, (value[:at], error[:at], apart))
+        spectral: dict[str, Spectral] = {}
+        for name in self.tracks if self.tracked.at(i) else ():
+            later = state.spectral(name)
+            if later is not None:
+                spectral[name] = later
+                continue
+            value, error, _ = state.measure(name)
+            apart = growth * np.abs(value[:at] - value[at:])
+            self.tracked.put([i], name, self.left, (value[:at], error[:at], apart))
         features = dict(state.features)
         if i == 0:
             self._begin(features)
-        self.waiting.append(Waiting(i, growth, self.x, self.beside.x, features))
+        self.waiting.append(Waiting(i, growth, self.x, self.beside.x, features, spectral))
         return slope
 
     def _begin(self, features: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
@@ -242,13 +254,41 @@ class _Runs:
             self.start[name] = first, norms(first), known
         self.moved = Columns(range(self.steps + 1), tuple(self.start), count)
 
-    def _look(self) -> None:
-        """At the steps that wait for it."""
+    def _look(self, last: bool = False) -> None:
+        """At the steps that wait for it; `last`: none will follow."""
         waiting = [w for w in self.waiting if w.i < self.seen[0]]
+        good = np.ones(len(self.left), dtype=bool)
         if waiting and len(self.left):
             self._distances(waiting)
+            for _, group in groupby((w for w in waiting if w.spectral), lambda w: w.i // ENDS):
+                some = list(group)
+                for name in some[0].spectral:
+                    good &= self._singular(name, some, waiting[-1].i if last else -1)
         # Whoever interrupts before gets them looked at in the end.
         self.waiting = []
+        self._keep(good)
+
+    def _singular(self, name: str, waiting: Sequence[Waiting], last: int) -> np.ndarray:
+        """A quantity at steps nearby, and of the perturbed runs where it is their turn, or at the
+        last step; where it is known."""
+        at, every = len(self.left), [w.spectral[name] for w in waiting]
+        turns = [compared(self.tracked.place(w.i)) or w.i == last for w in waiting]
+        beside = list(compress(waiting, turns))
+        here = Spectral.of_steps(every, slice(at))
+        near = Nearby(here.matrices[len(every) // 2], here.upper)
+        ends = near.ends(here.matrices)
+        value, error, fine = here.told(ends.value, ends.error)
+        apart = np.full(value.shape, np.nan)
+        if beside:
+            there = Spectral.of_steps([w.spectral[name] for w in beside], slice(at, None))
+            other = near.ends(there.matrices)
+            others, _, known = there.told(other.value, other.error)
+            growth = np.stack([w.growth for w in beside])
+            apart[turns] = growth * np.abs(value[turns] - others)
+            fine = np.concatenate([fine, known])
+        self.tracked.put([w.i for w in waiting], name, self.left, (value, error, apart))
+        self.turned[name][self.left] |= ends.turned.any(axis=0)
+        return np.asarray(fine.all(axis=0))
 
     def _distances(self, waiting: Sequence[Waiting]) -> None:
         steps, growth = [w.i for w in waiting], np.stack([w.growth for w in waiting])
@@ -278,7 +318,10 @@ class _Runs:
         count, x = self.seen
         every = self.columns[i, :count]
         t = every[:, 1]
-        how = {name: p.start.measure(name).how for name in self.tracks}
+        how = {
+            name: weakest(p.start.measure(name).how, HOW if turned[i] else "")
+            for name, turned in self.turned.items()
+        }
         moved = self.moved.of(i, t, dict.fromkeys(self.start, ""))
         made = Made(p, every, as_compared(self.tracked.of(i, t, how)), moved)
         if i in self.kept:

@@ -61,7 +61,7 @@ class Passed:
     def __init__(self, seen: Sequence[np.ndarray], bounds: np.ndarray):
         self.seen, self.bounds = seen, bounds
 
-    def norm_bound(self, a: np.ndarray) -> np.ndarray:
+    def norm_bound(self, a: np.ndarray, limit: np.ndarray | float) -> np.ndarray:
         return self.bounds
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

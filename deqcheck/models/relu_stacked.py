@@ -9,19 +9,21 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from deqcheck.linalg import errors, largest, smallest
+from deqcheck.linalg.along import Along
 from deqcheck.linalg.near_one import LARGEST
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.stacked import Places, each, follow, lengths, norms, slices
 from deqcheck.models import relu_radii
 from deqcheck.models.problem import NoEquilibrium, Params
 from deqcheck.models.relu_state import CERTIFIED, ReluState
-from deqcheck.models.stack import Numbers, Stack, StackState
+from deqcheck.models.stack import Numbers, Spectral, Stack, StackState
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, stack
 
@@ -45,8 +47,9 @@ class Equation(NamedTuple):
 class Way(Protocol):
     """How all slices get to their equilibria."""
 
-    def norm_bound(self, a: np.ndarray) -> np.ndarray | None:
-        """On the norm of each matrix; None where they are decomposed."""
+    def norm_bound(self, a: np.ndarray, limit: np.ndarray | float) -> np.ndarray | None:
+        """On the norm of each matrix, to be compared with a limit; None where they are
+        decomposed."""
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z = relu(W Z + C), its pre-activations, and where these were found."""
@@ -61,7 +64,7 @@ class FromPatterns:
     def __init__(self, near: Places):
         self.near = near
 
-    def norm_bound(self, a: np.ndarray) -> None:
+    def norm_bound(self, a: np.ndarray, limit: np.ndarray | float) -> None:
         return None
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,8 +101,9 @@ class StackedRelu(Stack):
     def names(self) -> Sequence[str]:
         return tuple(self.state.measures)
 
-    def at(self, theta: Params, near: Places) -> StackedReluState:
-        return self.state(self, theta, FromPatterns(near))
+    def at(self, theta: Params, near: Places | Along) -> StackedReluState:
+        way = FromPatterns(near) if isinstance(near, Places) else near
+        return self.state(self, theta, way)
 
     def kept(self, kept: np.ndarray) -> StackedRelu:
         return type(self)([self.models[i] for i in np.flatnonzero(kept).tolist()], self.m)
@@ -123,7 +127,7 @@ class StackedReluState(StackState):
         self.stack, self.theta, self.way = stack, theta, way
         self.fine = np.ones(len(theta[self.read_out]), dtype=bool)
         for array in theta.values():
-            self._ask(each(np.isfinite(array)))
+            self._ask(np.isfinite(norms(array)))
         if not self.fine.all():
             # What LAPACK refuses is out already.
             self.theta = {
@@ -236,10 +240,6 @@ class StackedReluState(StackState):
         """Where some sample has no unit: its columns of Z and V are exactly 0."""
         return ~each(self.heard)
 
-    @cached_property
-    def Z_norm(self) -> np.ndarray:
-        return norms(self.Z)
-
     def measure(self, name: str) -> Numbers:
         found = self.measures[name](self)
         self._ask(np.isfinite(found.value + found.error))
@@ -271,6 +271,17 @@ class StackedReluState(StackState):
         off = self.dZ + errors.lapack((m, n), 1.0) * s[:, 0]
         return self._positive(np.maximum(s[:, n - 1], 0.0), off, self.unheard)
 
+    def spectral(self, name: str) -> Spectral | None:
+        kind, _, part = name.partition(".")
+        m, n = self.Z.shape[1:]
+        if kind in ("sigma_min_Z", "lambda_0") and m >= n:
+            return Spectral(self.Z, False, kind == "lambda_0", self.dZ, self.unheard)
+        if kind == "norm2" and part in self.theta and self.theta[part].ndim == 3:
+            a = self.theta[part]
+            tall = a if a.shape[1] >= a.shape[2] else a.transpose(0, 2, 1)
+            return Spectral(tall, True, apart_from=1.0 if min(a.shape[1:]) <= LARGEST else None)
+        return None
+
     def _positive(
         self, value: np.ndarray, off: np.ndarray, zero: np.ndarray | bool, how: str = WEYL
     ) -> Numbers:
@@ -290,8 +301,7 @@ class StackedReluState(StackState):
 
 
 def _hypot(*columns: np.ndarray) -> np.ndarray:
-    """The very function that single numbers go through."""
-    return np.array([math.hypot(*row) for row in zip(*(c.tolist() for c in columns), strict=True)])
+    return np.asarray(reduce(np.hypot, columns))
 
 
 def largest_singular_value(a: np.ndarray, radius: np.ndarray | float = 0.0) -> Numbers:

@@ -10,11 +10,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from deqcheck.records import scalar
+from deqcheck.records import many, scalar
 from deqcheck.records.basis import weakest
 from deqcheck.records.scalar import EPS as EPS
 from deqcheck.records.scalar import TINY
@@ -63,13 +64,13 @@ class Measured:
     def low(self) -> Any:
         if isinstance(self.value, float):
             return scalar.outward(self.value, self.error, -1)
-        return _outward(self.value, self.error, -1)
+        return many.outward(self.value, self.error, -1)
 
     @property
     def high(self) -> Any:
         if isinstance(self.value, float):
             return scalar.outward(self.value, self.error, +1)
-        return _outward(self.value, self.error, +1)
+        return many.outward(self.value, self.error, +1)
 
     @property
     def exact(self) -> bool:
@@ -101,10 +102,9 @@ class Measured:
         with np.errstate(all="ignore"):
             total = self.value + b.value
             # Adding an exact zero does not round, nor does a sum of which nothing is lost.
-            kept = _exact_zero(self) | _exact_zero(b)
-            kept |= _both_exact(self, b) & (scalar.lost_in_sum(self.value, b.value, total) == 0)
-            ulps = np.where(kept, 0.0, 1.0)
-        error = _overflown(total, self, b, self.error + b.error)
+            lost = partial(scalar.lost_in_sum, self.value, b.value, total)
+            ulps = many.ulps(self, b, lambda: lost() == 0)
+        error = many.overflown(total, self, b, self.error + b.error)
         return _rounded(total, error, ulps, _how(self, b))
 
     def __sub__(self, other: Number) -> Measured:
@@ -117,15 +117,13 @@ class Measured:
             return Measured(found, radius, _how(self, b), _both("times", self, b))
         with np.errstate(all="ignore"):
             error = (
-                _times(abs(self.value), b.error)
-                + _times(abs(b.value), self.error)
-                + _times(self.error, b.error)
+                many.times(abs(self.value), b.error)
+                + many.times(abs(b.value), self.error)
+                + many.times(self.error, b.error)
             )
             product = self.value * b.value
-            kept = _exact_zero(self) | _exact_zero(b)
-            kept |= _both_exact(self, b) & _exact_product(self.value, b.value, product)
-            ulps = np.where(kept, 0.0, 1.0)
-            return _rounded(product, _overflown(product, self, b, error), ulps, _how(self, b))
+            ulps = many.ulps(self, b, partial(many.exact_product, self.value, b.value, product))
+            return _rounded(product, many.overflown(product, self, b, error), ulps, _how(self, b))
 
     def __truediv__(self, other: Number) -> Measured:
         b = other if isinstance(other, Measured) else measured(other)
@@ -138,11 +136,11 @@ class Measured:
             error = np.where(
                 np.isinf(b.value),
                 0.0,
-                (self.error + _times(np.abs(quotient), b.error)) / away,
+                (self.error + many.times(np.abs(quotient), b.error)) / away,
             )
             error = np.where(away > 0, error, np.inf)
-            kept = _exact_zero(self) & (away > 0)
-            kept |= _both_exact(self, b) & _exact_product(quotient, b.value, self.value)
+            kept = many.exact_zero(self) & (away > 0)
+            kept |= many.both_exact(self, b) & many.exact_product(quotient, b.value, self.value)
             ulps = np.where(kept, 0.0, 1.0)
         return _rounded(quotient, error, ulps, _how(self, b))
 
@@ -181,10 +179,12 @@ def _settled(value: Any, error: Any) -> tuple[Any, Any]:
     """As floats, or arrays of one shape; nothing is known where a value is undefined."""
     if isinstance(value, (float, int)) and isinstance(error, (float, int)):
         return scalar.settled(float(value), float(error))
-    value = np.asarray(value, dtype=float)
-    error = np.broadcast_to(np.asarray(error, dtype=float), value.shape)
-    undefined = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
-    error = np.where(undefined | np.isnan(error), np.inf, error)
+    value, error = np.asarray(value, dtype=float), np.asarray(error, dtype=float)
+    if error.shape != value.shape:
+        error = np.full(value.shape, error)
+    if not np.isfinite(value).all() or np.isnan(error).any():
+        undefined = ~np.isfinite(value) & ~(np.isinf(value) & (error == 0))
+        error = np.where(undefined | np.isnan(error), np.inf, error)
     return (value, error) if value.ndim else (float(value), float(error))
 
 
@@ -257,54 +257,13 @@ def nonnegative(x: Measured) -> Measured:
     return Measured(x.high / 2, x.high / 2, x.how, x.again)
 
 
-def _times(a: Any, b: Any) -> Any:
-    """Product with 0 * inf = 0: an exact zero factor removes the other side's uncertainty."""
-    return np.where((np.asarray(a) == 0) | (np.asarray(b) == 0), 0.0, np.multiply(a, b))
-
-
-def _outward(value: np.ndarray, error: np.ndarray, side: int) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        edge = value + side * np.asarray(error)
-        lost = scalar.lost_in_sum(value, side * np.asarray(error), edge)
-    # value +- error is itself rounded, unless nothing is lost: step one double outward.
-    kept = (np.asarray(error) == 0) | (lost == 0)
-    found: np.ndarray = np.where(kept, edge, np.nextafter(edge, side * np.inf))
-    return found
-
-
-def _overflown(value: Any, a: Measured, b: Measured, error: Any) -> Any:
-    """An infinity that no operand brought is an overflow: nothing is known of it."""
-    brought = np.isinf(a.value) | np.isinf(b.value)
-    return np.where(np.isinf(value) & ~brought, np.inf, error)
-
-
-def _exact_zero(x: Measured) -> np.ndarray:
-    found: np.ndarray = (np.asarray(x.value) == 0) & (np.asarray(x.error) == 0)
-    return found
-
-
-def _both_exact(a: Measured, b: Measured) -> np.ndarray:
-    found: np.ndarray = (np.asarray(a.error) == 0) & (np.asarray(b.error) == 0)
-    return found
-
-
-def _exact_product(a: Any, b: Any, product: Any) -> Any:
-    if isinstance(a, float) and isinstance(b, float):
-        return scalar.exact_product(a, b, product)
-    inside = _splits(a) & _splits(b)
-    return inside & (scalar.lost_in_product(a, b, product) == 0)
-
-
-def _splits(x: Any) -> np.ndarray:
-    found: np.ndarray = (np.abs(x) > scalar.SPLIT_LOW) & (np.abs(x) < scalar.SPLIT_HIGH)
-    return found
-
-
 def _rounded(value: Any, error: Any, ulps: Any = 1.0, how: str = "") -> Measured:
     """Add the rounding of the operation that gave `value` (and of the radius arithmetic)."""
     with np.errstate(all="ignore"):
-        exact = (np.isinf(value) & (np.asarray(error) == 0)) | (np.asarray(ulps) == 0)
-        rounding = np.where(exact, 0.0, ulps * EPS * np.abs(value) + 4 * TINY)
+        rounding = ulps * EPS * np.abs(value) + 4 * TINY
+        if np.ndim(ulps) or not np.isfinite(value).all():
+            exact = (np.isinf(value) & (np.asarray(error) == 0)) | (np.asarray(ulps) == 0)
+            rounding = np.where(exact, 0.0, rounding)
         return Measured(value, np.asarray(error) * (1 + 8 * EPS) + rounding, how)
 
 
@@ -330,7 +289,7 @@ def _monotone(
         error = np.maximum(np.abs(f(x.high) - value), np.abs(value - f(x.low)))
         error = np.where(np.asarray(x.error) == 0, 0.0, error)
         ulps = np.where((np.asarray(x.error) == 0) & plain(x.value, value), 0.0, LIBM_ULPS)
-    found = _rounded(value, _overflown(value, x, x, error), ulps, x.how)
+    found = _rounded(value, many.overflown(value, x, x, error), ulps, x.how)
     return Measured(found.value, found.error, x.how, _one(name, x)) if x.again else found
 
 
@@ -360,7 +319,7 @@ def _root(v: float) -> float:
 
 
 def _exact_root(v: Any, root: Any) -> Any:
-    return (v == 0) | _exact_product(root, root, v)
+    return (v == 0) | many.exact_product(root, root, v)
 
 
 def cosh(x: Number) -> Measured:

@@ -43,7 +43,7 @@ class StackedImplicitState(StackedReluState):
         self._ask(nearest > self.Phi_radius)
         weights = gamma[:, None, None] * A.transpose(0, 2, 1)
         C = np.ascontiguousarray(self.Phi.transpose(0, 2, 1))
-        bound = self.way.norm_bound(A)
+        bound = self.way.norm_bound(A, 1 / gamma)
         norm_A = self.norm_A.value + self.norm_A.error if bound is None else bound
         # gamma |A|, rounded outward.
         contraction = gamma * norm_A * (1 + 4 * EPS)
@@ -64,7 +64,7 @@ class StackedImplicitState(StackedReluState):
         }
 
     def radii(self) -> dict[str, np.ndarray]:
-        X, Z, E, r = self.stack.X_norm, self.Z_norm, norms(self.E), norms(self.r)
+        X, Z, E, r = self.stack.X_norm, self.Z_length, norms(self.E), norms(self.r)
         dZ, dE, dr = self.dZ, self.dE, self.dr
         sums = errors.product(self.r.shape[1], 1.0)
         return {

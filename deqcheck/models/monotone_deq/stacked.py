@@ -52,7 +52,7 @@ class StackedMonotoneState(StackedReluState):
 
     def radii(self) -> dict[str, np.ndarray]:
         n, N = self.Z.shape[1:]
-        E, Z, A, X = norms(self.E), self.Z_norm, norms(self.theta["A"]), self.stack.X_norm
+        E, Z, A, X = norms(self.E), self.Z_length, norms(self.theta["A"]), self.stack.X_norm
         dE, dZ, dr, r = self.dE, self.dZ, self.dr, self.read_length
         G = dE * Z + E * dZ + dE * dZ + errors.rounding(N, E * Z)
         return {

@@ -24,7 +24,7 @@ class StackedReluDeqState(StackedReluState):
     def equation(self) -> Equation:
         W, U = self.theta["W"], self.theta["U"]
         C_radius = relu_radii.of_C(U.shape[2], lengths(U), self.stack.X_length)
-        bound = self.way.norm_bound(W)
+        bound = self.way.norm_bound(W, 1.0)
         q = np.asarray(self.q.high) if bound is None else bound
         return Equation(W, U @ self.stack.X, 0.0, C_radius, 1 - q)
 
@@ -43,7 +43,7 @@ class StackedReluDeqState(StackedReluState):
     def radii(self) -> dict[str, np.ndarray]:
         off_each = self.dZ, self.dE, self.dr
         sizes = relu_radii.Sizes(
-            self.Z_norm, self.stack.X_norm, norms(self.E), self.read_length, *off_each
+            self.Z_length, self.stack.X_norm, norms(self.E), self.read_length, *off_each
         )
         return relu_radii.of_gradient(self.r.shape[1], sizes)
 
@@ -64,7 +64,7 @@ class StackedReluDeqState(StackedReluState):
         G, SS, XX = (np.matmul(a.transpose(0, 2, 1), a) for a in (Z, V, X))
         H = G + G * SS + XX * SS
         longest = [np.add.reduce(a * a, axis=1).max(axis=1) for a in (Z, V, X)]
-        sizes, off_each = (self.Z_norm, norms(V), self.stack.X_norm), (self.dZ, self.dV)
+        sizes, off_each = (self.Z_length, norms(V), self.stack.X_norm), (self.dZ, self.dV)
         shape = Z.shape[1], X.shape[1]
         radius = relu_radii.of_H(*shape, sizes, longest, off_each, norms(H))
         half = (H + H.transpose(0, 2, 1)) / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -98,7 +99,18 @@ def _steps_with_successor(run: Trajectory) -> np.ndarray:
     return found
 
 
+# Along a run as long as it lives, with the problem that it is a run of.
+_known: WeakKeyDictionary[Trajectory, tuple[Problem, Measured]] = WeakKeyDictionary()
+
+
 def curvature(p: Problem, run: Trajectory) -> Measured:
+    """The same for hypotheses and claims."""
+    if run not in _known or _known[run][0] is not p:
+        _known[run] = p, _curvature(p, run)
+    return _known[run][1]
+
+
+def _curvature(p: Problem, run: Trajectory) -> Measured:
     """beta >= |second derivative of the loss| on the segment of each sampled step.
 
     Along a unit direction (A', B'): Z' = B' V + g Z S' V, Z'' = 2 g B' V S' V + 2 g^2 Z S' V S' V

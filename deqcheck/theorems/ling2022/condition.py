@@ -8,6 +8,8 @@ so that one delta has the largest smallest ratio: that with the largest of (7), 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -40,8 +42,8 @@ SMALLEST = 1e-290
 # Without a residual the least delta is this factor, as a logarithm, below what (9) allows.
 MARGIN = 3.0
 HALVINGS = 100
-# Relative: where the ends of the bar of the best delta are looked for first.
-FINEST = 2.0**-48
+# Relative, as a power of two: nearer ends of the bar of the best delta are not looked for.
+FINEST = -48
 # Relative; well above the rounding of the search.
 BEYOND = 1e-12
 Radius: TypeAlias = float | Measured | np.ndarray
@@ -86,7 +88,10 @@ class Condition:
     def ratios(self, delta: float | Measured) -> list[Measured]:
         """left/right of (7), (8), (9) with their error bars; without a residual (7) and (8) have
         nothing on the right."""
-        sides = [check.formula.sides(self.values(delta)) for check in (EQ7, EQ8, EQ9)]
+        return self._ratios(self.values(delta))
+
+    def _ratios(self, values: Mapping[str, Measured]) -> list[Measured]:
+        sides = [check.formula.sides(values) for check in (EQ7, EQ8, EQ9)]
         return [
             Measured(np.inf) if right.high == 0 < left.low else left / right
             for left, right in sides
@@ -136,8 +141,9 @@ class Condition:
 
     def _side(self, delta: float, with_9: bool) -> int:
         """Whether the best delta is certain to be above (+1) or below (-1) this one; 0 if not."""
-        first, *others = self.ratios(delta)[: 3 if with_9 else 2]
-        constants = tuple(self.at(delta).values())
+        values = self.values(delta)
+        first, *others = self._ratios(values)[: 3 if with_9 else 2]
+        constants = tuple(values[name] for name in self.NAMES)
         largest = max(c.low for c in constants[-3:])
         slopes = [
             slope
@@ -153,27 +159,62 @@ class Condition:
         """The best delta, with a bar in which that of the true numbers lies. It rises with lambda_0
         (where (7) meets (8)) and r_0 (where (7) meets (9)), and falls with F. Without a residual,
         or with lambda_0 = 0, none is best, and the bar is that of the delta that is chosen."""
+        if with_9 not in self._bests:
+            self._bests[with_9] = self._measured_best(with_9)
+        return self._bests[with_9]
+
+    def _measured_best(self, with_9: bool) -> Measured:
         best = self.best if with_9 else self.best_without_9
         if not (self.lambda_0.high > 0 and self.r0.high > 0):
             return _spanning(best, *(self._end(side)._best(with_9) for side in (-1, +1)))
         low, high = (self._certain(best, side, with_9) for side in (+1, -1))
-        return Measured(best, max(best - low, high - best) * (1 + FINEST))
+        return Measured(best, max(best - low, high - best) * (1 + 2.0**FINEST))
 
     def _certain(self, best: float, side: int, with_9: bool) -> float:
-        """A delta near this one which the best one is certain to be above (+1) or below (-1)."""
+        """A delta near this one which the best one is certain to be above (+1) or below (-1): off
+        by a power of two, relatively, half of which is not enough."""
 
         def end(x: Measured, side: int) -> Measured:
             return Measured(max(float(x.low if side > 0 else x.high), 0.0))
 
         F, r0, lambda_0 = end(self.F, -side), end(self.r0, side), end(self.lambda_0, side)
-        extreme = replace(self, F=F, r0=r0, lambda_0=lambda_0)
-        edge = 0.0 if side > 0 else 1 - float(self.q.low)
-        off = FINEST
-        while lambda_0.value > 0 and 0 < (delta := best * (1 - side * off)) < 1 - self.q.high:
-            if extreme._side(delta, with_9) == side:
-                return delta
-            off *= 2
-        return edge
+        # What would compute them again is not asked for here.
+        norms = {name: getattr(self, name).forgetting() for name in ("q", "norm_u", "norm_a")}
+        extreme = replace(self, F=F, r0=r0, lambda_0=lambda_0, **norms)
+
+        def at(exponent: int) -> float:
+            return best * (1 - side * 2.0**exponent)
+
+        def allowed(exponent: int) -> bool:
+            return bool(0 < at(exponent) < 1 - self.q.high)
+
+        def certain(exponent: int) -> bool:
+            return extreme._side(at(exponent), with_9) == side
+
+        exponent = self._unsure
+        while exponent > FINEST and not allowed(exponent):
+            exponent -= 1
+        if not (lambda_0.value > 0 and allowed(exponent)):
+            return 0.0 if side > 0 else 1 - float(self.q.low)
+        if certain(exponent):
+            while exponent > FINEST and certain(exponent - 1):
+                exponent -= 1
+            return at(exponent)
+        while allowed(exponent := exponent + 1):
+            if certain(exponent):
+                return at(exponent)
+        return 0.0 if side > 0 else 1 - float(self.q.low)
+
+    @property
+    def _unsure(self) -> int:
+        """The power of two nearest to what the best delta may be off, relatively, to begin with."""
+        known = (self.q, self.norm_u, self.norm_a, self.F, self.r0, self.lambda_0)
+        off = max(float(x.error) / abs(float(x.value)) if x.value else 1.0 for x in known)
+        return max(FINEST, math.frexp(min(off, 0.5))[1])
+
+    @cached_property
+    def _bests(self) -> dict[bool, Measured]:
+        return {}
 
     @property
     def _room(self) -> float:
