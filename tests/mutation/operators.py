@@ -174,12 +174,15 @@ def _parses(text: object) -> bool:
         tree = ast.parse(text.replace("^", "**"), mode="eval")
     except SyntaxError:
         return False
-    return isinstance(tree.body, ast.BinOp | ast.Call)
+    # A name with a hyphen is no difference.
+    return isinstance(tree.body, ast.BinOp | ast.Call) and not text.replace("-", "").isalpha()
 
 
 def _formula_changes(text: str) -> Iterator[str]:
     granted = _plain(re.sub(rf"\b{GRANTED}\*", "", _plain(text)))
-    return (changed for changed in _changes(text) if _plain(changed) != granted)
+    # A part of formulas that brackets hold together keeps them.
+    held = "({})" if text.startswith("(") and text.endswith(")") else "{}"
+    return (held.format(new) for new in _changes(text) if _plain(new) != granted)
 
 
 def _plain(text: str) -> str:
