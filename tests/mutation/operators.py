@@ -21,6 +21,8 @@ BAR = re.compile(
     r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
     r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at|^charge$|^slices$"
 )
+# Functions that return what rounding does.
+LOST = re.compile("^_?(lost|work)$")
 # Smaller constants are tolerances.
 TOLERANCE = 1e-5
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -152,7 +154,7 @@ def _bars(tree: ast.Module) -> set[int]:
 def _bar_named(node: ast.AST) -> bool:
     targets: list[ast.expr] = []
     if isinstance(node, ast.FunctionDef):
-        return bool(BAR.search(node.name))
+        return bool(BAR.search(node.name) or LOST.search(node.name))
     if isinstance(node, ast.keyword):
         return bool(BAR.search(node.arg or ""))
     if isinstance(node, ast.Assign):
