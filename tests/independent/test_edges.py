@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import deqcheck as dq
 from deqcheck.records.measured import Measured
-from deqcheck.theorems.ling2022 import common, condition1
+from deqcheck.theorems.gao2022 import lem3_2
+from deqcheck.theorems.hieu2022.smooth import Quadratic
+from deqcheck.theorems.ling2022 import common, condition1, thm5_steps
 from deqcheck.theorems.ling2022.condition import condition
+from deqcheck.theorems.xie2021.resting import RestingSet
 
+from .gao2022 import diagonal
+from .gao2022_network import problem as implicit
 from .hieu2022_induction import GENERIC, fro, gradient
 from .hieu2022_model import problem as monotone
-from .ling2022_condition import FAR, best, start
+from .ling2022_condition import FAR, ball, best, start
 from .ling2022_model import arrays, drawn
 from .ling2022_model import problem as relu
+from .xie2021_views import DEEP
 
 
 @pytest.mark.parametrize(
@@ -67,3 +74,97 @@ def test_a_ball_that_the_first_step_leaves_is_shown_with_it(id: str, shown: int)
     assert ball.curve is not None
     assert ball.curve.value.value == pytest.approx([0.0, far][:shown], rel=1e-9)
     assert ball.decision == ("violated" if shown > 1 else "holds")
+
+
+def test_the_largest_real_part_is_that_of_active_units() -> None:
+    """The unit with the largest entry of a diagonal A is active for no sample."""
+    net = replace(diagonal(), A=np.diag([0.2, -0.5, 0.9]))
+    found = lem3_2._largest_real_part(implicit(net).start).value
+    assert found == pytest.approx(np.linalg.eigvals(net.DA).real.max(), rel=1e-12) == 0.2
+
+
+@pytest.mark.parametrize(("q", "delta"), [(0.3, 0.69), (0.3, 0.71), (0.7, 0.29), (0.7, 0.31)])
+def test_a_ball_of_theorem_1_ends_where_the_map_does_not_contract(q: float, delta: float) -> None:
+    """Before that its constants exist, and (7), (8), (9) are asked."""
+    v = arrays(seed=1, m=5, n=2, d=3, q=q)
+    found = dq.statements()["ling2022/thm1"](fixed={"delta": delta}).hypotheses(relu(v))
+    sides = {each.equation: (each.left.value, each.right.value) for each in found}
+    wanted = {name: side for name, side in ball(v, delta).items() if name.startswith("eq")}
+    assert bool(wanted) == (q + delta < 1)
+    assert {name for name in sides if name in ("(7)", "(8)", "(9)")} == {
+        f"({name[2:]})" for name in wanted
+    }
+    for name, side in wanted.items():
+        assert sides[f"({name[2:]})"] == pytest.approx((side.left, side.right), rel=1e-9)
+
+
+def test_rates_at_rest_are_those_of_theorem_1() -> None:
+    """From a loss of 0 nothing is seen of the factor."""
+    at = {"step": 0.3, "lambda_0": 0.7, "k": 3, "t": 1.7, "gap_0": 2.0, "gap": 5.0}
+    wanted = {
+        "thm1": 2 * (1 - 0.3 * 0.7 / 2) ** 3,
+        "thm1-plus": 2 * (1 - 0.4 * 0.3 * 0.7) ** 6,
+        "thm1-flow": 2 * np.exp(-0.7 * 1.7),
+    }
+    for name, right in wanted.items():
+        claim = dq.statements()[f"ling2022/{name}"].rest(**at)
+        assert (claim.left.value, claim.relation) == (5.0, "<=")
+        assert claim.right.value == pytest.approx(right, rel=1e-12)
+
+
+def test_the_largest_eigenvalue_over_m_is_one_where_m_is_one() -> None:
+    """A = [[1, 2], [0, 3]]: M = 3 is an eigenvalue, not the norm; M = 3.5 is none."""
+    A = np.array([[1.0, 2.0], [0.0, 3.0]])
+    net = replace(diagonal(), W=np.ones((2, 2)), A=A, b=np.ones(2), gamma=0.2)
+    p, found = implicit(net), {}
+    for M in (3.0, 3.5):
+        statement = dq.statements()["gao2022/lem3.2"](fixed={"M": M})
+        found[M] = statement._largest_over_M(p, p.start)
+    assert found[3.0].exact and found[3.0].value == 1
+    assert found[3.5].value == pytest.approx(np.linalg.eigvals(net.DA).real.max() / 3.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("A", [[[4.0, 1.0], [1.0, 9.0]], [[4.0, -6.0], [-6.0, 9.0]]])
+def test_roots_have_the_inner_products(A: list[list[float]]) -> None:
+    R = thm5_steps.roots(np.array(A))
+    np.testing.assert_allclose(R.T @ R, A, rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.999, 0.3])
+def test_logarithms_of_factors_near_0_and_1_keep_their_digits(share: float) -> None:
+    kappa = np.array([0.7, 0.7 * (1 - 1e-9), 0.41, 0.3, 0.2, 1e-12])
+    found = Quadratic(kappa, np.ones(6)).logs(share)
+    wanted = [1 - Fraction(share) * Fraction(k) / Fraction(0.7) for k in kappa]
+    for log, factor in zip(found, wanted, strict=True):
+        # 1 - x in rationals; for a small x log(1 - x) = -x - x^2/2 up to x^3.
+        x = float(1 - factor)
+        known = -x - x * x / 2 if x < 1e-5 else np.log(float(factor)) if factor else -np.inf
+        assert log == pytest.approx(known, rel=1e-14)
+
+
+def test_the_sequence_of_lemma_7_is_shown_by_its_numbers() -> None:
+    verdict = dq.judge("xie2021/lem7", DEEP.problem())
+    curves = [each.curve for each in verdict.conclusions if each.curve is not None]
+    assert curves
+    for curve in curves:
+        assert curve.k.tolist() == [1, 2, 3, 4, 5, 6]
+        assert curve.t == pytest.approx(4.0 ** -np.arange(1, 7), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("weights", "low", "recedes"),
+    [
+        ([[[0.6, 0.8]]], 0.0, True),
+        ([[[0.6, 0.8]]], -np.inf, True),
+        # Two lines that meet in 0, a line within a plane, two half-lines that meet in 0.
+        ([[[1.0, 0.0]], [[0.0, 1.0]]], 0.0, False),
+        ([[[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]], 0.0, True),
+        ([[[0.6, 0.8]], [[-0.6, -0.8]]], 0.0, False),
+    ],
+)
+def test_a_set_of_fixed_points_recedes_where_a_direction_is_kept(
+    weights: list[list[list[float]]], low: float, recedes: bool
+) -> None:
+    """z = W_l^T t_l with t_l >= low for every l: a cone."""
+    found = RestingSet(tuple(np.array(W) for W in weights), low, np.inf)
+    assert found.recedes == recedes

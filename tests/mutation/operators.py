@@ -18,9 +18,11 @@ EXTREMA = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum
 GRANTED = "growth"
 # Names of error bars, tolerances, limits of the work and texts.
 BAR = re.compile(
-    r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
-    r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at|^charge$|^slices$"
+    r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|unsure|affordable|note|[Rr]esol|reach|"
+    r"RESOL|LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at|^charge$|^slices$"
 )
+# Those of bars alone: other names of bars are names of what is compared, too.
+PLAIN_BAR = re.compile("radius|radii|noise|rounding|toler|unsure")
 # Functions that return what rounding does.
 LOST = re.compile("^_?(lost|work)$")
 # Smaller constants are tolerances.
@@ -148,7 +150,35 @@ def _bars(tree: ast.Module) -> set[int]:
         )
         if named or made:
             found |= {id(inner) for inner in ast.walk(node)}
-    return found
+    return found | _feeding(tree)
+
+
+def _feeding(tree: ast.Module) -> set[int]:
+    """Local numbers that are used for bars alone: scales, condition numbers."""
+    fed: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and PLAIN_BAR.search(ast.unparse(node.func)):
+            fed |= {id(inner) for part in node.args for inner in ast.walk(part)}
+        elif isinstance(node, ast.Assign | ast.AugAssign) and PLAIN_BAR.search(_target(node)):
+            fed |= {id(inner) for inner in ast.walk(node.value)}
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        inside = list(ast.walk(function))
+        given = [node for node in inside if isinstance(node, ast.Assign)]
+        # What is given last is looked at first: it uses what comes before.
+        for each in sorted(given, key=lambda node: -node.lineno):
+            name = _target(each)
+            uses = [n for n in inside if isinstance(n, ast.Name) and n.id == name]
+            read = [id(n) for n in uses if isinstance(n.ctx, ast.Load)]
+            if read and fed.issuperset(read):
+                fed |= {id(inner) for inner in ast.walk(each)}
+    return fed
+
+
+def _target(node: ast.Assign | ast.AugAssign) -> str:
+    """The name that is given, if it is one."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    return names[0] if len(names) == len(targets) == 1 else ""
 
 
 def _bar_named(node: ast.AST) -> bool:
@@ -277,7 +307,7 @@ def _not_numbers(tree: ast.Module) -> set[int]:
             if node.func.id in ("range", "enumerate", "islice"):
                 kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "reshape":
+            if node.func.attr in ("reshape", "arange"):
                 kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
         elif isinstance(node, ast.JoinedStr):
             kept |= {id(inner) for inner in ast.walk(node)}
