@@ -11,9 +11,10 @@ import pytest
 import deqcheck as dq
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.gao2022 import lem3_2
+from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP
 from deqcheck.theorems.hieu2022.smooth import Quadratic
 from deqcheck.theorems.ling2022 import common, condition1, thm5_steps
-from deqcheck.theorems.ling2022.condition import condition
+from deqcheck.theorems.ling2022.condition import EQ10, condition
 from deqcheck.theorems.xie2021.resting import RestingSet
 
 from .gao2022 import diagonal
@@ -168,3 +169,45 @@ def test_a_set_of_fixed_points_recedes_where_a_direction_is_kept(
     """z = W_l^T t_l with t_l >= low for every l: a cone."""
     found = RestingSet(tuple(np.array(W) for W in weights), low, np.inf)
     assert found.recedes == recedes
+
+
+FREE = {"c_w": 0.3, "c_u": 0.5, "c_a": 0.7, "F": 0.9, "step": 1.0}
+ROOMY = {"gamma": 0.25, "gamma0": 0.5, "lambda1": 1.5, "lambda3": 0.75, "X_fro": 2.0, "step": 1.0}
+
+
+@pytest.mark.parametrize("lambda_0", [50.0, 0.01])
+def test_each_entry_of_10_may_be_the_least(lambda_0: float) -> None:
+    """Of a network it is the second: 2 s/((s + c_a^2)^2 F^2) <= 1/(2 c_a^2 F^2) <= 1/(2 lambda_0)
+    for s = c_w^2 + c_u^2. The numbers are no network's."""
+    s, square = 0.09 + 0.25, (0.09 + 0.25 + 0.49) ** 2
+    wanted = min(2 / lambda_0, 2 * s / (square * 0.81))
+    assert (wanted == 2 / lambda_0) == (lambda_0 > 1)
+    claim = EQ10(**FREE, lambda_0=lambda_0)
+    assert (claim.left.value, claim.relation) == (1.0, "<")
+    assert claim.right.value == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha0", [50.0, 0.01])
+def test_each_entry_of_20_may_be_the_least(alpha0: float) -> None:
+    """Of a network it is the second (the first entry never counts)."""
+    # C = 1 + (gamma lambda1/(1 - gamma0))^2, times lambda3^2.
+    c = (1 + 0.75**2) * 0.5625
+    wanted = min(4 / alpha0**2, 2 * 0.25 * c / ((c + 2.25) ** 2 * 4))
+    assert (wanted == 4 / alpha0**2) == (alpha0 > 1)
+    claim = SMALL_STEP(**ROOMY, alpha0=alpha0)
+    assert (claim.left.value, claim.relation) == (1.0, "<")
+    assert claim.right.value == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("largest", [0, 1, 2])
+@pytest.mark.parametrize(("id", "factor"), [("thm4.2", 4), ("thm4.4", 8), ("eta-claim", 8)])
+def test_each_room_may_be_the_narrowest(id: str, factor: int, largest: int) -> None:
+    """(17) and (13): lambda1/C3, gamma lambda1 lambda3/(C2 (1 - gamma0)) and lambda3/C1."""
+    rooms = [0.01 if i == largest else 3.0 for i in range(3)]
+    C = dict(zip(("C3", "C2", "C1"), rooms, strict=True))
+    shares = [1.5 / C["C3"], 0.5625 / C["C2"], 0.75 / C["C1"]]
+    assert int(np.argmax(shares)) == largest
+    check = dq.statements()[f"gao2022/{id}"].first
+    claim = check(**ROOMY, **C, alpha0=3.0, r0=1.25)
+    assert (claim.left.value, claim.relation) == (9.0, ">=")
+    assert claim.right.value == pytest.approx(factor * max(shares) * 2.5 / 0.5, rel=1e-12)
