@@ -13,6 +13,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.theorems.gao2022 import lem3_2
 from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP
 from deqcheck.theorems.hieu2022.smooth import Quadratic
+from deqcheck.theorems.kawaguchi2021.metric import steepest
 from deqcheck.theorems.ling2022 import common, condition1, thm5_steps
 from deqcheck.theorems.ling2022.condition import EQ10, condition
 from deqcheck.theorems.xie2021.resting import RestingSet
@@ -21,6 +22,7 @@ from .gao2022 import diagonal
 from .gao2022_network import problem as implicit
 from .hieu2022_induction import GENERIC, fro, gradient
 from .hieu2022_model import problem as monotone
+from .kawaguchi2021_model import Delm
 from .ling2022_condition import FAR, ball, best, start
 from .ling2022_model import arrays, drawn
 from .ling2022_model import problem as relu
@@ -211,3 +213,19 @@ def test_each_room_may_be_the_narrowest(id: str, factor: int, largest: int) -> N
     claim = check(**ROOMY, **C, alpha0=3.0, r0=1.25)
     assert (claim.left.value, claim.relation) == (9.0, ">=")
     assert claim.right.value == pytest.approx(factor * max(shares) * 2.5 / 0.5, rel=1e-12)
+
+
+def test_the_steepest_change_of_the_state_is_attained() -> None:
+    """For A = 0 and B along (1, -1) the bound on |dZ| is the norm of the derivative of
+    Z = B (I - gamma softmax(A))^-1, by complex steps."""
+    gamma, B = 0.6, np.array([[1.5, -1.5]])
+
+    def Z(x: np.ndarray) -> np.ndarray:
+        A, b = x[:4].reshape(2, 2), x[4:]
+        S = np.exp(A) / np.exp(A).sum(axis=0)
+        return np.asarray(b @ np.linalg.inv(np.eye(2) - gamma * S))
+
+    at = np.concatenate([np.zeros(4), B[0]])
+    J = np.array([Z(at + 1e-30j * e).imag / 1e-30 for e in np.eye(6)]).T
+    d = Delm(np.eye(2), np.ones((1, 2)), np.zeros((2, 2)), B, gamma)
+    assert steepest(d.problem().start) == pytest.approx(np.linalg.norm(J, 2), rel=1e-9)
