@@ -145,7 +145,7 @@ def _bars(tree: ast.Module) -> set[int]:
     for node in ast.walk(tree):
         named = _bar_named(node)
         made = isinstance(node, ast.expr) and any(
-            isinstance(inner, ast.Name | ast.Attribute) and BAR.search(_last(inner))
+            isinstance(inner, ast.Name | ast.Attribute) and _is_bar(_last(inner))
             for inner in ast.walk(node)
         )
         if named or made:
@@ -181,10 +181,14 @@ def _target(node: ast.Assign | ast.AugAssign) -> str:
     return names[0] if len(names) == len(targets) == 1 else ""
 
 
+def _is_bar(name: str) -> bool:
+    return bool(BAR.search(name) or LOST.search(name))
+
+
 def _bar_named(node: ast.AST) -> bool:
     targets: list[ast.expr] = []
     if isinstance(node, ast.FunctionDef):
-        return bool(BAR.search(node.name) or LOST.search(node.name))
+        return _is_bar(node.name)
     if isinstance(node, ast.keyword):
         return bool(BAR.search(node.arg or ""))
     if isinstance(node, ast.Assign):
