@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.gao2022 import lem3_2
 from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP
@@ -16,6 +19,7 @@ from deqcheck.theorems.hieu2022.smooth import Quadratic
 from deqcheck.theorems.kawaguchi2021.metric import steepest
 from deqcheck.theorems.ling2022 import common, condition1, thm5_steps
 from deqcheck.theorems.ling2022.condition import EQ10, condition
+from deqcheck.theorems.xie2021 import thm4
 from deqcheck.theorems.xie2021.resting import RestingSet
 
 from .gao2022 import diagonal
@@ -229,3 +233,42 @@ def test_the_steepest_change_of_the_state_is_attained() -> None:
     J = np.array([Z(at + 1e-30j * e).imag / 1e-30 for e in np.eye(6)]).T
     d = Delm(np.eye(2), np.ones((1, 2)), np.zeros((2, 2)), B, gamma)
     assert steepest(d.problem().start) == pytest.approx(np.linalg.norm(J, 2), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        # In turn the fourth, the second, the first entry is the least.
+        {"lambda0": 2.0, "X": 0.1, "lU": 0.1, "lu": 2.0, "lA": 3.0},
+        {"lambda0": 0.1, "X": 0.1, "lU": 2.0, "lu": 2.0, "lA": 2.0},
+        {"lambda0": 0.1, "X": 0.1, "lU": 0.1, "lu": 0.1, "lA": 100.0},
+        {"lambda0": 9.0, "X": 0.01, "lU": 0.1, "lu": 0.01, "lA": 0.1},
+        {"lambda0": 0.3, "X": 0.2, "lU": 50.0, "lu": 0.1, "lA": 0.1},
+        {"lambda0": 0.3, "X": 0.2, "lU": 0.1, "lu": 50.0, "lA": 0.1},
+    ],
+)
+def test_each_entry_of_the_printed_step_may_be_the_least(numbers: dict[str, float]) -> None:
+    """But for the third: its square is above the product of the second and the fourth."""
+    x, X, U, u, A = (numbers[name] for name in ("lambda0", "X", "lU", "lu", "lA"))
+    inner = u * u + (2 * U * u) ** 2 + (2 * U * u * A) ** 2 + U * U
+    wanted = min((2 / x) ** 2, X**-2 / inner, 0.5 / (X * x * U * u * A), (x * u * A) ** -2 / 6)
+    claim = dq.statements()["hieu2022/thm3.3.5"].step_printed(**numbers, step=1.0)
+    assert (claim.left.value, claim.relation) == (1.0, "<=")
+    assert claim.right.value == pytest.approx(wanted, rel=1e-12)
+
+
+def test_states_around_a_single_fixed_point() -> None:
+    """|z*| + (|grad R(z*)| + L_z |z*|/2)/c, of numbers that are no network's."""
+    Z = np.array([[3.0], [4.0]])
+    solved = SimpleNamespace(Z=Z, error=0.0, existence=Existence.UNIQUE)
+    convexity = Measured(0.5)
+    R = SimpleNamespace(
+        strong_convexity=convexity, smoothness=6.0, gradient=lambda Z: np.array([[0.0], [7.0]])
+    )
+    p: Any = SimpleNamespace(start=SimpleNamespace(solved=solved))
+    sam: Any = SimpleNamespace(R=R)
+    assert thm4._around(p, sam).value == pytest.approx(5 + (7 + 3 * 5) / 0.5, rel=1e-12)
+    R.strong_convexity = Measured(0.0)
+    assert thm4._around(p, sam).value == np.inf
+    R.strong_convexity, solved.existence = convexity, Existence.ISOLATED
+    assert thm4._around(p, sam).value == np.inf
