@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.linalg import exact
+from deqcheck.models.delm import spectrum
+from deqcheck.models.equilibrium import illposed
 from deqcheck.models.opteq.equilibrium import Existence
 from deqcheck.records.measured import Measured
+from deqcheck.records.tower import compared, rational
 from deqcheck.theorems.gao2022 import lem3_2
 from deqcheck.theorems.gao2022.thm4_4 import SMALL_STEP
 from deqcheck.theorems.hieu2022.smooth import Quadratic
 from deqcheck.theorems.kawaguchi2021.metric import steepest
 from deqcheck.theorems.ling2022 import common, condition1, thm5_steps
 from deqcheck.theorems.ling2022.condition import EQ10, condition
+from deqcheck.theorems.ling2022.kernel import PopulationKernel
 from deqcheck.theorems.xie2021 import thm4
 from deqcheck.theorems.xie2021.resting import RestingSet
 
@@ -28,6 +33,7 @@ from .hieu2022_induction import GENERIC, fro, gradient
 from .hieu2022_model import problem as monotone
 from .kawaguchi2021_model import Delm
 from .ling2022_condition import FAR, ball, best, start
+from .ling2022_kernel import limit
 from .ling2022_model import arrays, drawn
 from .ling2022_model import problem as relu
 from .xie2021_views import DEEP
@@ -238,17 +244,14 @@ def test_the_steepest_change_of_the_state_is_attained() -> None:
 @pytest.mark.parametrize(
     "numbers",
     [
-        # In turn the fourth, the second, the first entry is the least.
-        {"lambda0": 2.0, "X": 0.1, "lU": 0.1, "lu": 2.0, "lA": 3.0},
-        {"lambda0": 0.1, "X": 0.1, "lU": 2.0, "lu": 2.0, "lA": 2.0},
-        {"lambda0": 0.1, "X": 0.1, "lU": 0.1, "lu": 0.1, "lA": 100.0},
-        {"lambda0": 9.0, "X": 0.01, "lU": 0.1, "lu": 0.01, "lA": 0.1},
-        {"lambda0": 0.3, "X": 0.2, "lU": 50.0, "lu": 0.1, "lA": 0.1},
-        {"lambda0": 0.3, "X": 0.2, "lU": 0.1, "lu": 50.0, "lA": 0.1},
+        # Such that every part of an entry that counts is seen in one of them.
+        {"lambda0": 0.307, "X": 0.118, "lU": 1.256, "lu": 0.012, "lA": 16.14},
+        {"lambda0": 24.763, "X": 20.696, "lU": 0.041, "lu": 0.144, "lA": 1.712},
+        {"lambda0": 54.594, "X": 0.574, "lU": 12.423, "lu": 1.009, "lA": 0.054},
     ],
 )
 def test_each_entry_of_the_printed_step_may_be_the_least(numbers: dict[str, float]) -> None:
-    """But for the third: its square is above the product of the second and the fourth."""
+    """But for the third, whose square is above the product of the second and the fourth."""
     x, X, U, u, A = (numbers[name] for name in ("lambda0", "X", "lU", "lu", "lA"))
     inner = u * u + (2 * U * u) ** 2 + (2 * U * u * A) ** 2 + U * U
     wanted = min((2 / x) ** 2, X**-2 / inner, 0.5 / (X * x * U * u * A), (x * u * A) ** -2 / 6)
@@ -272,3 +275,33 @@ def test_states_around_a_single_fixed_point() -> None:
     assert thm4._around(p, sam).value == np.inf
     R.strong_convexity, solved.existence = convexity, Existence.ISOLATED
     assert thm4._around(p, sam).value == np.inf
+
+
+def test_the_exact_kernel_of_samples_of_several_lengths() -> None:
+    """Entries as after many layers; of one sample |x|^2/(d (1 - sigma_w^2)), in rationals."""
+    pytest.importorskip("flint")
+    X, s2 = np.array([[1.0, -0.5, 2.0], [0.25, 1.5, 0.75]]), 0.25
+    K, wanted = PopulationKernel(X, s2).again.K, limit(X, s2)
+    for i, j in np.ndindex(3, 3):
+        ends = (rational(wanted[i, j] + side * 1e-9) for side in (-1, 1))
+        assert [compared(exact.entry(K, i, j), end).sign for end in ends] == [1, -1]
+    alone = PopulationKernel(np.full((2, 1), 2.0), s2).again.K
+    assert compared(exact.entry(alone, 0, 0), rational(Fraction(16, 3))).sign == 0
+
+
+@pytest.mark.parametrize(("radius", "positive"), [(0.9, True), (1.1, False)])
+def test_a_radius_is_taken_from_every_block(radius: float, positive: bool) -> None:
+    """blockdiag(5 I, I, 5 I) - K kron I with the smallest eigenvalue 1 for K = 0."""
+    M = np.array([5 * np.eye(2), np.eye(2), 5 * np.eye(2)])
+    assert spectrum._positive(M, np.zeros((3, 3)), radius) == positive
+
+
+def test_the_pair_with_the_smallest_minor_of_many_units() -> None:
+    """(1 - w_11) (1 - w_22) - w_12 w_21 = 1/4 - 1/2 is negative; 7 * 7 - 30 is not."""
+    W = np.zeros((illposed.MOST + 2, illposed.MOST + 2))
+    W[1, 1] = W[2, 2] = 0.5
+    W[1, 2], W[2, 1] = 0.5, 1.0
+    W[4, 4] = W[6, 6] = -6.0
+    W[4, 6], W[6, 4] = 5.0, 6.0
+    found = illposed._units(W)
+    assert found is not None and found.tolist() == [1, 2]
