@@ -278,15 +278,16 @@ def test_states_around_a_single_fixed_point() -> None:
 
 
 def test_the_exact_kernel_of_samples_of_several_lengths() -> None:
-    """Entries as after many layers; of one sample |x|^2/(d (1 - sigma_w^2)), in rationals."""
+    """Entries as after many layers; of one sample |x|^2/(d (1 - sigma_w^2)) exactly."""
     pytest.importorskip("flint")
     X, s2 = np.array([[1.0, -0.5, 2.0], [0.25, 1.5, 0.75]]), 0.25
     K, wanted = PopulationKernel(X, s2).again.K, limit(X, s2)
     for i, j in np.ndindex(3, 3):
         ends = (rational(wanted[i, j] + side * 1e-9) for side in (-1, 1))
         assert [compared(exact.entry(K, i, j), end).sign for end in ends] == [1, -1]
-    alone = PopulationKernel(np.full((2, 1), 2.0), s2).again.K
-    assert compared(exact.entry(alone, 0, 0), rational(Fraction(16, 3))).sign == 0
+    # 4/(1 - 1/2), which a ball holds without a radius.
+    alone = PopulationKernel(np.full((2, 1), 2.0), 0.5).again.K
+    assert compared(exact.entry(alone, 0, 0), rational(8)).sign == 0
 
 
 @pytest.mark.parametrize(("radius", "positive"), [(0.9, True), (1.1, False)])
