@@ -277,10 +277,12 @@ def test_states_around_a_single_fixed_point() -> None:
     assert thm4._around(p, sam).value == np.inf
 
 
-def test_the_exact_kernel_of_samples_of_several_lengths() -> None:
-    """Entries as after many layers; of one sample |x|^2/(d (1 - sigma_w^2)) exactly."""
+@pytest.mark.parametrize("last", [[2.0, 0.75], [2.0, 0.5], [-4.0, -1.0]])
+def test_the_exact_kernel_of_samples_of_several_lengths(last: list[float]) -> None:
+    """Entries as after many layers, also of samples that are multiples of each other; of one sample
+    |x|^2/(d (1 - sigma_w^2)) exactly."""
     pytest.importorskip("flint")
-    X, s2 = np.array([[1.0, -0.5, 2.0], [0.25, 1.5, 0.75]]), 0.25
+    X, s2 = np.array([[1.0, 0.25], [-0.5, 1.5], last]).T, 0.25
     K, wanted = PopulationKernel(X, s2).again.K, limit(X, s2)
     for i, j in np.ndindex(3, 3):
         ends = (rational(wanted[i, j] + side * 1e-9) for side in (-1, 1))
