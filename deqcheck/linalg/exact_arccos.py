@@ -15,7 +15,14 @@ def Q(level: Level, x: Any) -> Any:
     if level.exact:
         raise NoExactForm
     x, pi = clipped(level, x), level.flint.arb.pi()
-    return (((1 - x) * (1 + x)).nonnegative_part().sqrt() + (pi - x.acos()) * x) / pi
+    return (((1 - x) * (1 + x)).nonnegative_part().sqrt() + (pi - arccos(level, x)) * x) / pi
+
+
+def arccos(level: Level, x: Any) -> Any:
+    """2 arcsin(sqrt((1 - x)/2)), which has a value also where the ball of x reaches beyond 1, as
+    that of the cosine of parallel samples does."""
+    half = ((1 - x) / 2).nonnegative_part().sqrt()
+    return 2 * half.asin() if x > 0 else x.acos()
 
 
 def clipped(level: Level, x: Any) -> Any:

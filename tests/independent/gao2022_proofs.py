@@ -389,7 +389,10 @@ def sec7(net: Network, printed: bool) -> Expected:
         return {**found, "floor": above(min(scales(net)), floor)}
     middle = (floor + min(scales(net))) / 2
     assert floor > 1 or min(scales(net)) < 1
-    return {**found, "some": Sides(middle, "<=", 1.0, decision=below(middle, 1.0).decision)}
+    return {
+        **found,
+        "some": Sides(middle, "<=", 1.0, decision=below(middle, 1.0).decision, between=True),
+    }
 
 
 def trained(kind: str, **how: Any) -> Mapping[str, Any]:

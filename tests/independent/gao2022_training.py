@@ -290,7 +290,7 @@ def refused(step: float, decision: str) -> Expected:
         for name in ("first", "second", "third", "bounded_b")
     }
     middle = (at.eta2 + step_ceiling(at.net)) / 2
-    some = Sides(step, "<", middle, decision=decision)
+    some = Sides(step, "<", middle, decision=decision, between=True)
     return {**found, **searched, "some_step": some}
 
 
@@ -317,7 +317,7 @@ def eta_printed(net: Network, C: Constants, decision: str) -> Expected:
     return {
         "unit": Sides(deviation, "<=", 1e-12, decision=unit),
         **descent_conditions(at),
-        "one_over_n": Sides(1 / net.N, "<", middle, decision=decision),
+        "one_over_n": Sides(1 / net.N, "<", middle, decision=decision, between=True),
     }
 
 

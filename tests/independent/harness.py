@@ -45,6 +45,8 @@ class Sides:
     decision: str = "holds"
     # How much of a number its error bar may be, where it is known less well; say why.
     bar: float = WIDEST_BAR
+    # Of a number that is only known to lie between two bounds the bar is half their distance.
+    between: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,15 @@ def _compare(name: str, judged: Judged, sides: Sides | Noise) -> None:
         off = _off(value, np.asarray(number.error), wanted, sides)
         at = int(np.argmax(off))
         assert not off.any(), f"{name}, {side}: {value.flat[at]!r} is not {wanted.flat[at]!r}"
+        _narrow(name, side, np.asarray(number.error), wanted, sides)
+
+
+def _narrow(name: str, side: str, error: np.ndarray, wanted: np.ndarray, sides: Sides) -> None:
+    """What is decided is decided by numbers whose bars are narrow."""
+    if sides.decision != "undecided" and not sides.between:
+        size = np.where(np.isfinite(wanted), np.abs(wanted), 0.0)
+        wide = np.isfinite(error) & ~(error <= sides.bar * size + SMALLEST_BAR)
+        assert not wide.any(), f"{name}, {side}: {wanted!r} has the bar {error!r}"
 
 
 def _off(value: np.ndarray, error: np.ndarray, wanted: np.ndarray, sides: Sides) -> np.ndarray:

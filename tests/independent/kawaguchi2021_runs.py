@@ -191,7 +191,7 @@ def times(d: Delm, horizon: float, edition: str, label: str, eps: tuple[float, .
     def reached(share: float) -> Sides:
         promised = d.m * (1 + d.gamma) ** 2 / (2 * kappa) * math.log(1 / share)
         # When an accuracy is reached is known up to the times that are recorded.
-        return Sides(flow(d, horizon).reaches(share), "<=", promised, bar=0.2)
+        return Sides(flow(d, horizon).reaches(share), "<=", promised, bar=0.2, between=True)
 
     return Instance(
         "kawaguchi2021/times",

@@ -162,7 +162,9 @@ def without_constant(decision: str) -> Callable[[Delm], Expected]:
         low = free.kappa * free.floor
         high = min(p.slope**2 / (2 * p.gap) for p in seen)
         return {
-            "no_constant": Sides((low + high) / 2 if low else 0.0, "==", 0.0, decision=decision)
+            "no_constant": Sides(
+                (low + high) / 2 if low else 0.0, "==", 0.0, decision=decision, between=True
+            )
         }
 
     return of

@@ -18,9 +18,13 @@ EXTREMA = {"max": "min", "min": "max", "maximum": "minimum", "minimum": "maximum
 GRANTED = "growth"
 # Names of error bars, tolerances, limits of the work and texts.
 BAR = re.compile(
-    r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|affordable|note|[Rr]esol|reach|"
-    r"LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at|^charge$|^slices$"
+    r"EPS|radius|radii|^off$|error|noise|slip|rounding|toler|widened|blur|unsure|affordable|note|[Rr]esol|reach|"
+    r"RESOL|LARGEST|SMALLEST|DENSE|TRIES|STEP|SHORTER|BOX|RESTART|truncat|lapack|guess|start_at|^charge$|^slices$"
 )
+# Those of bars alone: other names of bars are names of what is compared, too.
+PLAIN_BAR = re.compile("radius|radii|noise|rounding|toler|unsure")
+# Functions that return what rounding does.
+LOST = re.compile("^_?(lost|work)$")
 # Smaller constants are tolerances.
 TOLERANCE = 1e-5
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -141,18 +145,50 @@ def _bars(tree: ast.Module) -> set[int]:
     for node in ast.walk(tree):
         named = _bar_named(node)
         made = isinstance(node, ast.expr) and any(
-            isinstance(inner, ast.Name | ast.Attribute) and BAR.search(_last(inner))
+            isinstance(inner, ast.Name | ast.Attribute) and _is_bar(_last(inner))
             for inner in ast.walk(node)
         )
         if named or made:
             found |= {id(inner) for inner in ast.walk(node)}
-    return found
+    return found | _feeding(tree)
+
+
+def _feeding(tree: ast.Module) -> set[int]:
+    """Local numbers that are used for bars alone: scales, condition numbers."""
+    fed: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and PLAIN_BAR.search(ast.unparse(node.func)):
+            fed |= {id(inner) for part in node.args for inner in ast.walk(part)}
+        elif isinstance(node, ast.Assign | ast.AugAssign) and PLAIN_BAR.search(_target(node)):
+            fed |= {id(inner) for inner in ast.walk(node.value)}
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        inside = list(ast.walk(function))
+        given = [node for node in inside if isinstance(node, ast.Assign)]
+        # What is given last is looked at first: it uses what comes before.
+        for each in sorted(given, key=lambda node: -node.lineno):
+            name = _target(each)
+            uses = [n for n in inside if isinstance(n, ast.Name) and n.id == name]
+            read = [id(n) for n in uses if isinstance(n.ctx, ast.Load)]
+            if read and fed.issuperset(read):
+                fed |= {id(inner) for inner in ast.walk(each)}
+    return fed
+
+
+def _target(node: ast.Assign | ast.AugAssign) -> str:
+    """The name that is given, if it is one."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    return names[0] if len(names) == len(targets) == 1 else ""
+
+
+def _is_bar(name: str) -> bool:
+    return bool(BAR.search(name) or LOST.search(name))
 
 
 def _bar_named(node: ast.AST) -> bool:
     targets: list[ast.expr] = []
     if isinstance(node, ast.FunctionDef):
-        return bool(BAR.search(node.name))
+        return _is_bar(node.name)
     if isinstance(node, ast.keyword):
         return bool(BAR.search(node.arg or ""))
     if isinstance(node, ast.Assign):
@@ -174,12 +210,15 @@ def _parses(text: object) -> bool:
         tree = ast.parse(text.replace("^", "**"), mode="eval")
     except SyntaxError:
         return False
-    return isinstance(tree.body, ast.BinOp | ast.Call)
+    # A name with a hyphen is no difference.
+    return isinstance(tree.body, ast.BinOp | ast.Call) and not text.replace("-", "").isalpha()
 
 
 def _formula_changes(text: str) -> Iterator[str]:
     granted = _plain(re.sub(rf"\b{GRANTED}\*", "", _plain(text)))
-    return (changed for changed in _changes(text) if _plain(changed) != granted)
+    # A part of formulas that brackets hold together keeps them.
+    held = "({})" if text.startswith("(") and text.endswith(")") else "{}"
+    return (held.format(new) for new in _changes(text) if _plain(new) != granted)
 
 
 def _plain(text: str) -> str:
@@ -272,7 +311,7 @@ def _not_numbers(tree: ast.Module) -> set[int]:
             if node.func.id in ("range", "enumerate", "islice"):
                 kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "reshape":
+            if node.func.attr in ("reshape", "arange"):
                 kept |= {id(inner) for part in node.args for inner in ast.walk(part)}
         elif isinstance(node, ast.JoinedStr):
             kept |= {id(inner) for inner in ast.walk(node)}

@@ -6,6 +6,7 @@ import ast
 import functools
 import gc
 import importlib
+import sys
 import types
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -40,8 +41,17 @@ class Imported:
         gc.freeze()
 
     def swap(self, mutant: Mutant) -> None:
-        if not (mutant.formula and self._swap_checks(mutant)):
+        if not mutant.formula:
             self._swap_code(mutant)
+            return
+        name = self._name(mutant.path)
+        texts = _texts(importlib.import_module(name))
+        changed = _run_again(name, mutant.path, mutant.tree())
+        if not changed:
+            # A check that a function makes.
+            self._swap_code(mutant)
+        if not changed or _texts(importlib.import_module(name)) != texts:
+            self._follow(mutant.path)
 
     def _swap_code(self, mutant: Mutant) -> None:
         path = str(mutant.path)
@@ -61,22 +71,41 @@ class Imported:
         if not changed and mutant.line:
             raise NotSwapped("nothing is changed")
 
-    def _swap_checks(self, mutant: Mutant) -> bool:
-        """The module is run again, changed; its formulas go into the checks that are there. Whether
-        any has changed: those of checks that a function makes do not."""
-        path = mutant.path
-        name = ".".join(path.relative_to(self.root).with_suffix("").parts)
-        module, again = importlib.import_module(name), types.ModuleType(name)
-        again.__file__, again.__package__ = str(path), name.rpartition(".")[0]
-        exec(compile(mutant.tree(), str(path), "exec"), vars(again))
-        changed = 0
-        for owner, its in vars(again).items():
-            was = vars(module).get(owner)
-            if isinstance(its, type) and isinstance(was, type) and its.__module__ == name:
-                changed += sum(_taken(old, new) for old, new in _pairs(was, its))
-            else:
-                changed += _taken(was, its)
-        return changed > 0
+    def _follow(self, path: Path) -> None:
+        """Other files of its folder make checks from what it holds, or from what these make."""
+        others = [each for each in sorted(path.parent.glob("*.py")) if each != path]
+        loaded = [each for each in others if self._name(each) in sys.modules]
+        trees = {each: ast.parse(each.read_text()) for each in loaded}
+        changed = True
+        while changed:
+            changed = sum(_run_again(self._name(each), each, trees[each]) for each in loaded) > 0
+
+    def _name(self, path: Path) -> str:
+        return ".".join(path.relative_to(self.root).with_suffix("").parts)
+
+
+def _run_again(name: str, path: Path, tree: ast.Module) -> bool:
+    """A module is run from this source; its formulas and texts go into the checks and names that
+    are there. Whether any has changed."""
+    module, again = importlib.import_module(name), types.ModuleType(name)
+    again.__file__, again.__package__ = str(path), name.rpartition(".")[0]
+    exec(compile(tree, str(path), "exec"), vars(again))
+    changed = 0
+    for owner, its in list(vars(again).items()):
+        was = vars(module).get(owner)
+        if isinstance(its, type) and isinstance(was, type) and its.__module__ == name:
+            changed += sum(_taken(old, new) for old, new in _pairs(was, its))
+        elif isinstance(its, str) and isinstance(was, str) and owner.isupper():
+            changed += its != was
+            setattr(module, owner, its)
+        else:
+            changed += _taken(was, its)
+    return changed > 0
+
+
+def _texts(module: types.ModuleType) -> dict[str, str]:
+    named = vars(module).items()
+    return {name: text for name, text in named if name.isupper() and isinstance(text, str)}
 
 
 def _pairs(was: type, new: type) -> Iterator[tuple[object, object]]:

@@ -70,6 +70,9 @@ class Trial:
             found = [
                 r for r in self.reaches if any(Path(p).parent == Path(beside) for p in r.lines)
             ]
+        if mutant.formula:
+            # A test that evaluates a check by itself reaches no line of a statement.
+            found += [r for r in self.reaches if r not in found and _evaluates(r)]
         killers = [reach for reach in found if self.kills[mutant.path, reach.test]]
         killers.sort(key=lambda reach: -self.kills[mutant.path, reach.test] / reach.seconds)
         return killers + [reach for reach in _in_turn(found) if reach not in killers]
@@ -120,6 +123,10 @@ class Trial:
         outcome = every[code] if 0 <= code < len(every) else Outcome.HUNG
         last = lines[-2] if len(lines) > 1 else ""
         return outcome, "" if outcome is Outcome.SURVIVED else last
+
+
+def _evaluates(reach: Reach) -> bool:
+    return "/independent/" in reach.test and not any("/theorems/" in path for path in reach.lines)
 
 
 def _in_turn(reaches: Sequence[Reach]) -> list[Reach]:

@@ -79,7 +79,8 @@ class ExactKernel:
             return cosine if cosine == 1 or s2 == 0 else _missing()
         target = (1 - s2) * cosine
         arb = level.flint.arb
-        c = cosine.mid()
+        # Of parallel samples it may be above 1.
+        c = clipped(level, cosine.mid())
         for _ in range(NEWTON):
             slope = 1 - s2 * (1 - c.acos() / arb.pi())
             c = clipped(level, (c + (s2 * Q(level, c) + target - c) / slope).mid())
