@@ -425,8 +425,9 @@ def lambda_star(X: np.ndarray) -> float:
 
 
 def gstar(X: np.ndarray, pairs: int, rank: int, decision: str = "holds") -> Expected:
-    """tr G = |X|_F^2/2; `pairs` of samples are antiparallel, along axes of this rank."""
-    smallest, N = lambda_star(X), len(X)
+    """tr G = |X|_F^2/2; `pairs` of samples are antiparallel, along axes of this rank. What stays
+    undecided is a G that is singular."""
+    smallest, N = lambda_star(X) if decision == "holds" else 0.0, len(X)
     closest = min(angle(X[i], X[j]) for i in range(N) for j in range(i))
     return {
         "no_zero": Sides(min(map(norm, X)), ">", 0.0),

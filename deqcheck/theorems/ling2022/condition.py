@@ -191,11 +191,12 @@ class Condition:
         def certain(exponent: int) -> bool:
             return extreme._side(at(exponent), with_9) == side
 
+        edge = 0.0 if side > 0 else 1 - float(self.q.low)
         exponent = self._unsure
         while exponent > FINEST and not allowed(exponent):
             exponent -= 1
         if not (lambda_0.value > 0 and allowed(exponent)):
-            return 0.0 if side > 0 else 1 - float(self.q.low)
+            return edge
         if certain(exponent):
             while exponent > FINEST and certain(exponent - 1):
                 exponent -= 1
@@ -203,7 +204,7 @@ class Condition:
         while allowed(exponent := exponent + 1):
             if certain(exponent):
                 return at(exponent)
-        return 0.0 if side > 0 else 1 - float(self.q.low)
+        return edge
 
     @property
     def _unsure(self) -> int:
