@@ -176,3 +176,47 @@ def test_an_attack_goes_along_the_gradient_of_each_margin() -> None:
         margins += [there[k] - there[j] for j in {0, 1, 2} - {k}]
     found: Any = SimpleNamespace(predicted=k, radius=share)
     assert attack(problem(v).start, 0, found).value == pytest.approx(min(margins), rel=1e-7)
+
+
+def claims_of(id_: str, v: Any) -> list[Any]:
+    p = problem(v)
+    return list(dq.statements()[id_]().claims(p, p.start))
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+def test_a_radius_is_attacked_from_two_outputs_on(outputs: int) -> None:
+    v = drawn(3, n=2, d=2, q=outputs, scale=0.1)
+    asked = dq.statements()["robust/radius"]()
+    decided = {c.name: c.judge().decision.name for c in asked.hypotheses(problem(v))}
+    assert decided["at least two outputs"] == ("HOLDS" if outputs > 1 else "VIOLATED")
+    assert bool(claims_of("robust/radius", v)) is (outputs > 1)
+
+
+@pytest.mark.parametrize("units", [1, 2])
+def test_the_gain_of_one_unit_alone_is_known(units: int) -> None:
+    """|U|/(1 - W) of the pattern that is on; of two units it is less than |U|/m."""
+    v = drawn(5, n=units, d=2, q=1, scale=0.3)
+    (gain,) = (c for c in claims_of("pabbaraju2021/thm1", v) if c.name.startswith("no pattern"))
+    bound = norm2(v["U"]) / modulus(v)
+    assert gain.right.value == pytest.approx(bound, rel=1e-12)
+    assert (gain.equal is None) is (units > 1)
+    assert (gain.left.value < bound * (1 - 1e-6)) is (units > 1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sample_whose_iterates_are_furthest_for_their_bound_is_shown(seed: int) -> None:
+    """|z* - z_l|_1 <= g^(l+1)/(1 - g) |phi|_1 (Kawaguchi's Proposition 1) from z_0 = phi."""
+    r, g = np.random.default_rng(seed), 0.6
+    Phi, A = r.normal(size=(4, 5)), 2 * r.normal(size=(4, 4))
+    Phi[0], Phi[1] = 0.1 + np.abs(Phi[0]), -0.1 - np.abs(Phi[1])
+    S = np.exp(A) / np.exp(A).sum(axis=0)
+    rest = np.linalg.solve(np.eye(4) - g * S, Phi)
+    data, init = {"Phi": Phi, "Y": np.zeros((1, 5))}, {"A": A, "B": np.ones((1, 4))}
+    p = dq.problem("delm", data=data, init=init, gamma=g)
+    found = dq.statements()["kawaguchi2021/prop1"]().claims(p, p.start)
+    (first,) = (c for c in found if re.match(r"l = 0\b", c.note) and c.relation == "<=")
+    share = np.abs(rest - Phi).sum(axis=0) / (g / (1 - g) * np.abs(Phi).sum(axis=0))
+    shown = int(np.argmax(share))
+    assert share[shown] > share.min() * 1.01
+    assert first.left.value == pytest.approx(np.abs(rest - Phi)[:, shown].sum(), rel=1e-10)
+    assert first.right.value == pytest.approx(g / (1 - g) * np.abs(Phi[:, shown]).sum(), rel=1e-10)
