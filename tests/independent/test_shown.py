@@ -14,6 +14,7 @@ import pytest
 import deqcheck as dq
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.elghaoui2021.perron import Error, entrywise
+from deqcheck.theorems.hieu2022.contraction import Spectra
 from deqcheck.theorems.robust.radius import attack
 
 from .equilibrium_model import (
@@ -220,3 +221,19 @@ def test_the_sample_whose_iterates_are_furthest_for_their_bound_is_shown(seed: i
     assert share[shown] > share.min() * 1.01
     assert first.left.value == pytest.approx(np.abs(rest - Phi)[:, shown].sum(), rel=1e-10)
     assert first.right.value == pytest.approx(g / (1 - g) * np.abs(Phi[:, shown]).sum(), rel=1e-10)
+
+
+DENSE = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("A", "B", "normal"),
+    [(np.eye(3), DENSE + DENSE.T, True), (np.eye(3), DENSE, False), (DENSE, np.eye(3), False)],
+)
+def test_a_part_of_the_units_has_a_normal_block_if_the_weights_are_diagonal(
+    A: np.ndarray, B: np.ndarray, normal: bool
+) -> None:
+    """I - W = m I + A^T A - B + B^T; two of three units are active."""
+    active = SimpleNamespace(mask=np.array([[True], [True], [False]]))
+    state: Any = SimpleNamespace(A=A, B=B, n=3, equilibrium=active)
+    assert Spectra(state).normal is normal
