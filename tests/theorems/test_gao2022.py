@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck import judging
 from deqcheck.case import build_problem, read_case
 from deqcheck.dynamics.flow import GradientFlow
@@ -414,3 +415,15 @@ def test_samples_of_dimension_one_have_lambda_star_0(implicit: Builder) -> None:
     found = judging.judge(SubGaussianSamples, p, edition="printed")
     assert found.outcome == "inconsistent"
     assert "lambda_* = 0" in found.conclusions[0].note
+
+
+def test_a_second_start_that_underflows_on_its_way_to_zero_refutes_nothing() -> None:
+    """No unit is active: Z = 0, and squares of what is left of the start are lost below 1e-308."""
+    X = np.array([[2.003872566, 2.003872566, 0.0, -1.0]])
+    W = np.array([[-0.5, -1.0], [-0.4, -1.1], [-0.4, 1.6], [-1.7, 0.0]])
+    for scale in np.linspace(1.0, 1.2, 60).tolist():
+        A = scale * np.array([[1.287e-2, -1.2e-12], [4e-7, 1.3e-12]])
+        init = {"W": W, "A": A, "b": np.zeros(2)}
+        p = dq.problem("implicit-relu", data={"X": X, "y": [0.5]}, init=init, gamma=2.0)
+        found = dq.run(p, only=["gao2022/lem3.1"])["gao2022/lem3.1"]
+        assert not p.start.Z.any() and found.outcome == "confirmed"

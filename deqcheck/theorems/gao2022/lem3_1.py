@@ -20,6 +20,8 @@ from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import BoundedA, equality, scales_by
 
 STARTS = 3
+# |sqrt(s + x) - sqrt(s)| <= sqrt(|x|): what the underflow of a square does to a length.
+UNDERFLOW = 2.0**-537
 
 
 class Lemma31(BoundedA):
@@ -146,4 +148,6 @@ def _ends(p: Problem, state: State) -> Iterable[tuple[float, float]]:
         noise = errors.product(state.m, total) + state.Phi_radius
         # Z is one sweep nearer than `last`.
         radius = (q * moved + noise) / (1 - q) + noise + state.equilibrium.error
-        yield euclidean(Z - state.Z.T), radius * (1 + 16 * EPS)
+        # Squares below the smallest double are lost in both lengths.
+        lost = 4 * float(np.sqrt(Z.size)) * UNDERFLOW / (1 - q)
+        yield euclidean(Z - state.Z.T), radius * (1 + 16 * EPS) + lost
