@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors
-from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.models.implicit_relu.iterates import CAP, SWEEPS, TOLERANCE, Iterates
 from deqcheck.records.claim import Claim
@@ -20,8 +19,6 @@ from deqcheck.theorems.gao2022.setting import Problem, State
 from deqcheck.theorems.gao2022.static import BoundedA, equality, scales_by
 
 STARTS = 3
-# |sqrt(s + x) - sqrt(s)| <= sqrt(|x|): what the underflow of a square does to a length.
-UNDERFLOW = 2.0**-537
 
 
 class Lemma31(BoundedA):
@@ -141,13 +138,12 @@ def _ends(p: Problem, state: State) -> Iterable[tuple[float, float]]:
         Z = size * np.abs(stream.standard_normal((state.N, state.m)))
         for _ in range(CAP):
             last, Z = Z, relu(Z @ scale + state.Phi)
-            moved = euclidean(Z - last)
-            if moved <= EPS * euclidean(Z):
+            # No unit is active: the iterates fall until they underflow, whose squares do before.
+            moved = errors.length(Z - last)
+            if moved <= EPS * errors.length(Z):
                 break
-        total = float(np.linalg.norm(scale) * np.linalg.norm(last) + np.linalg.norm(state.Phi))
+        total = errors.length(scale) * errors.length(last) + errors.length(state.Phi)
         noise = errors.product(state.m, total) + state.Phi_radius
         # Z is one sweep nearer than `last`.
         radius = (q * moved + noise) / (1 - q) + noise + state.equilibrium.error
-        # Squares below the smallest double are lost in both lengths.
-        lost = 4 * float(np.sqrt(Z.size)) * UNDERFLOW / (1 - q)
-        yield euclidean(Z - state.Z.T), radius * (1 + 16 * EPS) + lost
+        yield errors.length(Z - state.Z.T), radius * (1 + 16 * EPS)
