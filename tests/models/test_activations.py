@@ -110,6 +110,29 @@ def test_primitive_is_the_integral(s: Activation) -> None:
     assert np.isfinite(s.primitive(T)).all()
 
 
+INTEGRATED: dict[str, Callable[[Any], Any]] = {
+    "tanh": lambda t: mp.log(mp.cosh(t)),
+    "softplus": lambda t: mp.polylog(2, mp.mpf(-1)) - mp.polylog(2, -mp.exp(t)),
+}
+
+
+@pytest.mark.parametrize("kind", INTEGRATED)
+def test_primitives_and_conjugates_keep_their_digits_near_zero(kind: str) -> None:
+    """Statements count their rounding relative to their size, and to t s(t)."""
+    s, eps = kinds(ROOMS["activations"])[kind](), np.finfo(float).eps
+    t = np.concatenate([sign * np.geomspace(1e-9, 30, 60) for sign in (1, -1)])
+    u = s.value(t)
+    with mp.workdps(50):
+        primitives = [INTEGRATED[kind](mp.mpf(x)).real for x in t]
+        # The supremum is reached next to t, since u is s(t) up to rounding.
+        conjugates = [b * mp.mpf(x) - a for b, x, a in zip(u, t, primitives, strict=True)]
+        off = [float(abs(a - b)) for a, b in zip(s.primitive(t), primitives, strict=True)]
+        off_conjugate = [float(abs(a - b)) for a, b in zip(s.conjugate(u), conjugates, strict=True)]
+    size = np.abs(np.array(primitives, dtype=float))
+    assert (off <= 8 * eps * size).all()
+    assert (off_conjugate <= 16 * eps * (size + np.abs(t * u))).all()
+
+
 @pytest.mark.parametrize("s", ACTIVATIONS, ids=names)
 def test_conjugate_is_the_supremum(s: Activation) -> None:
     for t in (-2.0, -0.4, 0.0, 0.3, 1.7):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,8 +125,11 @@ def half_square(t: np.ndarray) -> np.ndarray:
 
 
 def log_cosh(t: np.ndarray) -> np.ndarray:
+    """To a few eps of its own size: near 0, where it is t^2/2, |t| must not be added first."""
     size = np.abs(t)
-    return np.asarray(size + np.log1p(np.expm1(-2 * size) / 2))
+    near = np.sinh(np.minimum(size, 1.0) / 2)
+    far = size + np.log1p(np.expm1(-2 * size) / 2)
+    return np.asarray(np.where(size <= 1, np.log1p(2 * near * near), far))
 
 
 def restricted(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
@@ -236,6 +240,28 @@ class HardTanh(Activation):
 
 # -Li2(-1).
 DILOGARITHM = np.pi**2 / 12
+# Terms of a power series in (t/2)^2 that converges for |t| < pi; for |t| <= 1 each is a tenth of
+# the one before, so that what is left out is below 1e-18 of the sum.
+SERIES_TERMS = 18
+
+
+@cache
+def _log_cosh_integrated() -> np.ndarray:
+    """int_0^x log cosh = x^3 sum_k c_k x^(2k): tanh = sum_k a_k x^(2k+1) with tanh' = 1 - tanh^2,
+    and each integration divides by the power that it makes."""
+    tanh: list[float] = []
+    for k in range(SERIES_TERMS):
+        square = sum(tanh[i] * tanh[k - 1 - i] for i in range(k))
+        tanh.append(((1.0 if k == 0 else 0.0) - square) / (2 * k + 1))
+    return np.array([a / ((2 * k + 2) * (2 * k + 3)) for k, a in enumerate(tanh)])
+
+
+def _softplus_integrated_near_zero(t: np.ndarray) -> np.ndarray:
+    """softplus(t) = log 2 + t/2 + log cosh(t/2)."""
+    x = t / 2
+    bent = 2 * x**3 * np.polynomial.polynomial.polyval(x * x, _log_cosh_integrated())
+    found: np.ndarray = t * (np.log(2) + t / 4) + bent
+    return found
 
 
 @dataclass(frozen=True)
@@ -259,11 +285,12 @@ class Softplus(Activation):
         return slope
 
     def primitive(self, t: np.ndarray) -> np.ndarray:
-        """-Li2(-e^t) + Li2(-1), and Li2(-e^t) + Li2(-e^-t) = -pi^2/6 - t^2/2 for t > 0."""
+        """-Li2(-e^t) + Li2(-1), and Li2(-e^t) + Li2(-e^-t) = -pi^2/6 - t^2/2 for t > 0. Near 0,
+        where these constants cancel, by a series: to a few eps of its own size everywhere."""
         tail = scipy.special.spence(1 + np.exp(-np.abs(t)))
-        found: np.ndarray = np.where(
-            t > 0, half_square(t) + DILOGARITHM + tail, -tail - DILOGARITHM
-        )
+        far = np.where(t > 0, half_square(t) + DILOGARITHM + tail, -tail - DILOGARITHM)
+        near = np.abs(t) <= 1
+        found: np.ndarray = np.where(near, _softplus_integrated_near_zero(np.clip(t, -1, 1)), far)
         return found
 
     def value_on(self, level: Level, t: Any) -> Any:
@@ -321,11 +348,14 @@ class Tanh(Activation):
         return raw(level, 0) if only_zero(level, t) else t.cosh().log()
 
     def conjugate(self, u: np.ndarray) -> np.ndarray:
-        inside = np.clip(u, -1.0, 1.0)
-        entropy = (
+        """((1 + u) log(1 + u) + (1 - u) log(1 - u))/2; near 0, where its terms cancel to u^2/2, as
+        u artanh(u) + log(1 - u^2)/2."""
+        inside, small = np.clip(u, -1.0, 1.0), np.clip(u, -0.5, 0.5)
+        near = small * np.arctanh(small) + np.log1p(-small * small) / 2
+        far = (
             scipy.special.xlog1py(1 + inside, inside) + scipy.special.xlog1py(1 - inside, -inside)
         ) / 2
-        return restricted(entropy, np.abs(u) <= 1)
+        return restricted(np.where(np.abs(u) <= 0.5, near, far), np.abs(u) <= 1)
 
 
 # Newton for a function with slopes in [k, 1] from a bracket end; far more than ever needed.

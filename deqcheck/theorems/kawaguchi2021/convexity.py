@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
-from operator import mul
 
 import numpy as np
 
 from deqcheck.linalg.errors import length, symmetric_eigenvalues
+from deqcheck.linalg.rational import common_square
 from deqcheck.models.delm.state import DelmState
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured, given
@@ -19,8 +18,6 @@ from deqcheck.theorems.kawaguchi2021.cor1 import Corollary1
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2, logistic
 from deqcheck.theorems.kawaguchi2021.setting import Problem, Statement
 
-# Products of a Gram matrix that are taken in rationals: half a second.
-MOST_PRODUCTS = 500_000
 # The length of the v with which the inequality of A.4 is tried as printed.
 SHORT = 2.0**-20
 # A bound on the derivative of p (1 - p) in q: 1/(6 sqrt(3)) is the largest value.
@@ -92,7 +89,8 @@ class Convexity(Statement):
             yield self.strong(lambda_min_H=(2 * gram).eigenvalue(0), sigma_min=Phi.last)
             return
         near = Phi.largest.low <= Phi.last.high
-        check = self.even if near and _even(p.model.outer.Phi) else self.steep
+        equal = near and common_square(p.model.outer.Phi.T) is not None
+        check = self.even if equal else self.steep
         slope, loss = state.measure("norm.Q"), state.residual**2
         yield check(slope=slope, sigma_min=Phi.last, loss=loss)
 
@@ -110,18 +108,6 @@ class Convexity(Statement):
             yield self.any_v(f"|v| = {SHORT:g}", v_H_v=SHORT**2 * smallest, **constants)
         else:
             yield self.curved(lambda_min_H=smallest, **constants)
-
-
-def _even(Phi: np.ndarray) -> bool:
-    """Whether Phi^T Phi is a multiple of I, in rationals: singular values that are equal up to
-    rounding need not be."""
-    if Phi.shape[1] * Phi.size > MOST_PRODUCTS:
-        return False
-    columns = [[Fraction(x) for x in column] for column in Phi.T.tolist()]
-    gram = [[sum(map(mul, a, b), Fraction()) for a in columns] for b in columns]
-    return all(
-        x == (gram[0][0] if i == j else 0) for i, r in enumerate(gram) for j, x in enumerate(r)
-    )
 
 
 def _smallest(p: Problem, weights: np.ndarray, radius: float = 0.0) -> Measured:

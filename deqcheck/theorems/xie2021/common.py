@@ -9,6 +9,7 @@ import numpy as np
 
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.rational import common_square
 from deqcheck.models.opteq.equilibrium import Existence, FixedPoint, OpteqEquilibrium
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
@@ -23,8 +24,6 @@ from deqcheck.theorems.xie2021.setting import Problem, Statement
 # Norms of 1 are computed with rounding: Assumption 2 is granted up to this, and what follows from
 # it is claimed no more sharply.
 TOLERANCE = 1e-12
-# Rows are orthonormal up to this.
-ORTHONORMAL = 1e-12
 PAPER = "Xie et al. 2021"
 # What a random search draws.
 DRAWS = 64
@@ -93,12 +92,12 @@ def overshoot(network: Network) -> float:
 
 def existence(p: Problem) -> Claim | None:
     """For one layer with W W^T = I the coordinates of t = W z separate: s(u) - u = -c, and
-    s(u) - u > lift. None where that decides nothing."""
+    s(u) - u > lift. None where that decides nothing. Equal up to rounding is not enough: a layer
+    that contracts by less than that has an equilibrium, however far away."""
     layer = p.start.network.layers[0]
-    aligned = np.abs(layer.W @ layer.W.T - np.eye(len(layer.W))).max() <= ORTHONORMAL
-    if p.model.depth > 1 or p.start.map.prox is not None or not aligned:
+    if p.model.depth > 1 or p.start.map.prox is not None or layer.s.lift == -np.inf:
         return None
-    if layer.s.lift == -np.inf:
+    if common_square(layer.W) != 1:
         return None
     size = errors.length(layer.U) * errors.length(layer.X) + errors.length(layer.b)
     error = layer.X_error * errors.length(layer.U) + errors.rounding(len(layer.X) + 1, size)

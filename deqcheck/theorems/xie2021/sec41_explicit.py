@@ -76,10 +76,10 @@ class Explicit(Pointwise):
             return
         Z, top = solved.Z, p.start.network.T(solved.Z)
         residuals = list(inclusion_residuals(p, solved))
-        # z = z_L - g grad R(z_L) up to what the equilibrium is off.
+        # z = z_L - g grad R(z_L) up to what the equilibrium is off, which a long step stretches.
         off, noise, size = residuals[0]
         gap = float(np.linalg.norm(top - last.gamma * last.R.gradient(top) - Z))
-        room = noise + 3 * solved.error + p.start.map.noise(Z)
+        room = noise + (1 + p.start.map.lipschitz) * solved.error + p.start.map.noise(Z)
         yield self.first(residual=Measured(off + gap), noise=tolerance(room, size))
         for i, (off, noise, size) in enumerate(residuals[1:], start=2):
             yield self.inclusion(f"block {i}", residual=Measured(off), noise=tolerance(noise, size))
