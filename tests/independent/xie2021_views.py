@@ -296,7 +296,7 @@ def well_posed(net: Net, printed: bool = False, strict: Any = None) -> dict[str,
 def drifting() -> Net:
     """softplus, W W^T = I, c = U x + b up to 0.3: s(t) - t > 0 never is -0.3."""
     v = arrays(1, 2, (2,), 1, 1, 2)
-    v |= {"W1": np.array([[0.6, 0.8], [-0.8, 0.6]]), "U1": np.array([[0.1], [-0.2]])}
+    v |= {"W1": np.array([[0.0, 1.0], [-1.0, 0.0]]), "U1": np.array([[0.1], [-0.2]])}
     v |= {"X": np.array([[1.0, -1.0]]), "b1": np.array([0.2, -0.4])}
     return Net(v, 1.0, SOFTPLUS, K=1)
 

@@ -165,6 +165,13 @@ def forward_limit(m: Measured, L: Measured) -> Measured:
     return 2 * m / (L * L)
 
 
+def forward_step(share: float, limit: Measured) -> Measured:
+    """This share of the limit; of its lower end where the modulus is known so badly that a share of
+    its value could be longer than the limit."""
+    step = share * float(limit.value)
+    return given(step if step < limit.low else share * float(limit.low))
+
+
 def forward_factor(a: Measured, m: Measured, L: Measured) -> Measured:
     """sqrt(1 - 2 a m + a^2 L^2), a bound on |I - a F|."""
     return sqrt(maximum(given(0), 1 - 2 * a * m + a * a * L * L))

@@ -350,7 +350,8 @@ class Tanh(Activation):
     def conjugate(self, u: np.ndarray) -> np.ndarray:
         """((1 + u) log(1 + u) + (1 - u) log(1 - u))/2; near 0, where its terms cancel to u^2/2, as
         u artanh(u) + log(1 - u^2)/2."""
-        inside, small = np.clip(u, -1.0, 1.0), np.clip(u, -0.5, 0.5)
+        small = np.clip(u, -0.5, 0.5)
+        inside = np.clip(u, -1.0, 1.0)
         near = small * np.arctanh(small) + np.log1p(-small * small) / 2
         far = (
             scipy.special.xlog1py(1 + inside, inside) + scipy.special.xlog1py(1 - inside, -inside)

@@ -10,7 +10,7 @@ from deqcheck.linalg import errors
 from deqcheck.linalg.matrix import Matrix, instance
 from deqcheck.models.equilibrium import lipschitz
 from deqcheck.models.equilibrium.splitting import forward_norm, forward_path, forward_sizes
-from deqcheck.models.equilibrium.weights import forward_limit
+from deqcheck.models.equilibrium.weights import forward_limit, forward_step
 from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Cite
@@ -58,11 +58,11 @@ class Step(Trained):
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim | Curve]:
         w = state.weights
-        if not w.modulus.low > 0 or not (self.printed or state.s.is_relu):
-            return
         limit = forward_limit(w.modulus, w.lipschitz)
+        if not limit.low > 0 or not (self.printed or state.s.is_relu):
+            return
         for share in SHARES:
-            a, note = given(share * float(limit.value)), f"a = {share} of 2 m/L^2"
+            a, note = forward_step(share, limit), f"a = {share} of 2 m/L^2"
             norm = forward_norm(w.F, a)
             yield self.contracts(note, norm=norm)
             if state.N:
@@ -123,11 +123,12 @@ class Iterates(Trained):
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim | Curve]:
         w = state.weights
-        if not (w.modulus.low > 0 and state.s.is_relu and state.N):
+        limit = forward_limit(w.modulus, w.lipschitz)
+        if not (limit.low > 0 and state.s.is_relu and state.N):
             return
         off, C = errors.length(state.inputs_error), state.inputs
         for share in SHARES:
-            a = given(share * float(forward_limit(w.modulus, w.lipschitz).value))
+            a = forward_step(share, limit)
             k, sizes = forward_sizes(state, a, STEPS)
             known = {"norm_c": errors.frobenius(C, off), "norm": forward_norm(w.F, a)}
             note = f"a = {share} of 2 m/L^2"

@@ -10,9 +10,9 @@ from deqcheck.linalg import errors
 from deqcheck.models.equilibrium import distance
 from deqcheck.models.equilibrium.distance import Bound
 from deqcheck.models.equilibrium.splitting import forward_norm, forward_path
-from deqcheck.models.equilibrium.weights import forward_limit
+from deqcheck.models.equilibrium.weights import forward_limit, forward_step
 from deqcheck.records.claim import Claim, Curve
-from deqcheck.records.measured import given
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.trained import (
     Distance,
@@ -110,20 +110,30 @@ class ForwardBackward(Trained):
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim | Curve]:
         w = state.weights
-        if not (state.s.is_relu and w.modulus.low > 0):
-            return
         m, L = w.modulus, w.lipschitz
-        limit = float(forward_limit(m, L).value)
-        yield from self._steps(state, [share * limit for share in SHARES])
-        near = given(0.99 * 2 * float(w.inverse_modulus.low))
-        yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, near))
+        limit = forward_limit(m, L)
+        if not (state.s.is_relu and limit.low > 0):
+            return
+        yield from self._steps(state, [forward_step(share, limit) for share in SHARES])
+        beta = float(w.inverse_modulus.low)
+        if beta > 0:
+            near = given(0.99 * 2 * beta)
+            yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, near))
         claim = self.sharper(beta=w.inverse_modulus, m=m, L=L)
         # Then F^-1 is F^T/L^2.
         yield claim.known_equal(ISOMETRIC, size=1.0) if w.isometric else claim
 
-    def _steps(self, state: State, steps: Sequence[float]) -> Iterable[Claim | Curve]:
+    def unchecked(self, p: Problem) -> Iterable[str]:
+        beta = p.start.weights.inverse_modulus
+        if not beta.low > 0:
+            yield (
+                f"steps below the sharp limit 2 beta: beta is {beta.value:.2g} up to "
+                f"{beta.error:.1g}, so that none is known to be; better conditioned weights"
+            )
+
+    def _steps(self, state: State, steps: Sequence[Measured]) -> Iterable[Claim | Curve]:
         w = state.weights
-        for share, a in zip(SHARES, map(given, steps), strict=True):
+        for share, a in zip(SHARES, steps, strict=True):
             note, norm = f"a = {share} of 2 m/L^2", forward_norm(w.F, a)
             claim = self.factor(note, norm=norm, a=a, m=w.modulus, L=w.lipschitz)
             yield claim.known_equal(ISOMETRIC, size=1.0) if w.isometric else claim
