@@ -149,6 +149,24 @@ def test_a_gain_that_is_too_small_is_not_certified() -> None:
     assert np.isinf(lipschitz._certified(state, C, weights, t, 0.9 * least).value)
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_gain_is_raised_by_what_is_missing_and_by_little_more(scale: float) -> None:
+    """X = 2 (I - W) for equal weights, with C and U in the ratio of their lengths: the least g is
+    the largest eigenvalue of the right side against X. What is missing is added in one go where it
+    is as little as was tried, so that 100 times as much is not tried; where more is missing, none
+    of what is tried serves."""
+    state = start(I1, C=scale * I1["C"], U=scale * I1["U"])
+    weights = np.ones(state.n)
+    X = 2 * np.eye(state.n) - state.W - state.W.T
+    rest = state.C.T @ state.C + state.U @ state.U.T
+    least = float(np.linalg.eigvals(np.linalg.solve(X, rest)).real.max())
+    for tried in lipschitz.RAISED[:-1]:
+        g = least * (1 - 1.25 * tried)
+        found = lipschitz._certified(state, state.C, weights, 1.0, g).value
+        assert least * (1 - 1e-14) <= found <= least * (1 + tried)
+    assert np.isinf(lipschitz._certified(state, state.C, weights, 1.0, 0.999 * least).value)
+
+
 def test_the_bound_on_inverses_in_another_norm() -> None:
     w = Weights(SHEARED)
     T, modulus = w.weighted.T, w.weighted.modulus

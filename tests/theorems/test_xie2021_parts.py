@@ -16,6 +16,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.theorems.xie2021 import lem1
 from deqcheck.theorems.xie2021.averaged import Lemma10
+from deqcheck.theorems.xie2021.lem8 import recursion
 from deqcheck.theorems.xie2021.pairs import Pair
 from deqcheck.theorems.xie2021.resting import RestingSet
 from deqcheck.theorems.xie2021.thm5_repaired import apart_from_end
@@ -76,3 +77,15 @@ def test_the_same_output_of_both_networks_at_all_scales(b: float, Wo: float) -> 
     scaled = {n: a * scales.get(n, scales.get(n[0], 1.0)) for n, a in theta.items()}
     found: Any = judge(lem1.Lemma2, problem(data, scaled, activation="relu", iterations=1))
     assert found.outcome == "confirmed"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 6])
+def test_a_recursion_has_one_term_more_than_weights(steps: int) -> None:
+    """Dyadic numbers: every term is exact. Nothing is behind the last one."""
+    weights = [Fraction(1, 2 ** (k % 3 + 1)) for k in range(steps)]
+    pulls = [Fraction(3 * k - 4, 8) for k in range(steps)]
+    terms = [Fraction(5)]
+    for w, e in zip(weights, pulls, strict=True):
+        terms.append(terms[-1] - w * (terms[-1] - e))
+    found = recursion(5.0, np.array(weights, float), np.array(pulls, float))
+    assert found.tolist() == terms
