@@ -149,22 +149,35 @@ def test_a_gain_that_is_too_small_is_not_certified() -> None:
     assert np.isinf(lipschitz._certified(state, C, weights, t, 0.9 * least).value)
 
 
+@pytest.mark.parametrize("weight", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_a_gain_is_raised_by_what_is_missing_and_by_little_more(scale: float) -> None:
-    """X = 2 (I - W) for equal weights, with C and U in the ratio of their lengths: the least g is
-    the largest eigenvalue of the right side against X. What is missing is added in one go where it
-    is as little as was tried, so that 100 times as much is not tried; where more is missing, none
-    of what is tried serves."""
+def test_a_gain_is_raised_by_what_is_missing_and_by_little_more(
+    scale: float, weight: float
+) -> None:
+    """For equal weights and t = 1/weight the least g is the largest eigenvalue of C^T C + U U^T
+    against 2 I - W - W^T. What is missing is added in one go where it is as little as was tried,
+    so that 100 times as much is not; where more is missing, nothing that is tried serves."""
     state = start(I1, C=scale * I1["C"], U=scale * I1["U"])
-    weights = np.ones(state.n)
     X = 2 * np.eye(state.n) - state.W - state.W.T
     rest = state.C.T @ state.C + state.U @ state.U.T
     least = float(np.linalg.eigvals(np.linalg.solve(X, rest)).real.max())
+
+    def found(g: float) -> float:
+        weights = np.full(state.n, weight)
+        return float(lipschitz._certified(state, state.C, weights, 1 / weight, g).value)
+
     for tried in lipschitz.RAISED[:-1]:
-        g = least * (1 - 1.25 * tried)
-        found = lipschitz._certified(state, state.C, weights, 1.0, g).value
-        assert least * (1 - 1e-14) <= found <= least * (1 + tried)
-    assert np.isinf(lipschitz._certified(state, state.C, weights, 1.0, 0.999 * least).value)
+        assert least * (1 - 1e-14) <= found(least * (1 - 1.25 * tried)) <= least * (1 + tried)
+    assert np.isinf(found(0.999 * least))
+
+
+def test_a_gain_that_does_not_concern_a_weak_direction_is_not_raised_for_it() -> None:
+    """X = diag(2, 2e-9) and C^T C + U U^T = diag(2, 0): g = 1 serves, and with the least of raises
+    it is certain. To add what the bar hides along the second axis would take 1e9 times the bar."""
+    W = np.diag([0.0, 1 - 1e-9])
+    state = start(I1, W=W, U=np.array([[1.0], [0.0]]), C=np.diag([1.0, 0.0]))
+    found = lipschitz._certified(state, state.C, np.ones(2), 1.0, 1.0).value
+    assert 1 <= found <= 1 + 2 * lipschitz.RAISED[0]
 
 
 def test_the_bound_on_inverses_in_another_norm() -> None:
