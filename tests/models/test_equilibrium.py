@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -133,6 +134,37 @@ def test_the_bound_on_inverses_holds_for_every_pattern(W: np.ndarray, above: flo
     every = [np.linalg.inv(np.eye(n) - W.T * on) for on in product([0, 1], repeat=n)]
     largest = max(np.linalg.norm(each, 2) for each in every)
     assert largest <= found * (1 + 1e-14) and found <= above * largest * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("w", [0.0, -1e-4, -1.0, -30.0])
+def test_the_bar_of_the_worst_inverse_grows_with_what_is_inverted(w: float) -> None:
+    """One unit with W = -|w|: K = 1, attained without it, and |I - W| = 1 + |w| is the largest
+    matrix that is inverted. The backward error of an inverse is a multiple of that."""
+    found, plain = Weights(np.array([[w]])).worst_inverse, Weights(np.zeros((1, 1))).worst_inverse
+    assert found is not None and plain is not None
+    largest = max(abs(1 - on * w) for on in (0, 1))
+    assert found.value == plain.value == max(1 / abs(1 - on * w) for on in (0, 1))
+    assert found.error == pytest.approx(largest * plain.error, rel=1e-12, abs=0)
+    # At least what is lost when a matrix of this size is rounded.
+    assert found.error >= np.spacing(largest)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 0.9])
+def test_the_bar_of_the_worst_inverse_holds_many_digits(seed: int, scale: float) -> None:
+    """With W small 1 is what rounds, not W."""
+    W = scale * np.random.default_rng(seed).uniform(-0.5, 0.5, size=(2, 2))
+    with mpmath.workdps(50):
+        worst = max(
+            mpmath.svd_r(
+                mpmath.inverse(mpmath.eye(2) - mpmath.diag(D) * mpmath.matrix(W.tolist())),
+                compute_uv=False,
+            )[0]
+            for D in product([0, 1], repeat=2)
+        )
+        found = Weights(W).worst_inverse
+        assert found is not None
+        assert abs(worst - float(found.value)) <= float(found.error)
 
 
 def test_a_gain_that_is_too_small_is_not_certified() -> None:

@@ -79,6 +79,15 @@ def test_what_is_not_known_is_not_told_of_the_best_delta() -> None:
     assert (bar.value, bar.error) == pytest.approx((0.25, 0.0625), rel=1e-9)
 
 
+@pytest.mark.parametrize("norm_u", [0.1, 1.0, 30.0])
+def test_of_numbers_that_say_nothing_the_best_delta_is_anywhere_in_the_room(norm_u: float) -> None:
+    """From 0 to what the least ||W|| leaves to 1, and not beyond."""
+    unsure = (Measured(x, 0.9 * x) for x in (norm_u, 0.5, 0.5, 0.5, 0.5))
+    bar = Condition(Measured(0.5, 0.125), *unsure).measured_best()
+    assert bar.low <= 0
+    assert bar.high == pytest.approx(1 - (0.5 - 0.125), rel=1e-9)
+
+
 def test_the_delta_for_a_step_leaves_the_most_room_of_a_dense_scan() -> None:
     """The room is the smallest logarithm of left/right of (7), (8), (9) and (10), for a = 0. Two of
     the 500 samples of the window differ by more of it than is granted here, and the best delta is
