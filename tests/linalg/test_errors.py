@@ -56,6 +56,7 @@ def test_nothing_is_exactly_nothing_and_what_underflows_is_not() -> None:
     assert errors.sum_of_squares(np.zeros(7)).exact
     tiny = errors.sum_of_squares(np.full(7, 1e-170))
     assert tiny.value == 0 and tiny.error > 0
+    assert tiny.error <= 1e-300
     # Each of them may have been nearly half the smallest number.
     many = errors.sum_of_squares(np.full(70, 1e-162))
     assert many.value == 0 and 70 * Fraction(1e-162) ** 2 <= Fraction(many.high)

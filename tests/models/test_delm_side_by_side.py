@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from deqcheck.kinds import Loss
+from deqcheck.linalg.followed import End, Ends
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
 from deqcheck.models.delm.side_by_side import ManyDelm, SideBySide, quantities, states_at_once
@@ -58,6 +60,30 @@ def test_ends_of_spectra_that_are_followed(delm: Builder, m: int, my: int) -> No
                 continue
             assert abs(alone.value - beside.value) <= alone.error + beside.error
             assert beside.error <= 1.01 * alone.error
+
+
+def test_what_is_followed_comes_with_its_own_gram_matrix(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of all lengths, so that the scaling of one side only, or of none, is told apart."""
+    asked: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {"U": [], "F": []}
+    of = Ends.of
+
+    def seen(self: Ends, name: str, Z: np.ndarray, G: np.ndarray, upper: bool) -> End:
+        asked[name].append((Z, G))
+        return of(self, name, Z, G, upper)
+
+    monkeypatch.setattr(Ends, "of", seen)
+    p, r = delm(50, 9, 1, 0.6), np.random.default_rng(0)
+    both = SideBySide(p.model, 4 * r.normal(size=(2, 50, 50)), 30 * r.normal(size=(2, 1, 50)))
+    both.measure("norm2.U_inverse"), both.measure("lambda_min_D")
+    for pairs in asked.values():
+        assert len(pairs) == 2
+        for Z, G in pairs:
+            exact = np.array([[math.fsum(a * b) for b in Z.T] for a in Z.T])
+            assert np.abs(G - exact).max() <= 1e-13 * np.abs(exact).max()
+    (F, _), _ = asked["F"]
+    assert np.ptp(np.linalg.norm(F, axis=0)) > 0.5
 
 
 def test_values_of_a_run_beside_another(delm: Builder) -> None:

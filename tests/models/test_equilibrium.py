@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -123,6 +124,7 @@ SHEARED = np.array([[0.2, 9.0], [0.0, 0.2]])
     ("W", "above"),
     [
         (0.5 * np.eye(3), 1.0),
+        (0.8 * np.array([[0.6, -0.8], [0.8, 0.6]]), 2.0),
         (np.array([[-2.0, 3.0], [-3.0, -2.0]]), 2.0),
         (SHEARED, 20.0),
         (np.array([[0, 0, -2.5], [2.5, 0, 0], [0, 2.5, 0]]), 1.0),
@@ -133,6 +135,37 @@ def test_the_bound_on_inverses_holds_for_every_pattern(W: np.ndarray, above: flo
     every = [np.linalg.inv(np.eye(n) - W.T * on) for on in product([0, 1], repeat=n)]
     largest = max(np.linalg.norm(each, 2) for each in every)
     assert largest <= found * (1 + 1e-14) and found <= above * largest * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("w", [0.0, -1e-4, -1.0, -30.0])
+def test_the_bar_of_the_worst_inverse_grows_with_what_is_inverted(w: float) -> None:
+    """One unit with W = -|w|: K = 1, attained without it, and |I - W| = 1 + |w| is the largest
+    matrix that is inverted. The backward error of an inverse is a multiple of that."""
+    found, plain = Weights(np.array([[w]])).worst_inverse, Weights(np.zeros((1, 1))).worst_inverse
+    assert found is not None and plain is not None
+    largest = max(abs(1 - on * w) for on in (0, 1))
+    assert found.value == plain.value == max(1 / abs(1 - on * w) for on in (0, 1))
+    assert found.error == pytest.approx(largest * plain.error, rel=1e-12, abs=0)
+    # At least what is lost when a matrix of this size is rounded.
+    assert found.error >= np.spacing(largest)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 0.9])
+def test_the_bar_of_the_worst_inverse_holds_many_digits(seed: int, scale: float) -> None:
+    """With W small 1 is what rounds, not W."""
+    W = scale * np.random.default_rng(seed).uniform(-0.5, 0.5, size=(2, 2))
+    with mpmath.workdps(50):
+        worst = max(
+            mpmath.svd_r(
+                mpmath.inverse(mpmath.eye(2) - mpmath.diag(D) * mpmath.matrix(W.tolist())),
+                compute_uv=False,
+            )[0]
+            for D in product([0, 1], repeat=2)
+        )
+        found = Weights(W).worst_inverse
+        assert found is not None
+        assert abs(worst - float(found.value)) <= float(found.error)
 
 
 def test_a_gain_that_is_too_small_is_not_certified() -> None:
@@ -147,6 +180,37 @@ def test_a_gain_that_is_too_small_is_not_certified() -> None:
         found = lipschitz._certified(state, C, weights, t, share * least).value
         assert least * (1 - 1e-13) <= found <= least * (1 + 1e-5)
     assert np.isinf(lipschitz._certified(state, C, weights, t, 0.9 * least).value)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_gain_is_raised_by_what_is_missing_and_by_little_more(
+    scale: float, weight: float
+) -> None:
+    """For equal weights and t = 1/weight the least g is the largest eigenvalue of C^T C + U U^T
+    against 2 I - W - W^T. What is missing is added in one go where it is as little as was tried,
+    so that 100 times as much is not; where more is missing, nothing that is tried serves."""
+    state = start(I1, C=scale * I1["C"], U=scale * I1["U"])
+    X = 2 * np.eye(state.n) - state.W - state.W.T
+    rest = state.C.T @ state.C + state.U @ state.U.T
+    least = float(np.linalg.eigvals(np.linalg.solve(X, rest)).real.max())
+
+    def found(g: float) -> float:
+        weights = np.full(state.n, weight)
+        return float(lipschitz._certified(state, state.C, weights, 1 / weight, g).value)
+
+    for tried in lipschitz.RAISED[:-1]:
+        assert least * (1 - 1e-14) <= found(least * (1 - 1.25 * tried)) <= least * (1 + tried)
+    assert np.isinf(found(0.999 * least))
+
+
+def test_a_gain_that_does_not_concern_a_weak_direction_is_not_raised_for_it() -> None:
+    """X = diag(2, 2e-9) and C^T C + U U^T = diag(2, 0): g = 1 serves, and with the least of raises
+    it is certain. To add what the bar hides along the second axis would take 1e9 times the bar."""
+    W = np.diag([0.0, 1 - 1e-9])
+    state = start(I1, W=W, U=np.array([[1.0], [0.0]]), C=np.diag([1.0, 0.0]))
+    found = lipschitz._certified(state, state.C, np.ones(2), 1.0, 1.0).value
+    assert 1 <= found <= 1 + 2 * lipschitz.RAISED[0]
 
 
 def test_the_bound_on_inverses_in_another_norm() -> None:

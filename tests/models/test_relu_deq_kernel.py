@@ -103,6 +103,20 @@ def test_duplicate_samples_are_found() -> None:
     assert Samples(X).nearest(lines=False)[0].low > 0.1
 
 
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("first", [1.0, -1.0])
+def test_zeros_of_either_sign_do_not_tell_samples_apart(
+    first: float, sign: float, zero: float
+) -> None:
+    """x and sign x are on one line, whichever of them begins with a negative entry."""
+    X = np.array([[first, 2.0, sign * first], [0.0, 1.0, zero], [-3.0, 0.0, -3.0 * sign]])
+    apart, *pair = Samples(X).nearest(lines=True)
+    assert (apart.value, apart.error, *pair) == (0.0, 0.0, 0, 2)
+    same = Samples(X).nearest(lines=False)[0].value == 0
+    assert same == (sign > 0)
+
+
 @pytest.mark.parametrize("angle", [1e-3, 1e-7, 1e-10, 1e-13])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_small_angles_are_told_from_none(angle: float, sign: int) -> None:

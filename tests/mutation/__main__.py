@@ -69,12 +69,17 @@ def explained() -> dict[str, str]:
 
 
 def chosen(groups: dict[str, list[Path]], sample: int, seed: int) -> dict[str, list[Mutant]]:
-    found = {}
+    found, reasons = {}, set(explained())
     for group, paths in groups.items():
         every = [each for path in paths for each in mutants(path, bars=group == "rules")]
         count = min(sample or len(every), len(every))
         found[group] = random.Random(f"{group}.{seed}").sample(every, count)
         print(f"{group}: {len(every)} mutants, {count} of them tried", flush=True)
+        here = {f"{path.parent.name}/{path.name}" for path in paths}
+        made = {name for mutant in every for name in mutant.names}
+        for label in sorted(reasons - made):
+            if label.partition(": ")[0] in here:
+                print(f"a reason for a mutant that is not made: {label}", flush=True)
     return found
 
 

@@ -18,7 +18,8 @@ from deqcheck.models.implicit_relu.scaled import smallest_scale
 from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.gao2022 import lem3_2, one_step
-from tests.independent.gao2022_network import Network, fro, norm, problem
+from deqcheck.theorems.gao2022.lem4_1 import Lemma41
+from tests.independent.gao2022_network import Network, drawn, fro, norm, problem
 from tests.independent.gao2022_proofs import LIVELY, LIVELY_HORIZON, LIVELY_STEP, identity, lively
 from tests.independent.gao2022_training import scaled, smallest_beta
 from tests.theorems.breaking import broken
@@ -172,3 +173,18 @@ def test_eigenvalues_in_rationals(value: float, found: bool) -> None:
     """3, 1 and 0; for 2 the first pivot is 0."""
     a = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [5.0, 7.0, 0.0]])
     assert lem3_2._has_eigenvalue(a, value) == found
+
+
+@pytest.mark.parametrize("q", [0.1, 0.6, 0.9])
+def test_the_dense_gram_matrix_is_granted_the_square_of_the_worst_condition_number(
+    q: float,
+) -> None:
+    """gamma A = diag(q, -q): with both units active I - gamma A attains (1 + q)/(1 - q), with fewer
+    it stays below. H has the inverse twice."""
+    net = drawn(3, N=2, d=3, m=2, q=q, gamma=0.5, A=2 * q * np.diag([1.0, -1.0]))
+    p = problem(net)
+    (claim,) = (c for c in Lemma41().claims(p, p.start) if c.name == Lemma41.dense.name)
+    patterns = (np.diag([float(i), float(j)]) for i in (0, 1) for j in (0, 1))
+    worst = max(float(np.linalg.cond(np.eye(2) - 0.5 * D @ net.A)) for D in patterns)
+    _, radius = p.start.H_with_radius
+    assert claim.right.value == pytest.approx(radius * (1 + worst**2), rel=1e-9, abs=0)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import product
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,7 +17,9 @@ from deqcheck.records.measured import Measured, sqrt
 from deqcheck.theorems.hieu2022 import lemmas33
 from deqcheck.theorems.hieu2022.contraction import Contraction, exact_patterns
 from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
+from deqcheck.theorems.hieu2022.regression import LinearRegression
 from deqcheck.theorems.hieu2022.smooth import Quadratic, steps_until
+from deqcheck.theorems.hieu2022.tangents import conditioning
 
 Make = Callable[..., Problem]
 
@@ -89,3 +95,40 @@ def test_the_gradient_of_one_sample_is_known(N: int, monotone: Make) -> None:
     claims = PolyakLojasiewicz().claims(p, p.start)
     (claim,) = (c for c in claims if c.name == PolyakLojasiewicz.gradient.name)
     assert ("K is a number" in claim.note) == (N == 1)
+
+
+@pytest.mark.parametrize(
+    ("W", "m"),
+    [
+        (np.zeros((2, 2)), 1.0),
+        (np.array([[0.0, 10.0], [-10.0, 0.0]]), 1.0),
+        (np.array([[0.0, 1e-3], [-1e-3, 0.0]]), 1.0),
+        (np.diag([0.999, 0.0]), 1e-3),
+        (np.array([[-5.0, 3.0], [-3.0, 0.5]]), 0.5),
+    ],
+)
+def test_no_pattern_is_conditioned_worse_than_is_granted(W: np.ndarray, m: float) -> None:
+    """I - W >= m I. With idle units, with little left to 1, and with W = 0, where nothing is
+    granted beyond 1."""
+    assert np.linalg.eigvalsh(np.eye(2) - (W + W.T) / 2)[0] >= m * (1 - 1e-12)
+    every = [np.linalg.cond(np.eye(2) - np.diag(D) @ W) for D in product([0, 1], repeat=2)]
+    granted = conditioning(cast(Any, SimpleNamespace(W=W, m=m)))
+    assert max(every) <= granted
+    assert W.any() or granted == max(every)
+
+
+@pytest.mark.parametrize("edition", ["printed", "corrected"])
+@pytest.mark.parametrize("share", [1e-9, 0.01])
+def test_features_that_are_off_move_the_residual_of_a_regression_by_their_bar(
+    share: float, edition: str, monotone: Make
+) -> None:
+    """Equal features z in both of two samples and y = (1, 1): with (1 + share) z in their place,
+    which the bar allows, the first residual -(I - step K) y is off by all of it."""
+    p = monotone(2, 1, 2, 1.0, A=0 * np.eye(2), B=0 * np.eye(2), U=[[3], [4]], X=[[1, 1]], y=[1, 1])
+    Z = p.start.Z
+    assert Z.tolist() == [[3, 3], [4, 4]]
+    p.start.equilibrium.__dict__["error"] = share * math.sqrt(50)
+    claim = next(iter(LinearRegression(edition).claims(p, p.start)))
+    K, step = 25 * np.ones((2, 2)), 0.5 / 50
+    moved = step * ((1 + share) ** 2 - 1) * K / (1 if edition == "printed" else 2) @ [1, 1]
+    assert claim.shared == pytest.approx(float(np.linalg.norm(moved)), rel=1e-6, abs=0)

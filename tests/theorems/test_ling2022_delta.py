@@ -79,6 +79,44 @@ def test_what_is_not_known_is_not_told_of_the_best_delta() -> None:
     assert (bar.value, bar.error) == pytest.approx((0.25, 0.0625), rel=1e-9)
 
 
+@pytest.mark.parametrize("norm_u", [0.1, 1.0, 30.0])
+def test_of_numbers_that_say_nothing_the_best_delta_is_anywhere_in_the_room(norm_u: float) -> None:
+    """From 0 to what the least ||W|| leaves to 1, and not beyond."""
+    unsure = (Measured(x, 0.9 * x) for x in (norm_u, 0.5, 0.5, 0.5, 0.5))
+    bar = Condition(Measured(0.5, 0.125), *unsure).measured_best()
+    assert bar.low <= 0
+    assert bar.high == pytest.approx(1 - (0.5 - 0.125), rel=1e-9)
+
+
+def test_the_delta_for_a_step_leaves_the_most_room_of_a_dense_scan() -> None:
+    """The room is the smallest logarithm of left/right of (7), (8), (9) and (10), for a = 0. Two of
+    the 500 samples of the window differ by more of it than is granted here, and the best delta is
+    on either side of the best sample."""
+    q, u, F, r0, lam = 0.3, 300.0, 1.0, 1e-4, 1e4
+
+    def logs(delta: np.ndarray, step: float) -> np.ndarray:
+        left = 1 - q - delta
+        c_u, c_a = delta / left, (u + delta) / left
+        c_w = c_u * c_a
+        both, most = c_w**2 + c_u**2, np.maximum(np.maximum(c_w, c_u), c_a)
+        sides = [
+            lam * delta / (4 * most * F * r0),
+            lam**1.5 * delta / (4 * (2 + 2**0.5) * both * F**2 * r0),
+            lam / (4 * both * F**2),
+            np.minimum(2 / lam, 2 * both / ((both + c_a**2) ** 2 * F**2)) / step,
+        ]
+        return np.log(sides)
+
+    of = Condition(*map(Measured, (q, u, 0.0, F, r0, lam)))
+    scan = np.geomspace(1e-5, 0.1, 100_001)
+    inside = logs(scan, 1.0)[:, logs(scan, 1.0)[:3].min(axis=0) > 0]
+    for share in np.linspace(0.05, 0.95, 12):
+        step = share * float(np.exp(inside[3].max()))
+        found = of.allowing(step, EQ10)
+        most = float(logs(scan, step).min(axis=0).max())
+        assert most - 1e-3 < float(logs(np.array([found]), step).min()) < most + 1e-3
+
+
 def instance(seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Every other one from a read-out that is not 0; labels of all sizes, and none."""
     rng = np.random.default_rng(seed)

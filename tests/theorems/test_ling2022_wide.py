@@ -12,6 +12,7 @@ from deqcheck.linalg.coarse import tail
 from deqcheck.theorems.ling2022.draws import draw
 from deqcheck.theorems.ling2022.thm4 import Theorem4
 from deqcheck.theorems.ling2022.thm5 import Theorem5
+from tests.theorems.ling2022_problems import relu_deq
 
 TRIED = range(8)
 
@@ -65,6 +66,30 @@ def test_an_event_is_told_on_both_sides_of_its_edge(layers: int) -> None:
     edge = np.linalg.norm(Z.T @ Z - Y.T @ Y) / (12 * 40 * (8 * 0.08) ** (layers / 2))
     for factor, happens in ((1.001, True), (0.999, False)):
         assert Theorem4("printed", {"l": layers, "C": factor * edge}).trial(p, 1) is happens
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("off", [-1e-3, 1e-3])
+def test_the_coarse_way_leaves_room_for_samples_that_are_off_the_sphere(
+    layers: int, off: float
+) -> None:
+    """For one unit with w > 0 the two factors of z^2 - y^2 are no estimate. The theorem speaks of
+    the sample scaled to length 1, by 1/(1 + off), and z^2 - y^2 is scaled by its square: for off <
+    0 it is larger than what is computed by more than 2 |off|. The room is 3 |off|, no more."""
+    edge = (8 * 0.02) ** 0.5
+    w, x = (edge + (1 - edge) / 8) * (1 - 1e-9), 1 + off
+    p = relu_deq(1, 1, 1, W=[[w]], U=[[1.0]], X=[[x]], sigma_w2=0.02)
+    z, y = x / (1 - w), x * (1 - w**layers) / (1 - w)
+    scaled = ((z / x) ** 2 - (y / x) ** 2) / edge**layers
+    computed = (z**2 - y**2) / edge**layers
+
+    def surely(C: float) -> bool:
+        return Theorem4("printed", {"l": layers, "C": C})._surely(p, p.theta0)
+
+    if off < 0:
+        assert not surely(0.9999 * scaled)
+    assert not surely((1 + 2.9 * abs(off)) * computed)
+    assert surely((1 + 3.1 * abs(off)) * computed)
 
 
 def test_the_usual_constants_need_no_equilibrium(monkeypatch: pytest.MonkeyPatch) -> None:

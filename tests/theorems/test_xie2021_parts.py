@@ -16,6 +16,10 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.theorems.xie2021 import lem1
 from deqcheck.theorems.xie2021.averaged import Lemma10
+from deqcheck.theorems.xie2021.common import TOLERANCE
+from deqcheck.theorems.xie2021.lem6 import cyclic
+from deqcheck.theorems.xie2021.lem7 import Equation15
+from deqcheck.theorems.xie2021.lem8 import recursion
 from deqcheck.theorems.xie2021.pairs import Pair
 from deqcheck.theorems.xie2021.resting import RestingSet
 from deqcheck.theorems.xie2021.thm5_repaired import apart_from_end
@@ -76,3 +80,41 @@ def test_the_same_output_of_both_networks_at_all_scales(b: float, Wo: float) -> 
     scaled = {n: a * scales.get(n, scales.get(n[0], 1.0)) for n, a in theta.items()}
     found: Any = judge(lem1.Lemma2, problem(data, scaled, activation="relu", iterations=1))
     assert found.outcome == "confirmed"
+
+
+@pytest.mark.parametrize("steps", [0, 1, 6])
+def test_a_recursion_has_one_term_more_than_weights(steps: int) -> None:
+    """Dyadic numbers: every term is exact. Nothing is behind the last one."""
+    weights = [Fraction(1, 2 ** (k % 3 + 1)) for k in range(steps)]
+    pulls = [Fraction(3 * k - 4, 8) for k in range(steps)]
+    terms = [Fraction(5)]
+    for w, e in zip(weights, pulls, strict=True):
+        terms.append(terms[-1] - w * (terms[-1] - e))
+    found = recursion(5.0, np.array(weights, float), np.array(pulls, float))
+    assert found.tolist() == terms
+
+
+@pytest.mark.parametrize("b", [1.0, 1e6, 1e9])
+def test_the_averaged_map_is_written_out_at_states_of_all_sizes(b: float) -> None:
+    """What rounds is relative to the largest state that is looked at."""
+    data, theta = arrays(2, 3, 3, 2, 2, 2, 3)
+    scaled = {n: a * (b if n[0] == "b" else 1.0) for n, a in theta.items()}
+    found: Any = judge(
+        Equation15, problem(data, scaled, activation="relu", alpha=0.5, iterations=1)
+    )
+    assert found.outcome == "confirmed"
+
+
+@pytest.mark.parametrize("side", [1e-2, 0.1, 10.0])
+def test_a_norm_of_1_that_rounds_up_is_no_cycle_that_is_not_monotone(side: float) -> None:
+    """f(z) = w^2 z with w = 1 + 1e-12, which counts as 1: around a square the sum of
+    <z - f(z), f(z') - f(z)> is (w^2 - 1) w^2 times the square of each side, half of it at each of
+    its ends. It is granted, and not much more than that."""
+    w2 = (1 + Fraction(TOLERANCE)) ** 2
+    corners = [np.array(c) * side / 2 for c in ([1, 1], [-1, 1], [-1, -1], [1, -1])]
+    images = [float(w2) * z for z in corners]
+    gaps = [float(1 - w2) * z for z in corners]
+    found, granted = cyclic(gaps, images, 0.0)
+    true = float((w2 - 1) * w2 * 2 * Fraction(side) ** 2)
+    assert found == pytest.approx(true, rel=1e-3, abs=0)
+    assert true <= granted <= 5 * true + 1e-15
