@@ -113,10 +113,11 @@ class ForwardBackward(Trained):
         if not (state.s.is_relu and w.modulus.low > 0):
             return
         m, L = w.modulus, w.lipschitz
-        limit = float(forward_limit(m, L).value)
-        yield from self._steps(state, [share * limit for share in SHARES])
-        near = given(0.99 * 2 * float(w.inverse_modulus.low))
-        yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, near))
+        limit = forward_limit(m, L)
+        yield from self._steps(state, [share * float(limit.value) for share in SHARES])
+        # Of an F that is nearly singular F^-1 may have no digits, and beta none above 0.
+        sharp = max(2 * float(w.inverse_modulus.low), float(limit.low))
+        yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, given(0.99 * sharp)))
         claim = self.sharper(beta=w.inverse_modulus, m=m, L=L)
         # Then F^-1 is F^T/L^2.
         yield claim.known_equal(ISOMETRIC, size=1.0) if w.isometric else claim
