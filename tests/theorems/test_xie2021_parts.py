@@ -18,6 +18,10 @@ from deqcheck.theorems.xie2021 import lem1
 from deqcheck.theorems.xie2021.averaged import Lemma10
 from deqcheck.theorems.xie2021.pairs import Pair
 from deqcheck.theorems.xie2021.resting import RestingSet
+from deqcheck.theorems.xie2021.sec41 import Section41
+from deqcheck.theorems.xie2021.sec41_explicit import Explicit
+from deqcheck.theorems.xie2021.thm1 import Theorem1
+from deqcheck.theorems.xie2021.thm2 import Corollary1
 from deqcheck.theorems.xie2021.thm5_repaired import apart_from_end
 from tests.opteq_instances import arrays, parameters, problem
 
@@ -76,3 +80,66 @@ def test_the_same_output_of_both_networks_at_all_scales(b: float, Wo: float) -> 
     scaled = {n: a * scales.get(n, scales.get(n[0], 1.0)) for n, a in theta.items()}
     found: Any = judge(lem1.Lemma2, problem(data, scaled, activation="relu", iterations=1))
     assert found.outcome == "confirmed"
+
+
+STEP = {"prox": "distance", "explicit_step": 1e-13}
+WEAK = {"prox": {"kind": "distance", "weight": 1e-13}}
+FAR = {"Z0": [[3.0]]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "depth", "fields"),
+    [
+        (Theorem1, 1, {}),
+        (Section41, 1, WEAK),
+        (Corollary1, 2, {"activation": "hardtanh"}),
+        (Corollary1, 2, {"alpha": 0.9, **FAR}),
+        (Explicit, 1, STEP),
+        (Explicit, 1, {"alpha": 0.9, **STEP, **FAR}),
+    ],
+)
+def test_what_is_granted_to_norms_of_one_is_granted_to_smallest_values(
+    statement: Any, depth: int, fields: dict[str, Any]
+) -> None:
+    """With W = 1 + 4e-13 the hidden objectives are not quite convex."""
+    W = [np.full((1, 1), 1 + 4e-13)] * depth
+    theta = parameters(W, [np.zeros((1, 1))] * depth, [np.zeros(1)] * depth, np.ones((1, 1)))
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    p = problem(data, theta, **{"solver": "implicit", "activation": "identity", **fields})
+    found: Any = judge(statement, p)
+    assert not found.failing
+    # Where the sum is not known to be convex, the distance of its minimiser is open.
+    assert found.outcome == ("undecided" if fields is WEAK else "confirmed")
+
+
+@pytest.mark.parametrize(("share", "applies"), [(0.9e-12, True), (0.9e-9, False)])
+def test_a_small_mu_is_granted_a_share_of_itself(share: float, applies: bool) -> None:
+    """An absolute 1e-12 would let a layer with mu = 1e-3 stretch distances by 1e-9."""
+    mu = 1e-3
+    W = [np.full((1, 1), np.sqrt(mu * (1 + share)))]
+    theta = parameters(W, [np.zeros((1, 1))], [np.full(1, 0.1)], np.zeros((1, 1)))
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    p = problem(data, theta, activation="identity", iterations=1)
+    found: Any = judge(Theorem1, p, constants={"mu": mu})
+    assert (found.outcome == "not applicable") is not applies
+    assert found.outcome != "refuted"
+
+
+def test_hidden_units_behind_inputs_that_the_data_does_not_show() -> None:
+    """The lemma draws inputs of its own: X = 0 says nothing of U x."""
+    data, theta = arrays(4, 3, 3, 2, 2, 4, 1)
+    large = {n: a * (1e8 if n[0] == "U" else 1.0) for n, a in theta.items()}
+    p = problem({**data, "X": 0 * data["X"]}, large, activation="identity", iterations=1)
+    assert judge(lem1.Lemma1, p).outcome == "confirmed"
+
+
+@pytest.mark.parametrize("n", [3, 5, 9])
+def test_states_of_a_feedforward_network_that_cancel(n: int) -> None:
+    """b_2 takes away what W_2 makes of a large h_1."""
+    r = np.random.default_rng(n)
+    W, b = [r.normal(size=(n, n)) for _ in range(2)], 1e8 * r.normal(size=n)
+    cancels = -W[1] @ b + r.normal(size=n)
+    theta = parameters(W, [np.zeros((n, 1))] * 2, [b, cancels], r.normal(size=(2, n)))
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((2, 1))}
+    p = problem(data, theta, activation="identity", iterations=1)
+    assert judge(lem1.Lemma2, p).outcome in ("confirmed", "undecided")
