@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.measured import Measured, sqrt
@@ -89,3 +91,13 @@ def test_the_gradient_of_one_sample_is_known(N: int, monotone: Make) -> None:
     claims = PolyakLojasiewicz().claims(p, p.start)
     (claim,) = (c for c in claims if c.name == PolyakLojasiewicz.gradient.name)
     assert ("K is a number" in claim.note) == (N == 1)
+
+
+@pytest.mark.parametrize(("n", "N"), [(1, 1), (2, 1), (1, 2)])
+def test_a_weight_that_is_zero_up_to_rounding_may_be_negative(n: int, N: int) -> None:
+    """W = (1 - m - a^2) I = -2e-17 I, and 0 in doubles: det(I - J) is above (1 - |J|)^d."""
+    a, m = 0.7901445455786062, 0.37567159709237785
+    assert 1 - m - a * a == 0 > 1 - Fraction(m) - Fraction(a) ** 2
+    init = {"A": a * np.eye(n), "B": np.zeros((n, n)), "U": np.ones((n, 1)), "u": np.ones(n)}
+    p = dq.problem("monotone-deq", {"X": np.ones((1, N)), "y": np.zeros(N)}, init, m=m)
+    assert dq.judge("hieu2022/eq2.8", p).outcome == "confirmed"
