@@ -143,3 +143,16 @@ def test_states_of_a_feedforward_network_that_cancel(n: int) -> None:
     data = {"X": np.zeros((1, 1)), "Y": np.zeros((2, 1))}
     p = problem(data, theta, activation="identity", iterations=1)
     assert judge(lem1.Lemma2, p).outcome in ("confirmed", "undecided")
+
+
+@pytest.mark.parametrize("N", [1, 50])
+@pytest.mark.parametrize("angle", [1e-8, 5e-8, 1e-7])
+def test_vertices_of_nearly_equal_ranges_are_no_better_than_their_linear_programs(
+    angle: float, N: int
+) -> None:
+    """Two lines that meet in 0 alone, at an angle below what linear programs resolve."""
+    W = [np.array([[1.0, 0.0]]), np.array([[np.cos(angle), np.sin(angle)]])]
+    theta = parameters(W, [np.zeros((1, 1))] * 2, [np.zeros(1)] * 2, np.eye(2))
+    data = {"X": np.zeros((1, N)), "Y": np.zeros((2, N))}
+    p = problem(data, theta, activation="hardtanh", alpha=0.5, iterations=1)
+    assert judge(Lemma10, p).outcome in ("confirmed", "undecided")
