@@ -364,3 +364,13 @@ def test_a_distance_in_the_norm_of_a_scaling() -> None:
     plain = length + float(np.linalg.norm(turned @ s)) / m
     root = (a + np.sqrt(max(a * a - 4 * m * length**2, 0.0))) / (2 * m)
     assert near(distance.by_diagonal(w, r), min(plain, root) / float(T.min()))
+
+
+def test_a_step_is_positive_where_the_inverse_has_no_digits() -> None:
+    """I - W has the eigenvalues 1 and 1.3e-10: beta = 1, known up to 9e4."""
+    data, W = {"X": np.ones((2, 1)), "Y": np.zeros((2, 1))}, np.full((2, 2), 0.49999999993509897)
+    p = dq.problem("equilibrium", data, {"W": W, "U": np.eye(2), "C": np.eye(2)})
+    assert p.start.weights.inverse_modulus.low < 0
+    found = dq.judge("winston2020/fb", p)
+    sharp = next(c for c in found.conclusions if c.equation == "a < 2 beta")
+    assert found.outcome == "undecided" and sharp.decision == "holds"

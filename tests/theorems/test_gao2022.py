@@ -427,3 +427,11 @@ def test_a_second_start_that_underflows_on_its_way_to_zero_refutes_nothing() -> 
         p = dq.problem("implicit-relu", data={"X": X, "y": [0.5]}, init=init, gamma=2.0)
         found = dq.run(p, only=["gao2022/lem3.1"])["gao2022/lem3.1"]
         assert not p.start.Z.any() and found.outcome == "confirmed"
+
+
+@pytest.mark.parametrize("gamma", [1.0, 2.0])
+def test_iterations_of_a_map_that_does_not_contract(gamma: float) -> None:
+    """gamma |A| = 1 and 2: nothing bounds all iterates, and the lemma does not apply."""
+    init = {"W": [[0.2], [-1.0]], "A": [[1.0]], "b": [0.5]}
+    p = dq.problem("implicit-relu", {"X": [[1.3, 0.6]], "y": [0.1]}, init, gamma=gamma)
+    assert dq.judge("gao2022/lem3.1", p).outcome == "not applicable"

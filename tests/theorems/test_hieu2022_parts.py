@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
 from deqcheck.records.measured import Measured, sqrt
@@ -132,3 +134,13 @@ def test_features_that_are_off_move_the_residual_of_a_regression_by_their_bar(
     K, step = 25 * np.ones((2, 2)), 0.5 / 50
     moved = step * ((1 + share) ** 2 - 1) * K / (1 if edition == "printed" else 2) @ [1, 1]
     assert claim.shared == pytest.approx(float(np.linalg.norm(moved)), rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize(("n", "N"), [(1, 1), (2, 1), (1, 2)])
+def test_a_weight_that_is_zero_up_to_rounding_may_be_negative(n: int, N: int) -> None:
+    """W = (1 - m - a^2) I = -2e-17 I, and 0 in doubles: det(I - J) is above (1 - |J|)^d."""
+    a, m = 0.7901445455786062, 0.37567159709237785
+    assert 1 - m - a * a == 0 > 1 - Fraction(m) - Fraction(a) ** 2
+    init = {"A": a * np.eye(n), "B": np.zeros((n, n)), "U": np.ones((n, 1)), "u": np.ones(n)}
+    p = dq.problem("monotone-deq", {"X": np.ones((1, N)), "y": np.zeros(N)}, init, m=m)
+    assert dq.judge("hieu2022/eq2.8", p).outcome == "confirmed"

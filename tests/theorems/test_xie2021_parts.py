@@ -22,6 +22,10 @@ from deqcheck.theorems.xie2021.lem7 import Equation15
 from deqcheck.theorems.xie2021.lem8 import recursion
 from deqcheck.theorems.xie2021.pairs import Pair
 from deqcheck.theorems.xie2021.resting import RestingSet
+from deqcheck.theorems.xie2021.sec41 import Section41
+from deqcheck.theorems.xie2021.sec41_explicit import Explicit
+from deqcheck.theorems.xie2021.thm1 import Theorem1
+from deqcheck.theorems.xie2021.thm2 import Corollary1
 from deqcheck.theorems.xie2021.thm5_repaired import apart_from_end
 from tests.opteq_instances import arrays, parameters, problem
 
@@ -118,3 +122,79 @@ def test_a_norm_of_1_that_rounds_up_is_no_cycle_that_is_not_monotone(side: float
     true = float((w2 - 1) * w2 * 2 * Fraction(side) ** 2)
     assert found == pytest.approx(true, rel=1e-3, abs=0)
     assert true <= granted <= 5 * true + 1e-15
+
+
+STEP = {"prox": "distance", "explicit_step": 1e-13}
+WEAK = {"prox": {"kind": "distance", "weight": 1e-13}}
+FAR = {"Z0": [[3.0]]}
+
+
+@pytest.mark.parametrize(
+    ("statement", "depth", "fields"),
+    [
+        (Theorem1, 1, {}),
+        (Section41, 1, WEAK),
+        (Corollary1, 2, {"activation": "hardtanh"}),
+        (Corollary1, 2, {"alpha": 0.9, **FAR}),
+        (Explicit, 1, STEP),
+        (Explicit, 1, {"alpha": 0.9, **STEP, **FAR}),
+    ],
+)
+def test_what_is_granted_to_norms_of_one_is_granted_to_smallest_values(
+    statement: Any, depth: int, fields: dict[str, Any]
+) -> None:
+    """With W = 1 + 4e-13 the hidden objectives are not quite convex."""
+    W = [np.full((1, 1), 1 + 4e-13)] * depth
+    theta = parameters(W, [np.zeros((1, 1))] * depth, [np.zeros(1)] * depth, np.ones((1, 1)))
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    p = problem(data, theta, **{"solver": "implicit", "activation": "identity", **fields})
+    found: Any = judge(statement, p)
+    assert not found.failing
+    # Where the sum is not known to be convex, the distance of its minimiser is open.
+    assert found.outcome == ("undecided" if fields is WEAK else "confirmed")
+
+
+@pytest.mark.parametrize(("share", "applies"), [(0.9e-12, True), (0.9e-9, False)])
+def test_a_small_mu_is_granted_a_share_of_itself(share: float, applies: bool) -> None:
+    """An absolute 1e-12 would let a layer with mu = 1e-3 stretch distances by 1e-9."""
+    mu = 1e-3
+    W = [np.full((1, 1), np.sqrt(mu * (1 + share)))]
+    theta = parameters(W, [np.zeros((1, 1))], [np.full(1, 0.1)], np.zeros((1, 1)))
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+    p = problem(data, theta, activation="identity", iterations=1)
+    found: Any = judge(Theorem1, p, constants={"mu": mu})
+    assert (found.outcome == "not applicable") is not applies
+    assert found.outcome != "refuted"
+
+
+def test_hidden_units_behind_inputs_that_the_data_does_not_show() -> None:
+    """The lemma draws inputs of its own: X = 0 says nothing of U x."""
+    data, theta = arrays(4, 3, 3, 2, 2, 4, 1)
+    large = {n: a * (1e8 if n[0] == "U" else 1.0) for n, a in theta.items()}
+    p = problem({**data, "X": 0 * data["X"]}, large, activation="identity", iterations=1)
+    assert judge(lem1.Lemma1, p).outcome == "confirmed"
+
+
+@pytest.mark.parametrize("n", [3, 5, 9])
+def test_states_of_a_feedforward_network_that_cancel(n: int) -> None:
+    """b_2 takes away what W_2 makes of a large h_1."""
+    r = np.random.default_rng(n)
+    W, b = [r.normal(size=(n, n)) for _ in range(2)], 1e8 * r.normal(size=n)
+    cancels = -W[1] @ b + r.normal(size=n)
+    theta = parameters(W, [np.zeros((n, 1))] * 2, [b, cancels], r.normal(size=(2, n)))
+    data = {"X": np.zeros((1, 1)), "Y": np.zeros((2, 1))}
+    p = problem(data, theta, activation="identity", iterations=1)
+    assert judge(lem1.Lemma2, p).outcome in ("confirmed", "undecided")
+
+
+@pytest.mark.parametrize("N", [1, 50])
+@pytest.mark.parametrize("angle", [1e-8, 5e-8, 1e-7])
+def test_vertices_of_nearly_equal_ranges_are_no_better_than_their_linear_programs(
+    angle: float, N: int
+) -> None:
+    """Two lines that meet in 0 alone, at an angle below what linear programs resolve."""
+    W = [np.array([[1.0, 0.0]]), np.array([[np.cos(angle), np.sin(angle)]])]
+    theta = parameters(W, [np.zeros((1, 1))] * 2, [np.zeros(1)] * 2, np.eye(2))
+    data = {"X": np.zeros((1, N)), "Y": np.zeros((2, N))}
+    p = problem(data, theta, activation="hardtanh", alpha=0.5, iterations=1)
+    assert judge(Lemma10, p).outcome in ("confirmed", "undecided")

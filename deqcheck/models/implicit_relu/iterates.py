@@ -31,14 +31,13 @@ class Iterates:
     def _sweeps(self) -> Iterable[tuple[int, np.ndarray, float]]:
         s = self.state
         scale, Z = s.gamma * s.A, s.Phi
-        # One sweep multiplies the error by at most q and adds its own rounding; no iterate exceeds
-        # |Phi|/(1 - q).
-        size = euclidean(s.Phi)
-        total = size * (1 + euclidean(scale) / (1 - self.q))
-        noise = errors.product(s.m, total)
+        # One sweep multiplies the error by at most q and adds its own rounding. That goes by the
+        # iterate at hand: where q is 1 or more, nothing bounds all of them.
+        size, stretch = euclidean(s.Phi), euclidean(scale)
         radius = s.Phi_radius
         for sweep in range(1, CAP + 1):
             yield sweep, Z, radius
+            noise = errors.product(s.m, stretch * euclidean(Z) + size)
             Z = relu(Z @ scale + s.Phi)
             radius = self.q * radius + s.Phi_radius + noise
 

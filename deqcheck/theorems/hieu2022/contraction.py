@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from deqcheck.linalg import errors, exact
 from deqcheck.linalg.matrix import Matrix
 from deqcheck.linalg.patterns import distinct
+from deqcheck.linalg.rational import common_square
 from deqcheck.records.claim import Claim
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured, given, maximum, minimum
@@ -248,13 +250,15 @@ class Spectra:
 
     @property
     def scalar(self) -> bool:
-        """J = w I with w >= 0: then |det(I - J)| = (1 - w)^d."""
+        """J = w I with w >= 0: then |det(I - J)| = (1 - w)^d. In rationals: a w that is 0 up to
+        rounding may be negative, and then |J| = -w."""
         s = self.state
         if not self.patterns.any():
             return True
-        square = np.diag(s.A.T @ s.A)
-        alike = self._diagonal and bool((square == square[0]).all())
-        return alike and bool(self.patterns.all() and s.W[0, 0] >= 0)
+        square = common_square(s.A.T)
+        if square is None or not np.array_equal(s.B, s.B.T):
+            return False
+        return bool(self.patterns.all()) and 1 - Fraction(s.m) - square >= 0
 
 
 def _determinant(level: Level, block: Any) -> Any:

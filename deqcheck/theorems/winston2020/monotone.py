@@ -115,21 +115,12 @@ class ForwardBackward(Trained):
         if not (state.s.is_relu and limit.low > 0):
             return
         yield from self._steps(state, [forward_step(share, limit) for share in SHARES])
-        beta = float(w.inverse_modulus.low)
-        if beta > 0:
-            near = given(0.99 * 2 * beta)
-            yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, near))
+        # Of an F that is nearly singular F^-1 may have no digits, and beta none above 0.
+        sharp = max(2 * float(w.inverse_modulus.low), float(limit.low))
+        yield self.sharp("a = 0.99 of 2 beta", norm=forward_norm(w.F, given(0.99 * sharp)))
         claim = self.sharper(beta=w.inverse_modulus, m=m, L=L)
         # Then F^-1 is F^T/L^2.
         yield claim.known_equal(ISOMETRIC, size=1.0) if w.isometric else claim
-
-    def unchecked(self, p: Problem) -> Iterable[str]:
-        beta = p.start.weights.inverse_modulus
-        if not beta.low > 0:
-            yield (
-                f"steps below the sharp limit 2 beta: beta is {beta.value:.2g} up to "
-                f"{beta.error:.1g}, so that none is known to be; better conditioned weights"
-            )
 
     def _steps(self, state: State, steps: Sequence[Measured]) -> Iterable[Claim | Curve]:
         w = state.weights

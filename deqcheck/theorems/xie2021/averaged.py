@@ -162,11 +162,9 @@ class Lemma10(Pointwise):
             b = vertices[i - 1]
             Z = np.repeat(((a + b) / 2)[:, None], p.model.N, axis=1)
             worst = float(np.maximum(worst, np.linalg.norm(p.start.network.T(Z) - Z)))
-        size = max(euclidean(v) for v in vertices)
-        # Vertices come from linear programs, accurate to about 1e-9.
-        return self.convex(
-            residual=Measured(worst), noise=tolerance(1e-8 * max(size, 1.0) + _work(p, Z, Z), size)
-        )
+        size = float(np.sqrt(p.model.N)) * max(euclidean(v) for v in vertices)
+        off = float(np.sqrt(p.model.N)) * max(resting.missed(v) for v in vertices)
+        return self.convex(residual=Measured(worst), noise=tolerance(off + _work(p, Z, Z), size))
 
 
 def _work(p: Problem, a: np.ndarray, b: np.ndarray) -> float:

@@ -15,6 +15,7 @@ from deqcheck.linalg.entries import euclidean
 from deqcheck.linalg.late import scipy
 from deqcheck.models.opteq.network import Layer
 from deqcheck.records.measured import EPS
+from deqcheck.theorems.xie2021.common import TOLERANCE
 
 # Beyond this BFGS, which keeps a dense matrix, gives way to its form with limited memory.
 MOST_UNKNOWNS = 600
@@ -59,6 +60,18 @@ class Hidden:
         sizes = np.abs(s.primitive(A)).sum() + (np.abs(A) * np.abs(s.value(A))).sum()
         drive = float(np.abs(self.layer.drive * s.value(A)).sum())
         return float(np.vdot(Z, Z)) + (float(sizes) + drive) / min(self.mu, 1.0) + 1.0
+
+    @property
+    def beyond(self) -> float:
+        """f stretches distances by at most this much more than 1 where mu covers ||W||, as far as
+        that is granted. psi* then has the modulus 1/(1 + beyond), so that phi and its envelopes are
+        convex up to -beyond |.|^2/2: what is smallest by its gradient may be undercut by that."""
+        steep = float(self.layer.s.slopes[1]) * self.layer.norm * self.layer.norm / self.mu
+        return float(min(max(steep - 1, 0.0), TOLERANCE)) + EPS
+
+    def dip(self, step: np.ndarray) -> float:
+        """What that comes to, so far away."""
+        return self.beyond / 2 * euclidean(step) ** 2
 
     def noise(self, Z: np.ndarray) -> float:
         length = sum(self.layer.W.shape) + len(self.layer.X) + Z.size

@@ -9,11 +9,12 @@ import numpy as np
 from deqcheck.frozen import dataclass
 from deqcheck.linalg import errors
 from deqcheck.linalg.entries import euclidean
+from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.linalg.spectra import exact_rank
-from deqcheck.models.opteq.network import Network
+from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.models.problem import Params
 from deqcheck.records.claim import Claim
-from deqcheck.records.measured import EPS, Measured
+from deqcheck.records.measured import Measured
 from deqcheck.seeds import rng
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.common import Pointwise, cite, tolerance
@@ -120,18 +121,33 @@ class Lemma1(Pointwise):
         return rank if all(known) else None
 
     def _compare(self, p: Problem, factors: list[np.ndarray]) -> Claim:
-        weights = chain(p)
-        noise = max(
-            factor_noise(W, V, before)
-            for W, V, before in zip(weights, factors[1:], factors[:-1], strict=True)
-        )
         z, x = drawn_inputs(p)
-        one, other = Feedforward(p, weights).output(z, x), hidden_units(p, factors, z, x)
-        growth = float(np.prod([1 + np.linalg.norm(W, 2) for W in weights]))
-        drive = sum(euclidean(layer.drive) for layer in p.start.network.layers)
-        size = (1 + drive + (euclidean(z) + euclidean(x))) * growth
+        one, other = Feedforward(p, chain(p)).output(z, x), hidden_units(p, factors, z, x)
+        noise, size = _apart(p, factors, z, x)
         off = euclidean(one - other)
-        return self.output(difference=Measured(off), noise=tolerance(noise * size, size))
+        return self.output(difference=Measured(off), noise=tolerance(noise, size))
+
+
+def _apart(
+    p: Problem, factors: list[np.ndarray], z: np.ndarray, x: np.ndarray
+) -> tuple[float, float]:
+    """How far rounding may bring the outputs apart, and the size of what the last weight sees and
+    makes. A weight is met up to the rounding of its factors, which acts on what the layer sees;
+    U_k x + b_k may cancel that; later layers stretch what earlier ones are off."""
+    weights, layers = chain(p), p.start.network.layers
+    seen = [z, *(after for _, after in Feedforward(p, weights).inner(z, x))]
+    drives = [_drive_rounding(layer, x) for layer in layers[:-1]]
+    off = 0.0
+    pairs = zip(weights, factors[1:], factors[:-1], strict=True)
+    for (W, V, before), here, drive in zip(pairs, seen, [*drives, 0.0], strict=True):
+        off = spectral_norm(W) * off + factor_noise(W, V, before) * euclidean(here) + drive
+    return off, (1 + euclidean(weights[-1])) * (1 + euclidean(seen[-1]))
+
+
+def _drive_rounding(layer: Layer, x: np.ndarray) -> float:
+    """Of U x + b and of what it is added to."""
+    size = euclidean(layer.U) * euclidean(x) + float(np.sqrt(x.shape[1])) * euclidean(layer.b)
+    return errors.rounding(len(x) + 2, size)
 
 
 def drawn_inputs(p: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -156,14 +172,14 @@ class Feedforward:
     p: Problem
     weights: list[np.ndarray]
 
-    def _inner(self, z: np.ndarray, x: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    def inner(self, z: np.ndarray, x: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         for W, layer in zip(self.weights[:-1], self.p.start.network.layers, strict=False):
             A = W @ z + layer.U @ x + layer.b[:, None]
             z = self.p.model.s.value(A)
             yield A, z
 
     def output(self, z: np.ndarray, x: np.ndarray) -> np.ndarray:
-        for _, after in self._inner(z, x):
+        for _, after in self.inner(z, x):
             z = after
         out: np.ndarray = self.weights[-1] @ z
         return out
@@ -171,7 +187,7 @@ class Feedforward:
     def derivatives(self, z: np.ndarray, x: np.ndarray) -> np.ndarray:
         """dy/dz_0 of every input, one below the other."""
         D = np.broadcast_to(np.eye(len(z)), (z.shape[1], len(z), len(z)))
-        for W, (A, _) in zip(self.weights, self._inner(z, x), strict=False):
+        for W, (A, _) in zip(self.weights, self.inner(z, x), strict=False):
             D = self.p.model.s.slope(A).T[:, :, None] * (W @ D)
         return np.asarray(self.weights[-1] @ D).reshape(-1, len(z))
 
@@ -218,24 +234,37 @@ class Lemma2(Pointwise):
         shape = (theta["Wo"].shape[1], p.model.N)
         start = 10 * rng(p.seed, "xie2021/lem2.start").standard_normal(shape)
         once = network.T(start)
-        h = feedforward(p)
-        size = euclidean(h) * (1 + euclidean(Wo))
-        growth = float(
-            np.prod([1 + np.linalg.norm(theta[f"W{i + 2}"]) for i in range(p.model.depth)])
-        )
-        inner = size + euclidean(X) * euclidean(p.theta0["U1"])
-        noise = 16 * EPS * sum(shape) * p.model.depth * growth**2 * (1 + inner)
+        h = hidden_states(p)[-1]
+        size, radius = euclidean(h) * (1 + euclidean(Wo)), _chain_rounding(p)
         off = euclidean(theta["Wo"] @ once - Wo @ h)
-        yield self.output(difference=Measured(off), noise=tolerance(noise, size))
-        off = float(np.linalg.norm(network.T(once) - once))
-        yield self.again(difference=Measured(off), noise=tolerance(noise, size))
+        noise = spectral_norm(Wo) * radius + errors.rounding(len(h), euclidean(Wo) * euclidean(h))
+        yield self.output(difference=Measured(off), noise=tolerance(2 * noise, size))
+        last = theta[f"W{p.model.depth + 1}"]
+        off = euclidean(network.T(once) - once)
+        noise = spectral_norm(last) * radius
+        noise += errors.rounding(len(last), euclidean(last) * euclidean(h))
+        yield self.again(difference=Measured(off), noise=tolerance(2 * noise, size))
 
 
-def feedforward(p: Problem) -> np.ndarray:
-    h: np.ndarray = p.model.s.value(p.start.network.layers[0].drive)
+def hidden_states(p: Problem) -> list[np.ndarray]:
+    """h_1, ..., h_L."""
+    found: list[np.ndarray] = [p.model.s.value(p.start.network.layers[0].drive)]
     for W, layer in zip(chain(p)[1:], p.start.network.layers[1:], strict=True):
-        h = p.model.s.value(W @ h + layer.b[:, None])
-    return h
+        found.append(p.model.s.value(W @ found[-1] + layer.b[:, None]))
+    return found
+
+
+def _chain_rounding(p: Problem) -> float:
+    """How far rounding may bring h_L from the exact one: W_l h_{l-1} and b_l may cancel, and later
+    layers stretch what earlier ones are off. Zeros beside W_l add nothing."""
+    states = hidden_states(p)
+    off = errors.rounding(1, euclidean(states[0]))
+    layers = zip(chain(p)[1:], p.start.network.layers[1:], states[:-1], states[1:], strict=True)
+    for W, layer, before, after in layers:
+        shift = float(np.sqrt(p.model.N)) * euclidean(layer.b)
+        own = errors.rounding(len(before) + 2, euclidean(W) * euclidean(before) + shift)
+        off = spectral_norm(W) * off + own + errors.rounding(1, euclidean(after))
+    return off
 
 
 def embedding(p: Problem, Wo: np.ndarray) -> Params:

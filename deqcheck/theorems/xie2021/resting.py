@@ -23,6 +23,8 @@ ORTHONORMAL = 1e-12
 FAR = 1e4
 # Where an unbounded set is cut.
 BOX = 10.0
+# In a linear program a row holds up to the first, and entries below the second are dropped (HiGHS).
+FEASIBLE, DROPPED = 1e-7, 1e-9
 # Accuracy of the linear and quadratic programs.
 SOLVED = 1e-8
 
@@ -94,6 +96,13 @@ class RestingSet:
             np.asarray(scipy.optimize.linprog(draw.standard_normal(self.m), **constraints).x)
             for _ in range(count)
         ]
+
+    def missed(self, z: np.ndarray) -> float:
+        """How far T may move z, or what lies between such z, where linear programs give them: for a
+        layer W^T s(W z) - z is W^T (s(W z) - W z) - (I - W^T W) z, and the rows of both are
+        constraints, which points in between meet as well."""
+        row = FEASIBLE + DROPPED * self.m * float(np.abs(z).max())
+        return sum(float(np.sqrt(self.m) + np.sqrt(len(W))) * row for W in self.weights)
 
     def minimiser(self, R: Smooth) -> np.ndarray:
         """argmin of R: bounded least squares for one layer and a quadratic R, else SLSQP."""

@@ -132,7 +132,8 @@ class Section41(Pointwise):
             u = R.prox(drawn)
             there = a * hidden.envelope(u) + R.value(u)
             own = value_noise(R.value(solved.Z), R.value(u), u.size)
-            worst.see(here - there, off + own + hidden.noise(u) + hidden.noise(solved.Z))
+            own += hidden.noise(u) + hidden.noise(solved.Z) + hidden.dip(u - solved.Z)
+            worst.see(here - there, off + own)
         return self.lowest(excess=worst.value, noise=tolerance(worst.noise, hidden.scale(solved.Z)))
 
     def _single(self, p: Problem, R: Proximal) -> Iterable[Claim]:

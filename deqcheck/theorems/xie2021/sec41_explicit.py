@@ -110,6 +110,7 @@ class Explicit(Pointwise):
             for w in points(p, "xie2021/sec4.1-explicit.points"):
                 u = hidden.f(w)
                 noise = hidden.noise(w) + g * value_noise(R.value(u), 0.0, u.size)
+                noise += hidden.dip(u - top)
                 worst.see(here - hidden.phi_conjugate(w) - g * R.value(u), off + own + noise)
             return self.lowest(excess=worst.value, noise=tolerance(worst.noise, abs(here)))
 
@@ -121,5 +122,6 @@ class Explicit(Pointwise):
 
         x, _ = minimised(lambda x: objective(x)[:2], p.model.Z0.ravel())
         (least, _, miss), (here, _, own) = objective(x), objective(top.ravel())
+        miss += hidden.dip(x.reshape(shape) - top)
         room = tolerance(miss + own + off, abs(here))
         return self.lowest(excess=Measured(here - least), noise=room)

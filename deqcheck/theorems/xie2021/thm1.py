@@ -49,7 +49,7 @@ class Theorem1(Pointwise):
     uses = ("xie2021/lem5",)
     constants = {"mu": Constant("scale of the layer; default: 1", for_all=True, above=0)}
 
-    scale = Check("mu covers the slope", "mu + 1e-12 >= slope*norm_W^2", "Theorem 1")
+    scale = Check("mu covers the slope", "mu*(1 + 1e-12) >= slope*norm_W^2", "Theorem 1")
     convex = Check("Jacobian positive semidefinite", "smallest >= -noise", "Lemma 5")
     nonexpansive = Check("Jacobian at most the identity", "largest <= 1 + noise", "Lemma 5")
     firm = Check(f"firmly nonexpansive on {DRAWS} random pairs", "excess <= noise", "Lemma 5")
@@ -162,7 +162,8 @@ class Theorem1(Pointwise):
         x, _ = minimised(envelope, drawn[0].ravel())
         excess = Worst()
         for other in (x.reshape(shape), *drawn[:DRAWS]):
-            excess.see(here - hidden.phi_conjugate(other), noise + hidden.noise(other))
+            room = noise + hidden.noise(other) + hidden.dip(hidden.f(other) - Z)
+            excess.see(here - hidden.phi_conjugate(other), room)
         yield self.minimiser(note, excess=excess.value, noise=tolerance(excess.noise, size))
         q = hidden.layer.s.slopes[1] * hidden.layer.norm**2
         explicit = prox_by_nnls(hidden, np.zeros(shape), 0.0)

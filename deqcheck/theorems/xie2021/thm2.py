@@ -129,6 +129,7 @@ class Corollary1(Pointwise):
         x, _ = minimised(lambda x: objective(x)[:2], start)
         there = np.concatenate([layers[0].f(Z0).ravel(), Z0.ravel()])
         (least, _, miss), (here, _, own) = objective(x), objective(there)
+        miss += max(Hidden(layer).dip(x - there) for layer in layers)
         # The gradient is 0 at the equilibrium and (2 + a/(1 - a))-Lipschitz; both blocks are off.
         off = (2 + a / (1 - a)) * (2 * p.start.solved.error) ** 2
         limit = tolerance(miss + own + off, abs(here))
@@ -144,11 +145,13 @@ class Corollary1(Pointwise):
             return value + float(np.vdot(apart, apart)) / 2, first.noise(w) + last.noise(v)
 
         Z0 = p.start.solved.Z
-        here, own = objective(Z0, first.f(Z0))
+        Z1 = first.f(Z0)
+        here, own = objective(Z0, Z1)
         # Its derivatives by w and v vanish at the equilibrium and grow at most twice as fast.
         own += 8 * p.start.solved.error**2
         drawn, worst = points(p, "xie2021/cor1.points", 2 * DRAWS), Worst()
         for w, v in zip(drawn[::2], drawn[1::2], strict=True):
             value, noise = objective(w, v)
-            worst.see(here - value, noise + own)
+            dip = first.dip(first.f(w) - Z1) + last.dip(last.f(v) - Z0)
+            worst.see(here - value, noise + own + dip)
         return self.lowest(excess=worst.value, noise=tolerance(worst.noise, abs(here)))
