@@ -221,7 +221,7 @@ def thm1(net: Net, mu: float = 1.0, rests: bool = True) -> dict[str, Any]:
     out: dict[str, Any] = {"scale": [], "convex": [], "nonexpansive": [], "firm": []}
     out |= {"envelope": [], "proximal": [], "level": [], "minimiser": [], "explicit": []}
     for i, W in enumerate(net.weights, start=1):
-        out["scale"].append(claim(mu + TIGHT, ">=", norm2(W) ** 2, FINE))
+        out["scale"].append(claim(mu * (1 + TIGHT), ">=", norm2(W) ** 2, FINE))
         spectra = [
             np.linalg.eigvalsh(net.slopes(i, Z[:, j], j) / mu)
             for Z in drawn[:8]
