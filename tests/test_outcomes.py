@@ -15,7 +15,9 @@ from deqcheck import registry
 from deqcheck.case.renamed import notices
 from deqcheck.cli.exit_code import exit_code
 from deqcheck.judging import states
+from deqcheck.judging.doubts import UNRESOLVED
 from deqcheck.models.problem import NoEquilibrium
+from deqcheck.records import tower
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Ending, Report
 from deqcheck.records.verdict import Outcome, Status
@@ -41,6 +43,74 @@ class Base(dq.Statement[Any, Any]):
     cite = dq.Cite("Doe 2031", "Theorem 1")
     right = dq.Check("one is positive", "one > 0", "(1)")
     wrong = dq.Check("one is above two", "one > 2", "(2)")
+
+
+class Rounded(Base):
+    """False by so much, where rounding may make 1 of 0."""
+
+    id = "doe2031/rounded"
+    off, how = 0.0, ""
+    vanishes = dq.Check("it vanishes", "off <= noise", "(3)")
+    small = dq.Check("it is small", "off <= 2 + noise", "(4)")
+    below = dq.Check("it is below", "off <= 0", "(5)")
+    equals = dq.Check("it is", "off == 0", "(6)")
+    asked = "vanishes"
+
+    def claims(self, p: Any, state: Any) -> Iterable[Any]:
+        if self.asked in ("vanishes", "small"):
+            yield getattr(self, self.asked)(off=self.off, noise=1.0)
+        else:
+            yield getattr(self, self.asked)(off=Measured(self.off, 1.0, self.how))
+
+
+# What stands above the bound by three digits, and above what rounding makes of both sides.
+BARELY = {"vanishes": 1 + 1000.0, "small": 3 + 1000.0, "below": 1000.0, "equals": 1000.0}
+
+
+@pytest.mark.parametrize("asked", BARELY)
+def test_a_refutation_stands_above_rounding_by_three_digits(
+    asked: str, p: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rounded, "asked", asked)
+    for share, outcome in ((1.001, "refuted"), (0.999, "undecided")):
+        monkeypatch.setattr(Rounded, "off", share * BARELY[asked])
+        verdict = dq.judge(Rounded, p)
+        assert verdict.outcome == outcome
+        assert (UNRESOLVED in verdict.notes) == (outcome == "undecided")
+        assert [c.decision for c in verdict.conclusions] == [
+            "undecided" if outcome == "undecided" else "violated"
+        ]
+
+
+def test_bars_that_count_no_roundings_ask_for_no_digits_more(
+    p: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of an infimum along a run, which is sampled, are no roundings."""
+    monkeypatch.setattr(Rounded, "asked", "below")
+    monkeypatch.setattr(Rounded, "off", 2.0)
+    for how, outcome in (("sampled infimum", "refuted"), ("Weyl", "undecided")):
+        monkeypatch.setattr(Rounded, "how", how)
+        assert dq.judge(Rounded, p).outcome == outcome
+
+
+class Near(Base):
+    """1 <= 1 - 2^-50, where 1 is known up to a quarter of that."""
+
+    id = "doe2031/near"
+    least = dq.Check("it is no larger", "big <= small", "(7)")
+
+    def claims(self, p: Any, state: Any) -> Iterable[Any]:
+        one, less = 1.0, 1 - 2.0**-50
+        yield self.least(
+            big=Measured(one, 2.0**-52, "", tower.rational(one)),
+            small=Measured(less, 0.0, "", tower.rational(less)),
+        )
+
+
+def test_exact_numbers_let_a_narrow_refutation_stand(p: Any) -> None:
+    verdict = dq.judge(Near, p)
+    assert verdict.outcome == "refuted"
+    assert [c.basis.certified for c in verdict.conclusions] == [True]
 
 
 class Remarked(Base):

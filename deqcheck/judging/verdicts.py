@@ -18,8 +18,8 @@ from deqcheck.fields import unknown
 from deqcheck.frozen import dataclass
 from deqcheck.judging.authored import authored, judged
 from deqcheck.judging.catalogue import Named, find
+from deqcheck.judging.doubts import doubted
 from deqcheck.judging.errors import UsageError, refusals
-from deqcheck.judging.extremes import doubted
 from deqcheck.judging.question import fitting, sound
 from deqcheck.judging.second_look import settled
 from deqcheck.judging.states import at_states, over_states

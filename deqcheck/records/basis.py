@@ -60,6 +60,8 @@ class Basis:
 
 # The radii count the roundings, but nobody has proven of every one that it does.
 FLOATS = Basis(False, "float64")
+# What rests on such bars alone.
+ROUNDINGS = (FLOATS, Basis(False, "LAPACK"))
 
 
 @lru_cache(maxsize=1024)

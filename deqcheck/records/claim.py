@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.frozen import dataclass
 from deqcheck.records import tower
-from deqcheck.records.basis import FLOATS, Basis, resting_on
+from deqcheck.records.basis import FLOATS, ROUNDINGS, Basis, resting_on
 from deqcheck.records.comparison import (
     COARSE,
     EQUAL,
@@ -29,8 +29,9 @@ from deqcheck.records.power import Form, caught_beyond, caught_once, stronger
 from deqcheck.records.tower.following import followed
 from deqcheck.records.tower.recorder import recorder
 
-# A bound with fewer than three digits left above the error bars is below the numerical resolution.
-CURVE_RESOLUTION = 1e-3
+# A bound, or a violation, with fewer than three digits left above the error bars is below the
+# numerical resolution.
+RESOLUTION = 1e-3
 # A rate is read off only where the logarithmic decrease is known to this relative accuracy.
 RATE_RESOLUTION = 1e-2
 MORE_EFFORT = "exact arithmetic ended at its budget: --effort 10 gives it ten times as much"
@@ -66,6 +67,8 @@ class Judged:
     caught: float | None = None
     # The right side is what rounding may make of 0: the decision counts, the ratio does not.
     rounding: bool = False
+    # What the formula itself grants to rounding.
+    granted: float = 0.0
     basis: Basis = FLOATS
     # Of an undecided one: why.
     undecided: str = ""
@@ -76,6 +79,15 @@ class Judged:
     def __repr__(self) -> str:
         sides = f"{self.left.value!s} {self.relation} {self.right.value!s}"
         return f"<{self.decision}: {self.name} {self.equation}: {sides}>"
+
+    @property
+    def resolved(self) -> bool:
+        """Of what is violated: whether it stands above what rounding may make of its sides by three
+        digits. Bars of a run and of draws are no roundings, and a run is repeated instead."""
+        rounded = self.curve is None and self.basis in ROUNDINGS
+        bars = self.left.error + self.right.error + self.granted
+        gap = abs(self.left.value - self.right.value)
+        return not rounded or bool(bars == 0 or bars < RESOLUTION * gap)
 
 
 @dataclass(frozen=True)
@@ -227,9 +239,15 @@ class Claim:
             self.note,
             caught=_caught(caught_once(left, self.relation, right)),
             rounding=self.rounding,
+            granted=self._granted,
             basis=resting_on(self.left.how, self.right.how),
             undecided=why_open(*self._sides, self.equal) if undecided else "",
         )
+
+    @property
+    def _granted(self) -> float:
+        noise = self.leaves.get(NOISE)
+        return 0.0 if noise is None else abs(float(measured(noise).value))
 
     @property
     def _sides(self) -> tuple[Measured, str, Measured]:
@@ -278,7 +296,7 @@ class Curve:
 
     def _estimated(self) -> Judged:
         holds, violated = with_equality(
-            self.left, self.relation, self.right, CURVE_RESOLUTION, self.equal
+            self.left, self.relation, self.right, RESOLUTION, self.equal
         )
         first = 1 if self.starts_equal else 0
         holds[:first], violated[:first] = True, False
@@ -309,6 +327,7 @@ class Curve:
             facts,
             _caught(float(np.min(factors, initial=np.inf))),
             self.rounding,
+            0.0,
             resting_on(self.left.how, self.right.how),
             "" if decision is not Decision.UNDECIDED else COARSE,
         )
@@ -323,7 +342,7 @@ class Curve:
     def _below_resolution(self, judged: int) -> bool:
         """Whether from here on nothing can be decided only because the bound has become small."""
         error = np.asarray(self.left.error + self.right.error)[judged:]
-        small = CURVE_RESOLUTION * abs(float(self.right.value[0]))
+        small = RESOLUTION * abs(float(self.right.value[0]))
         fine = np.isfinite(error) if self.contracts else error <= small
         return bool(np.all(fine & ~self._resolved()[judged:]))
 
@@ -331,14 +350,14 @@ class Curve:
         """Where the bound still stands above the error bars of the two sides."""
         error = np.asarray(self.left.error + self.right.error)
         size = 1 - self.right.value if self.contracts else self.right.value
-        found: np.ndarray = error < CURVE_RESOLUTION * np.abs(size)
+        found: np.ndarray = error < RESOLUTION * np.abs(size)
         return found
 
     def _above_error(self) -> np.ndarray:
         """Where a bound that decays is not yet lost in the error bars, or what it bounds is known
         to three digits; below that, both sides are what the run makes of zero."""
         error = np.asarray(self.left.error + self.right.error)
-        known = np.asarray(self.left.error) < CURVE_RESOLUTION * np.abs(self.left.value)
+        known = np.asarray(self.left.error) < RESOLUTION * np.abs(self.left.value)
         found: np.ndarray = (error < np.abs(self.right.value)) | known
         return found | (not self.decays)
 

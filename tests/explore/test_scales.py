@@ -9,7 +9,7 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.explore.falsify.instance import Instance
-from deqcheck.judging.extremes import DOUBTED
+from deqcheck.judging.doubts import DOUBTED
 from deqcheck.linalg.certificates import Monotone
 from deqcheck.linalg.relu_equilibrium import peaceman_rachford
 from deqcheck.records import tower

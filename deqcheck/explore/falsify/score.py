@@ -311,7 +311,11 @@ def _concluded(conclusions: Sequence[Judged], instance: Instance) -> Score:
     """The smallest margin decides."""
     if not conclusions:
         return Score(UNUSABLE)
-    shown = tuple(Shown(c.name, margin(c), c.decision is Decision.VIOLATED) for c in conclusions)
+    # What hardly stands above its bars is no counterexample.
+    shown = tuple(
+        Shown(c.name, margin(c), c.decision is Decision.VIOLATED and c.resolved)
+        for c in conclusions
+    )
     slack: dict[str, float] = {}
     for c, each in zip(conclusions, shown, strict=True):
         slack[c.name] = min(_slack(c, each), slack.get(c.name, FLAT))

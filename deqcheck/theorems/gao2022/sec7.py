@@ -107,7 +107,7 @@ class FixedGamma(DescentConditions):
         if self.printed:
             beta, least = min(tried, key=lambda pair: float(pair[1].high))
             floor = min(float(self.floor.right(values).low), float(least.high))
-            known = between(floor, float(least.high))
+            known = between(floor, float(least.high), "smallest over the free constants")
             yield self.some(f"the best found is at beta = {beta:.4g}", worst_ratio=known)
             return
         yield from worst(
