@@ -93,6 +93,40 @@ def test_bars_that_count_no_roundings_ask_for_no_digits_more(
         assert dq.judge(Rounded, p).outcome == outcome
 
 
+class Stepwise(Base):
+    """False at some of three steps, by so much; rounding may make 1 of 0 there."""
+
+    id = "doe2031/stepwise"
+    off = (0.0, 0.0, 0.0)
+    vanishes = dq.Check("it vanishes", "off <= noise", "(3)")
+    shrinks = dq.Check("it shrinks", "off <= noise", "(3)", starts_equal=True)
+    asked = "vanishes"
+
+    def claims(self, p: Any, state: Any) -> Iterable[Any]:
+        k = np.arange(3)
+        off, noise = Measured(np.array(self.off)), Measured(np.ones(3))
+        yield getattr(self, self.asked).sampled(k, k.astype(float), off=off, noise=noise)
+
+
+@pytest.mark.parametrize(
+    ("asked", "off", "outcome"),
+    [
+        ("vanishes", (0.5, 1002.0, 3.0), "refuted"),
+        ("vanishes", (0.5, 1000.0, 3.0), "undecided"),
+        ("vanishes", (1002.0, 2.0, 3.0), "refuted"),
+        ("shrinks", (1002.0, 2.0, 3.0), "undecided"),
+        ("shrinks", (1002.0, 2.0, 1002.0), "refuted"),
+        ("shrinks", (1002.0, 0.5, 0.5), "confirmed"),
+    ],
+)
+def test_at_one_of_several_steps(
+    asked: str, off: tuple[float, ...], outcome: str, p: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Stepwise, "asked", asked)
+    monkeypatch.setattr(Stepwise, "off", off)
+    assert dq.judge(Stepwise, p).outcome == outcome
+
+
 class Near(Base):
     """1 <= 1 - 2^-50, where 1 is known up to a quarter of that."""
 

@@ -14,7 +14,7 @@ from deqcheck.judging.question import Question
 from deqcheck.kinds import Model
 from deqcheck.models.opteq.entries import named
 from deqcheck.models.problem import AnyProblem, Params
-from deqcheck.records.claim import Judged
+from deqcheck.records.judged import Judged
 from deqcheck.records.report import Report
 from deqcheck.records.tower.recorder import Recorder, rational_rows, recording
 from deqcheck.records.verdict import Verdict

@@ -25,9 +25,9 @@ from deqcheck.linalg.minimax import roughly
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, Params
 from deqcheck.records.arithmetic import OutOfRange, in_range
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import Entry, trend
+from deqcheck.records.judged import Judged
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Status, Verdict

@@ -11,7 +11,8 @@ from deqcheck.fields import show, unknown
 from deqcheck.judging.errors import UsageError
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange
-from deqcheck.records.claim import Claim, Curve, Judged
+from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.judged import Judged
 from deqcheck.theorems.base import AnyStatement, Check
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records import tower
-from deqcheck.records.claim import RESOLUTION, Judged
 from deqcheck.records.comparison import COARSE, Decision
+from deqcheck.records.judged import RESOLUTION, Judged
 from deqcheck.records.verdict import Outcome, Verdict
 
 # Products of five numbers between these stay in the range of floats.

@@ -18,8 +18,8 @@ from deqcheck.dynamics.flow import GradientFlow
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.training import train
 from deqcheck.models.problem import AnyProblem
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision, compare
+from deqcheck.records.judged import Judged
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Status, Verdict
 from deqcheck.records.words import STATIC

@@ -28,8 +28,8 @@ from deqcheck.linalg.minimax import Memory, roughly
 from deqcheck.models.problem import AnyProblem, NoEquilibrium
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
 from deqcheck.records.basis import COMPANION, TRIALS, WEAKER, resting_on
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.records.verdict import Outcome, Verdict, condition_outcome, outcome_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deqcheck.records.claim import Judged
 from deqcheck.records.entry import Entry
+from deqcheck.records.judged import Judged
 
 
 @dataclass(frozen=True)

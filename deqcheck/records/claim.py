@@ -11,7 +11,7 @@ import numpy as np
 
 from deqcheck.frozen import dataclass
 from deqcheck.records import tower
-from deqcheck.records.basis import FLOATS, ROUNDINGS, Basis, resting_on
+from deqcheck.records.basis import FLOATS, Basis, resting_on
 from deqcheck.records.comparison import (
     COARSE,
     EQUAL,
@@ -24,14 +24,12 @@ from deqcheck.records.comparison import (
 )
 from deqcheck.records.curve_points import certified_curve
 from deqcheck.records.formula import NOISE
+from deqcheck.records.judged import RESOLUTION, CurveFacts, Judged, Point
 from deqcheck.records.measured import Measured, enclosure, measured
 from deqcheck.records.power import Form, caught_beyond, caught_once, stronger
 from deqcheck.records.tower.following import followed
 from deqcheck.records.tower.recorder import recorder
 
-# A bound, or a violation, with fewer than three digits left above the error bars is below the
-# numerical resolution.
-RESOLUTION = 1e-3
 # A rate is read off only where the logarithmic decrease is known to this relative accuracy.
 RATE_RESOLUTION = 1e-2
 MORE_EFFORT = "exact arithmetic ended at its budget: --effort 10 gives it ten times as much"
@@ -49,76 +47,10 @@ def _ratio(left: float, relation: str, right: float) -> float | None:
     return ratio if math.isfinite(ratio) else None
 
 
-@dataclass(frozen=True, repr=False)
-class Judged:
-    """One decided claim or curve, ready to be reported."""
-
-    name: str
-    equation: str
-    formula: str
-    left: Measured
-    relation: str
-    right: Measured
-    decision: Decision
-    ratio: float | None
-    note: str = ""
-    curve: CurveFacts | None = None
-    # A claim that is stronger by more than this factor is refuted by the same numbers.
-    caught: float | None = None
-    # The right side is what rounding may make of 0: the decision counts, the ratio does not.
-    rounding: bool = False
-    # What the formula itself grants to rounding.
-    granted: float = 0.0
-    basis: Basis = FLOATS
-    # Of an undecided one: why.
-    undecided: str = ""
-    # Where a certificate is written: what the names in the formula are, as rows of its table, and
-    # both enclosures.
-    proof: Mapping[str, Any] | None = field(default=None, compare=False)
-
-    def __repr__(self) -> str:
-        sides = f"{self.left.value!s} {self.relation} {self.right.value!s}"
-        return f"<{self.decision}: {self.name} {self.equation}: {sides}>"
-
-    @property
-    def resolved(self) -> bool:
-        """Of what is violated: whether it stands above what rounding may make of its sides by three
-        digits. Bars of a run and of draws are no roundings, and a run is repeated instead."""
-        rounded = self.curve is None and self.basis in ROUNDINGS
-        bars = self.left.error + self.right.error + self.granted
-        gap = abs(self.left.value - self.right.value)
-        return not rounded or bool(bars == 0 or bars < RESOLUTION * gap)
-
-
-@dataclass(frozen=True)
-class Point:
-    k: int
-    t: float
-    slack: float | None
-
-
-@dataclass(frozen=True)
-class CurveFacts:
-    """Where a curve was decided, where it is tightest, and how sharp its rate is."""
-
-    horizon: int | None
-    last: int
-    horizon_t: float | None
-    last_t: float
-    first_violation: Point | None
-    tightest: Point | None
-    rate_tightness: float | None
-    rate_error: float | None
-    k: np.ndarray = field(repr=False)
-    t: np.ndarray = field(repr=False)
-    bound: Measured = field(repr=False)
-    # The first step that was judged, and whether the bound is one on gap/gap(0).
-    first: int = 0
-    decays: bool = False
-    # How many points were judged up to the horizon.
-    points: int = 0
-    # The left side, which is compared with the bound.
-    value: Measured = field(default_factory=lambda: Measured(np.zeros(0)), repr=False)
+def granted(values: Mapping[str, Any]) -> Any:
+    """What a formula of these values grants to rounding."""
+    noise = values.get(NOISE)
+    return 0.0 if noise is None else abs(measured(noise).value)
 
 
 @dataclass(frozen=True)
@@ -239,15 +171,10 @@ class Claim:
             self.note,
             caught=_caught(caught_once(left, self.relation, right)),
             rounding=self.rounding,
-            granted=self._granted,
+            granted=granted(self.leaves),
             basis=resting_on(self.left.how, self.right.how),
             undecided=why_open(*self._sides, self.equal) if undecided else "",
         )
-
-    @property
-    def _granted(self) -> float:
-        noise = self.leaves.get(NOISE)
-        return 0.0 if noise is None else abs(float(measured(noise).value))
 
     @property
     def _sides(self) -> tuple[Measured, str, Measured]:
@@ -281,6 +208,8 @@ class Curve:
     rounding: bool = False
     # As of a claim.
     equal: float | None = None
+    # What the formula grants to rounding at each step.
+    granted: Any = 0.0
     # The claim at a recorded step, by its position, where it can be computed again.
     points: Callable[[int], Claim | None] | None = None
 
@@ -327,7 +256,7 @@ class Curve:
             facts,
             _caught(float(np.min(factors, initial=np.inf))),
             self.rounding,
-            0.0,
+            self.granted,
             resting_on(self.left.how, self.right.how),
             "" if decision is not Decision.UNDECIDED else COARSE,
         )

@@ -13,7 +13,8 @@ from deqcheck.records.tower.following import followed
 from deqcheck.records.tower.recorder import recorder
 
 if TYPE_CHECKING:
-    from deqcheck.records.claim import Claim, CurveFacts, Judged
+    from deqcheck.records.claim import Claim
+    from deqcheck.records.judged import CurveFacts, Judged
 
 
 def certified_curve(points: Callable[[int], Claim | None], found: Judged) -> Judged:

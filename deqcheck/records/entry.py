@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deqcheck.frozen import dataclass
-from deqcheck.records.claim import Judged
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured
 
 if TYPE_CHECKING:

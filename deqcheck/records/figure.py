@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.records.claim import Claim, Judged
+from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 
 
 class Word(str, Enum):

@@ -8,9 +8,9 @@ from enum import Enum
 from typing import Any
 
 from deqcheck.frozen import dataclass
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import Entry
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.records.claim import Judged
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Verdict

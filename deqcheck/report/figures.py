@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.records.claim import Judged
 from deqcheck.records.figure import Axes, Grid, Line, Picture, Sentence, Word
+from deqcheck.records.judged import Judged
 from deqcheck.report.parts.numbers import number
 from deqcheck.report.parts.picture import COLORS, MARKERS, STYLES
 from deqcheck.report.parts.thin import thin

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from deqcheck.records.claim import CurveFacts, Judged, Point
 from deqcheck.records.entry import Entry
+from deqcheck.records.judged import CurveFacts, Judged, Point
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.series import Series

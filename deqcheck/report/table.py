@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory

@@ -13,7 +13,7 @@ import numpy as np
 
 from deqcheck.frozen import dataclass
 from deqcheck.models.problem import M, Problem, S
-from deqcheck.records.claim import Claim, Curve
+from deqcheck.records.claim import Claim, Curve, granted
 from deqcheck.records.formula import Formula, FormulaError
 from deqcheck.records.measured import Measured, given
 from deqcheck.records.trajectory import Trajectory
@@ -141,6 +141,7 @@ class Check:
             contracts=self.contracts,
             starts_equal=self.starts_equal,
             rounding=self.formula.rounding,
+            granted=granted(values),
         )
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import deqcheck as dq
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.verdict import Verdict
 from deqcheck.theorems.base import Check
 

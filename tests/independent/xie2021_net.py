@@ -19,7 +19,7 @@ from .harness import Expected, Instance, Noise, Sides, attribute
 from .harness import _compare as compared
 
 if TYPE_CHECKING:
-    from deqcheck.records.claim import Judged
+    from deqcheck.records.judged import Judged
     from deqcheck.records.verdict import Verdict
 
 Array = np.ndarray

@@ -28,7 +28,14 @@ from .trial import Outcome, Trial
 ROOT = Path(__file__).parents[2]
 THEOREMS = ROOT / "deqcheck" / "theorems"
 MODELS = ROOT / "deqcheck" / "models"
-RULES = ("linalg/errors.py", "records/scalar.py", "records/comparison.py", "records/claim.py")
+RULES = (
+    "linalg/errors.py",
+    "records/scalar.py",
+    "records/comparison.py",
+    "records/claim.py",
+    "records/judged.py",
+    "judging/doubts.py",
+)
 # Many runs side by side, repetitions, and the search for the entry.
 RUNS = (
     "linalg/stacked.py",

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from deqcheck.records import scalar
-from deqcheck.records.claim import Claim, Curve, Judged
+from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured, sqrt
 
 EPS, TINY = 2.0**-52, 5e-324

@@ -13,8 +13,9 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.records import tower
-from deqcheck.records.claim import Claim, Judged
+from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision, computed_again
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import (
     Measured,
     exp,

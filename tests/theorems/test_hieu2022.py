@@ -19,8 +19,8 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import UsageError
 from deqcheck.linalg.minimax import Optimum, minimise_largest
 from deqcheck.models.problem import Problem
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.tower import compared, flint, rational
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.search import search

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deqcheck.records.claim import Judged
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Verdict
 

@@ -22,8 +22,8 @@ from deqcheck.judging.verdicts import Drawing, verdict
 from deqcheck.linalg.minimax import Memory, roughly
 from deqcheck.models.problem import AnyProblem, NoEquilibrium, gradient_norm
 from deqcheck.records.arithmetic import FAILURES, OutOfRange, in_range
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.verdict import Outcome
 from deqcheck.theorems.base import STATIC, AnyStatement, Check

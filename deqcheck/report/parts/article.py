@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.report.parts.differences import differences

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deqcheck.records.claim import CurveFacts, Judged
+from deqcheck.records.judged import CurveFacts, Judged
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.records.words import PRINTED

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from deqcheck.frozen import dataclass
-from deqcheck.records.claim import CurveFacts, Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import CurveFacts, Judged
 from deqcheck.records.report import Report
 from deqcheck.records.series import Series
 from deqcheck.records.trajectory import CROSSING, SLIDE, Trajectory

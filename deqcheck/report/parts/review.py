@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deqcheck.records.claim import Judged
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Status, Verdict
 from deqcheck.records.words import CORRECTED, PRINTED

@@ -6,8 +6,8 @@ import math
 from typing import Protocol
 
 from deqcheck.frozen import dataclass
-from deqcheck.records.claim import CurveFacts, Judged, Point
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import CurveFacts, Judged, Point
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Report
 from deqcheck.records.trajectory import Trajectory

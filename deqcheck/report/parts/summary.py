@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from deqcheck.records.claim import Judged
+from deqcheck.records.judged import Judged
 from deqcheck.records.report import Report
 from deqcheck.records.verdict import Outcome, Verdict
 from deqcheck.report.parts.numbers import number

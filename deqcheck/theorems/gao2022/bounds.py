@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any, ClassVar
 
-from deqcheck.records.claim import Claim, Curve, Judged
+from deqcheck.records.claim import Claim, Curve
 from deqcheck.records.comparison import Decision
+from deqcheck.records.judged import Judged
 from deqcheck.records.measured import Measured, given, measured
 from deqcheck.records.trajectory import Trajectory
 from deqcheck.theorems.base import CORRECTED, Check, Cite, Search
