@@ -16,7 +16,7 @@ from deqcheck.records.measured import Measured
 from deqcheck.records.series import Series
 from deqcheck.theorems.xie2021 import lem1
 from deqcheck.theorems.xie2021.averaged import Lemma10
-from deqcheck.theorems.xie2021.common import TOLERANCE
+from deqcheck.theorems.xie2021.common import TOLERANCE, layer_entries
 from deqcheck.theorems.xie2021.lem6 import cyclic
 from deqcheck.theorems.xie2021.lem7 import Equation15
 from deqcheck.theorems.xie2021.lem8 import recursion
@@ -198,3 +198,19 @@ def test_vertices_of_nearly_equal_ranges_are_no_better_than_their_linear_program
     data = {"X": np.zeros((1, N)), "Y": np.zeros((2, N))}
     p = problem(data, theta, activation="hardtanh", alpha=0.5, iterations=1)
     assert judge(Lemma10, p).outcome in ("confirmed", "undecided")
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "N", "entries"),
+    # (n N)^2 slopes as a diagonal; (m N)^2 by the input; m N times the n d entries of U.
+    [(1, 2, 1001, 2002**2), (3, 2, 10, 900), (1, 2, 3, 1 * 3 * 2 * 7)],
+)
+def test_the_largest_dense_matrix_of_a_layer(m: int, n: int, N: int, entries: int) -> None:
+    data, theta = arrays(5, m, n, 7, 1, 2, N)
+    p = problem(data, theta, alpha=0.5, iterations=1)
+    assert layer_entries(p) == entries
+    for id_ in ("xie2021/eq20", "xie2021/lem11", "xie2021/lem15"):
+        found = judge(id_, p)
+        # 10^6 entries are formed.
+        assert (found.outcome == "not checked") == (entries > 10**6)
+        assert not found.unchecked or f"has {entries} entries" in found.unchecked[0]

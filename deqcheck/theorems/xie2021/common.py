@@ -85,6 +85,14 @@ def too_large(entries: int) -> Iterable[str]:
         )
 
 
+def layer_entries(p: Problem) -> int:
+    """Of the largest dense matrix among the derivatives of a layer: by its input, by its
+    parameters, and the slopes of all of its units at all samples as a diagonal."""
+    units = max(p.model.m, *(len(layer.W) for layer in p.start.network.layers))
+    by_parameters = p.model.m * p.model.N * max(a.size for a in p.theta0.values())
+    return max((units * p.model.N) ** 2, by_parameters)
+
+
 def overshoot(network: Network) -> float:
     """T may stretch distances by this much more than 1, as far as Assumption 2 is known."""
     return float(np.prod([max(1.0, layer.lipschitz) for layer in network.layers])) - 1 + EPS

@@ -15,7 +15,7 @@ from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured, given, maximum
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.xie2021.bounds import Bounds
-from deqcheck.theorems.xie2021.common import cite, too_large
+from deqcheck.theorems.xie2021.common import cite, layer_entries, too_large
 from deqcheck.theorems.xie2021.lem12 import StateBound
 from deqcheck.theorems.xie2021.pairs import suffix_products
 from deqcheck.theorems.xie2021.setting import Problem
@@ -41,10 +41,10 @@ class Equation20(StateBound):
     biases = Check("derivative by b", "norm_b <= growth*alpha*sqrt(N)", "(20)")
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        return too_large(_entries(p))
+        return too_large(layer_entries(p))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
-        if list(too_large(_entries(p))):
+        if list(too_large(layer_entries(p))):
             return
         largest = {"W": 0.0, "U": 0.0, "b": 0.0}
         noise, slip = 0.0, 0.0
@@ -134,8 +134,3 @@ def _largest_norm(blocks: np.ndarray, radius: float) -> Measured:
     norms = np.linalg.norm(blocks, 2, axis=(-2, -1))
     top = float(np.max(norms))
     return Measured(top, radius + errors.rounding(blocks.shape[-1], max(top, 1.0)))
-
-
-def _entries(p: Problem) -> int:
-    """Of the largest dense derivative of a layer."""
-    return p.model.m * p.model.N * max(a.size for a in p.theta0.values())

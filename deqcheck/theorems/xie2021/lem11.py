@@ -9,7 +9,14 @@ from deqcheck.models.opteq import oracle
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
-from deqcheck.theorems.xie2021.common import UNROLLED, Pointwise, cite, tolerance, too_large
+from deqcheck.theorems.xie2021.common import (
+    UNROLLED,
+    Pointwise,
+    cite,
+    layer_entries,
+    tolerance,
+    too_large,
+)
 from deqcheck.theorems.xie2021.setting import Problem
 
 # The dense products round more than reverse mode does.
@@ -43,11 +50,11 @@ class Lemma11(Pointwise):
         yield self.unrolled(implicit=p.model.implicit)
 
     def unchecked(self, p: Problem) -> Iterable[str]:
-        return too_large(_entries(p))
+        return too_large(layer_entries(p))
 
     def claims(self, p: Problem, state: object) -> Iterable[Claim]:
         start = p.start
-        if p.model.implicit or list(too_large(_entries(p))):
+        if p.model.implicit or list(too_large(layer_entries(p))):
             return
         dense = oracle.gradient(start, printed=self.printed)
         for name, norm in start.gradient_norms.items():
@@ -56,9 +63,3 @@ class Lemma11(Pointwise):
             off = euclidean(dense[name] - start.gradient[name])
             noise = tolerance(DENSE_LOSS * norm.error, norm.value)
             yield self.agrees(name, deviation=Measured(off), noise=noise)
-
-
-def _entries(p: Problem) -> int:
-    """Of the largest dense matrix."""
-    size = p.model.m * p.model.N
-    return size * max(size, max(a.size for a in p.theta0.values()))

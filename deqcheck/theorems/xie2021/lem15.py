@@ -15,7 +15,14 @@ from deqcheck.records.measured import Measured, chosen, given, maximum, sqrt
 from deqcheck.records.tower import Again
 from deqcheck.theorems.base import CORRECTED, PRINTED, Check
 from deqcheck.theorems.xie2021.bounds import Bounds
-from deqcheck.theorems.xie2021.common import UNROLLED, Pointwise, cite, tolerance, too_large
+from deqcheck.theorems.xie2021.common import (
+    UNROLLED,
+    Pointwise,
+    cite,
+    layer_entries,
+    tolerance,
+    too_large,
+)
 from deqcheck.theorems.xie2021.lem11 import DENSE_LOSS
 from deqcheck.theorems.xie2021.lem12 import StateBound
 from deqcheck.theorems.xie2021.setting import Problem
@@ -214,4 +221,5 @@ def _too_much(p: Problem) -> Iterable[str]:
 def _entries(p: Problem) -> int:
     """Of all derivatives together, and of the largest dense matrix."""
     size = p.model.m * p.model.N
-    return max(size * size, size * p.start.count * p.model.iterations * p.model.depth)
+    together = size * p.start.count * p.model.iterations * p.model.depth
+    return max(layer_entries(p), together)
