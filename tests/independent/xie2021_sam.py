@@ -259,7 +259,7 @@ def thm4_hypotheses(net: Net, bound: Any, unique: Any) -> dict[str, Any]:
     sam = net.sam
     if sam is None:
         return {"given": claim(0, "==", 1), "layers are nonexpansive": unit(net)}
-    eta = min(np.sqrt(2 * net.R.L_z), 1 / 2, net.R.L_z / 2) + TIGHT
+    eta = min(np.sqrt(2 * net.R.L_z), 1 / 2, net.R.L_z / 2) * (1 + TIGHT)
     return {
         "given": claim(1, "==", 1),
         "layers are nonexpansive": unit(net),

@@ -167,11 +167,10 @@ class Section41(Pointwise):
         twice = doubled.on(p.model.m, p.start.Wo)
         other = FixedPoint(p.start.network, twice).solve(p.start.solved.Z)
         Z, solved = other.Z, p.start.solved
-        slope = R.growth(Z) + R.growth(solved.Z)
+        slope, twofold, single = R.growth(Z) + R.growth(solved.Z), R.value(Z), R.value(solved.Z)
+        noise = slope * (other.error + solved.error) + value_noise(single, twofold, Z.size)
         return self.shrinks(
-            R_double=Measured(R.value(Z)),
-            R_single=Measured(R.value(solved.Z)),
-            noise=Measured(slope * (other.error + solved.error)),
+            R_double=Measured(twofold), R_single=Measured(single), noise=Measured(noise)
         )
 
 

@@ -65,10 +65,10 @@ class Theorem4(Pointwise):
     given = GIVEN
     step = Check("g at most 1/(2 L_z)", "2*gamma*L_z <= 1 + 1e-12", "Theorem 4")
     beta = Check(
-        "beta_k small enough", "beta_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
+        "beta_k small enough", "beta_1 <= min(sqrt(2*L_z), 0.5, L_z/2)*(1 + 1e-12)", "Theorem 4"
     )
     damping = Check(
-        "lambda_k small enough", "lambda_1 <= min(sqrt(2*L_z), 0.5, L_z/2) + 1e-12", "Theorem 4"
+        "lambda_k small enough", "lambda_1 <= min(sqrt(2*L_z), 0.5, L_z/2)*(1 + 1e-12)", "Theorem 4"
     )
     positive = Check("weights are positive", "min(beta_1, lambda_1) > 0", "Theorem 4")
     rho = Check("beta_k falls", "rho > 0", "Theorem 4")
