@@ -10,7 +10,7 @@ from deqcheck.linalg.entries import euclidean
 from deqcheck.models.opteq.network import Layer, Network
 from deqcheck.records.claim import Claim
 from deqcheck.records.measured import EPS, Measured
-from deqcheck.theorems.base import CORRECTED, PRINTED, Check
+from deqcheck.theorems.base import CORRECTED, PRINTED, Check, Space
 from deqcheck.theorems.xie2021.common import (
     DRAWS,
     EXISTS,
@@ -45,6 +45,8 @@ class WellPosed(Pointwise):
         "has phi'(u) = log(1 - exp(-u)) < 0 on u > 0, strictly convex without a minimiser, and "
         "z = softplus(z) has no solution."
     )
+
+    space = Space(fields={"depth": (1,), "prox": (None,)})
 
     single = Check("one layer", "L == 1", "Theorem 1")
     strict = Check("strictly convex hidden objective", "strict == 1", "section 2.2")
