@@ -15,7 +15,7 @@ from deqcheck import registry
 from deqcheck.case.renamed import notices
 from deqcheck.cli.exit_code import exit_code
 from deqcheck.judging import states
-from deqcheck.judging.doubts import UNRESOLVED
+from deqcheck.judging.doubts import NO_NUMBERS, NOT_EXACTLY, UNRESOLVED
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records import tower
 from deqcheck.records.measured import Measured
@@ -76,7 +76,8 @@ def test_a_refutation_stands_above_rounding_by_three_digits(
         monkeypatch.setattr(Rounded, "off", share * BARELY[asked])
         verdict = dq.judge(Rounded, p)
         assert verdict.outcome == outcome
-        assert (UNRESOLVED in verdict.notes) == (outcome == "undecided")
+        told = [note for note in verdict.notes if note.startswith(UNRESOLVED)]
+        assert len(told) == (outcome == "undecided")
         assert [c.decision for c in verdict.conclusions] == [
             "undecided" if outcome == "undecided" else "violated"
         ]
@@ -91,6 +92,15 @@ def test_bars_that_count_no_roundings_ask_for_no_digits_more(
     for how, outcome in (("sampled infimum", "refuted"), ("Weyl", "undecided")):
         monkeypatch.setattr(Rounded, "how", how)
         assert dq.judge(Rounded, p).outcome == outcome
+
+
+def test_a_doubt_tells_whether_exact_numbers_were_asked(
+    p: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rounded, "off", 2.0)
+    assert dq.judge(Rounded, p).notes[-1].endswith(NOT_EXACTLY)
+    monkeypatch.setattr(tower, "flint", lambda: None)
+    assert dq.judge(Rounded, p).notes[-1].endswith(NO_NUMBERS)
 
 
 class Stepwise(Base):

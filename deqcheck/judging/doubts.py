@@ -21,12 +21,13 @@ from deqcheck.records.verdict import Outcome, Verdict
 SMALL, LARGE = 1e-60, 1e60
 DOUBTED = (
     f"numbers below {SMALL:g} or above {LARGE:g}: doubles may underflow by more than their error "
-    "bars, and exact numbers do not refute it"
+    "bars"
 )
 UNRESOLVED = (
-    f"a violation of less than {1 / RESOLUTION:g} times what rounding may make of its sides, and "
-    "exact numbers do not refute it"
+    f"a violation by less than {1 / RESOLUTION:g} times what rounding may make of its sides"
 )
+NOT_EXACTLY = "exact numbers do not refute it"
+NO_NUMBERS = "there are no exact numbers to ask: pip install 'deqcheck[certify]'"
 
 
 def doubted(found: Verdict, p: AnyProblem, judged: Callable[[], Verdict]) -> Verdict:
@@ -40,7 +41,8 @@ def doubted(found: Verdict, p: AnyProblem, judged: Callable[[], Verdict]) -> Ver
     if again.outcome is not Outcome.REFUTED or any(c.basis.certified for c in _violated(again)):
         return again
     opened = tuple(map(_opened, again.conclusions))
-    note = DOUBTED if extreme else UNRESOLVED
+    asked = NO_NUMBERS if tower.flint() is None else NOT_EXACTLY
+    note = f"{DOUBTED if extreme else UNRESOLVED}, and {asked}"
     return replace(again, outcome=Outcome.UNDECIDED, conclusions=opened, notes=(*again.notes, note))
 
 
