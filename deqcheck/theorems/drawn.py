@@ -1,7 +1,7 @@
 """Of the points that a statement draws, those that are looked at.
 
 A claim about all states, pairs or directions is judged at drawn ones. A search for counterexamples
-changes the instance as well, and every instance brings points of its own: there one in four is
+changes the instance as well, and every instance brings points of its own: there one in sixteen is
 looked at. What fails at one of these fails among all of them, so that whatever is found this way is
 refuted by an ordinary run, too.
 """
@@ -15,13 +15,13 @@ from itertools import islice
 from typing import TypeVar
 
 T = TypeVar("T")
-ONE_IN = 4
+ONE_IN = 16
 _FEWER: ContextVar[bool] = ContextVar("fewer", default=False)
 
 
 @contextmanager
 def fewer() -> Iterator[None]:
-    """Inside, one in four is looked at."""
+    """Inside, one in sixteen is looked at."""
     token = _FEWER.set(True)
     try:
         yield
@@ -30,7 +30,7 @@ def fewer() -> Iterator[None]:
 
 
 def looked_at(drawn: Iterable[T]) -> Iterable[T]:
-    """The first, the fifth and so on where few are: draws often go from large to small."""
+    """The first, the seventeenth and so on where few are: draws often go from large to small."""
     return islice(drawn, 0, None, ONE_IN) if _FEWER.get() else drawn
 
 

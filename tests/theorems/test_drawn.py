@@ -1,4 +1,4 @@
-"""A search looks at one in four of the points that a statement draws: the same points."""
+"""A search looks at one in sixteen of the points that a statement draws: the same points."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from deqcheck.theorems.xie2021.common import DRAWS, points, states_around
 from tests.shipped import FOLDER
 
 
-def test_one_in_four_is_looked_at_inside_only() -> None:
+def test_one_in_sixteen_is_looked_at_inside_only() -> None:
     with fewer():
-        assert list(looked_at(range(9))) == [0, 4, 8]
-        assert [number(count) for count in (1, 4, 5, 20)] == [1, 1, 2, 5]
+        assert list(looked_at(range(33))) == [0, 16, 32]
+        assert [number(count) for count in (1, 16, 17, 80)] == [1, 1, 2, 5]
     assert list(looked_at(range(9))) == list(range(9))
     assert number(20) == 20
 
@@ -49,7 +49,7 @@ def test_the_least_room_of_few_points_is_no_less_than_that_of_all(id_: str) -> N
         few = _rooms(statement, p)
     assert few.keys() == every.keys() and few
     assert all(few[name] >= every[name] for name in few)
-    # One of four rarely has the least of all.
+    # One of sixteen rarely has the least of all.
     assert any(few[name] > every[name] for name in few)
 
 
