@@ -18,6 +18,7 @@ from deqcheck.judging import states
 from deqcheck.judging.doubts import NO_NUMBERS, NOT_EXACTLY, UNRESOLVED
 from deqcheck.models.problem import NoEquilibrium
 from deqcheck.records import tower
+from deqcheck.records.comparison import NO_FORM
 from deqcheck.records.measured import Measured
 from deqcheck.records.report import Ending, Report
 from deqcheck.records.verdict import Outcome, Status
@@ -98,7 +99,9 @@ def test_a_doubt_tells_whether_exact_numbers_were_asked(
     p: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Rounded, "off", 2.0)
-    assert dq.judge(Rounded, p).notes[-1].endswith(NOT_EXACTLY)
+    verdict = dq.judge(Rounded, p)
+    assert verdict.notes[-1].endswith(NOT_EXACTLY)
+    assert [c.undecided for c in verdict.conclusions] == [NO_FORM]
     monkeypatch.setattr(tower, "flint", lambda: None)
     assert dq.judge(Rounded, p).notes[-1].endswith(NO_NUMBERS)
 

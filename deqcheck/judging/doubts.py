@@ -13,7 +13,7 @@ import numpy as np
 
 from deqcheck.models.problem import AnyProblem
 from deqcheck.records import tower
-from deqcheck.records.comparison import COARSE, Decision
+from deqcheck.records.comparison import NO_FORM, Decision
 from deqcheck.records.judged import RESOLUTION, Judged
 from deqcheck.records.verdict import Outcome, Verdict
 
@@ -53,7 +53,7 @@ def _violated(found: Verdict) -> list[Judged]:
 def _opened(c: Judged) -> Judged:
     if c.decision is not Decision.VIOLATED:
         return c
-    return replace(c, decision=Decision.UNDECIDED, undecided=COARSE)
+    return replace(c, decision=Decision.UNDECIDED, undecided=NO_FORM)
 
 
 def _certified(found: Verdict, judged: Callable[[], Verdict]) -> Verdict:
