@@ -1,0 +1,202 @@
+"""Where searches begin, what solvers are given and which points are tried: numbers that are known
+in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+import deqcheck as dq
+from deqcheck.losses.square import Square
+from deqcheck.models.opteq.convex import Quadratic
+from deqcheck.models.opteq.network import Layer
+from deqcheck.models.problem import Problem
+from deqcheck.models.relu_deq.model import ReluDeq
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.hieu2022 import radii
+from deqcheck.theorems.kawaguchi2021 import constant
+from deqcheck.theorems.ling2022 import condition1
+from deqcheck.theorems.ling2022.condition import Condition
+from deqcheck.theorems.xie2021.common import states_around
+from deqcheck.theorems.xie2021.hidden import Hidden, preimage
+from deqcheck.theorems.xie2021.resting import SOLVED
+from deqcheck.theorems.xie2021.thm4 import selected
+from tests.opteq_instances import arrays, parameters, problem
+
+Builder = Callable[..., Problem]
+
+
+def at_rest(lambda_0: float) -> Condition:
+    """|W| = 1/2, |U| = 1, a = 0, F = 2, no residual."""
+    q, norm_u, norm_a, F, r0 = (Measured(x) for x in (0.5, 1.0, 0.0, 2.0, 0.0))
+    return Condition(q, norm_u, norm_a, F, r0, Measured(lambda_0))
+
+
+def test_without_a_residual_delta_is_one_that_9_allows() -> None:
+    """sqrt(lambda_0) >= 2 F c_u (1 + c_a) is enough for (9). For delta <= (1 - |W|)/2 = 1/4,
+    c_u <= 4 delta and c_a <= 5: delta <= sqrt(lambda_0)/96 is; it is taken 2 e^3 times smaller.
+    A large lambda_0 allows every delta, and it is e^3 times smaller than the largest, 1/2."""
+    for lambda_0 in (1e-6, 1.0, 4.0):
+        allowed = math.sqrt(lambda_0) / 96
+        found = at_rest(lambda_0)
+        assert found.best == pytest.approx(allowed / 2 * math.exp(-3), rel=1e-9)
+        assert found.worst(allowed) > 0
+    assert at_rest(1e6).best == pytest.approx(0.5 * math.exp(-3), rel=1e-9)
+
+
+def one_relu(w: float) -> Problem:
+    """z = relu(w z + x), a = 0 and no label: there is no residual."""
+    theta = {"W": np.array([[w]]), "U": np.array([[1.0]]), "a": np.array([0.0])}
+    data = {"X": np.array([[1.0]]), "y": np.array([0.0])}
+    return Problem(ReluDeq(sigma_w2=0.1).build(data, None), theta, None)
+
+
+@pytest.mark.parametrize(("w", "contracts"), [(-1.5, False), (-0.9, True)])
+def test_delta_is_looked_for_where_the_map_contracts(
+    w: float, contracts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For |W| = 3/2 it would be negative; for 9/10 and a = 0 a small one meets the condition."""
+    p, cls = one_relu(w), dq.statements()["ling2022/condition1"]
+    monkeypatch.setattr(condition1, "draw", lambda *_: p.theta0)
+    own, printed = cls("corrected"), cls("printed")
+    every = [
+        list(own.claims(p, p.start)), list(own.remarks(p, None)), list(own.notes(p)),
+        own.quantities(p), own.constants_used(p), printed.trial(p, 0),
+    ]  # fmt: skip
+    assert [bool(each) for each in every] == 6 * [contracts]
+    assert not any((list(printed.remarks(p, None)), list(printed.notes(p)), printed.quantities(p)))
+
+
+@pytest.mark.parametrize(
+    ("norm_A", "r0", "wanted"),
+    [
+        # R_u = 8 X r0 R_U/(m lambda0^2) = 8 * 3 * 11 * 7/(1/2 * 4).
+        (0.4, 11.0, (1.0, 7.0, 924.0)),
+        (5.0, 11.0, (5.0, 7.0, 924.0)),
+        # lambda0 m/(X (1 + 4 R_U R_A/m)) = 1/(3 * (1 + 56)), 1/(3 * (1 + 280)).
+        (0.4, 0.0, (1.0, 7.0, 1 / 171)),
+        (5.0, 0.0, (5.0, 7.0, 1 / 843)),
+    ],
+)
+def test_where_the_search_for_radii_begins(
+    norm_A: float, r0: float, wanted: tuple[float, float, float]
+) -> None:
+    base = {"lambda0": 2.0, "X": 3.0, "m": 0.5, "norm_A": norm_A, "norm_U": 7.0, "r0": r0}
+    assert np.exp(radii._start(base, ("R_A", "R_U", "R_u"))) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("label", "told"), [(3.0, "R-bar = 3"), (0.0, "R-bar = 1")])
+def test_the_ball_that_holds_a_minimiser(delm: Builder, label: float, told: str) -> None:
+    """One unit: U = 1 - gamma and |B*|/(1 - gamma) = |W*| = 3/2, twice that; for W* = 0, 1."""
+    p = delm(1, 1, 1, 0.25, Phi=[[2.0]], Y=[[label]], A=[[0.3]], B=[[0.7]])
+    notes = [each.note for each in dq.judge("kawaguchi2021/infima", p).conclusions]
+    assert told in notes
+
+
+def test_points_that_bound_a_constant(delm: Builder) -> None:
+    """L0 = |W Phi|^2 has the curvatures 8 and 1/50, and the quotient is the smaller one along the
+    flattest direction. That is followed by 1/10 and 100 times the size of Z from where descent
+    ends."""
+    Phi = np.array([[2.0, 0.0], [0.0, 0.1]])
+    p = delm(2, 2, 1, 0.5, loss=Square(), Phi=Phi, Y=np.zeros((1, 2)), A=np.eye(2), B=[[3.0, 4.0]])
+    scale = 1 + float(np.abs(p.start.Z).max())
+    points = np.array(list(constant._points(p)))[:, 0]
+    ends = points.reshape(5, constant.STEPS + len(constant.FAR), 2)
+    # What is steep is gone after 200 steps of 1/8; what is flat is 1 - 1/400 times as much in each.
+    for first, *walk in ends:
+        end, far = walk[constant.STEPS - 2], np.array(walk[constant.STEPS - 1 :])
+        left = (1 - 0.02 / 8) ** np.array([constant.STEPS - 1, constant.STEPS])
+        assert end == pytest.approx([0.0, left[0] * first[1]], abs=1e-12 * scale)
+        assert far[:, 0] == pytest.approx(0.0, abs=1e-12 * scale)
+        moved = np.abs(far[:, 1] - left[1] * first[1])
+        assert moved == pytest.approx(scale * np.array([100, 0.1, 0.1, 100]), rel=1e-9)
+    assert ends[0, 0] == pytest.approx(p.start.Z[0])
+    assert float(constant.ceiling(p).high) == pytest.approx(0.02, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [math.inf, 1.0])
+def test_points_that_are_drawn_for_a_constant(delm: Builder, share: float) -> None:
+    """Their norm is about 1 and the largest entry of Z, or half the radius of a ball if that is
+    less: 400 normal numbers have the root mean square 1 within 5 times its deviation 1/sqrt(800).
+    """
+    size = 1 + float(np.abs(delm(1, 2, 400, 0.5, scale=2.0).start.Z).max())
+    R = share * size
+    p = delm(1, 2, 400, 0.5, scale=2.0, loss=Square(R=R))
+    every = np.array(list(constant._points(p)))[:, :, 0]
+    edge, walks = (every[:-1020], every[-1020:]) if math.isfinite(R) else (every[:0], every)
+    drawn = np.linalg.norm(walks.reshape(5, -1, 400)[1:, 0], axis=1)
+    assert drawn == pytest.approx(min(size, R / 2), rel=5 / math.sqrt(800))
+    # Next to the edge of the ball on both sides, in five directions.
+    assert len(edge) == (10 if math.isfinite(R) else 0)
+    assert np.abs(edge).sum(axis=1) == pytest.approx((1 - 1e-6) * R, rel=1e-12)
+    assert edge[::2] == pytest.approx(-edge[1::2])
+
+
+@pytest.mark.parametrize(("size", "least"), [(1.0, 1.0), (1e12, 1e9)])
+def test_drawn_states_lie_as_far_apart_as_the_state_is_large(size: float, least: float) -> None:
+    """By 1/10 to 10 times the larger of 1 and a thousandth of the largest entry."""
+    Z0 = np.full((20, 5), size)
+    p: Any = SimpleNamespace(
+        start=SimpleNamespace(map=lambda Z: Z), model=SimpleNamespace(Z0=Z0), seed=0
+    )
+    apart = states_around(p, "test", 64) - Z0
+    sizes = np.sqrt((apart**2).mean(axis=(1, 2))) / least
+    assert 0.1 * 0.6 < sizes.min() < 0.5 and 2 < sizes.max() < 10 * 1.4
+
+
+def test_a_root_is_looked_for_along_the_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against central differences, of tanh units."""
+    data, theta = arrays(3, 3, 2, 2, 1, 1, 2)
+    p = problem(data, theta, iterations=1)
+    hidden, root, seen = Hidden(p.start.network.layers[0], mu=1.5), scipy.optimize.root, []
+
+    def compared(miss: Any, x: np.ndarray, jac: Any, **options: Any) -> Any:
+        for w in (x, x + 0.3):
+            steps = 1e-5 * np.eye(len(w))
+            slopes = [(miss(w + h) - miss(w - h)) / 2e-5 for h in steps]
+            np.testing.assert_allclose(jac(w), np.array(slopes).T, rtol=0, atol=1e-9)
+            seen.append(w)
+        return root(miss, x, jac=jac, **options)
+
+    monkeypatch.setattr(scipy.optimize, "root", compared)
+    Y = np.array([[0.1, -0.2], [0.3, 0.1], [0.0, 0.2]])
+    W, left = preimage(hidden, Y, 0.7)
+    assert len(seen) == 4 and left < 1e-12
+    np.testing.assert_allclose(0.7 * hidden.f(W) + 0.3 * W, Y, atol=1e-12)
+
+
+def one_unit(s: str, w: float, c: float, mu: float = 1.0) -> Hidden:
+    """f(z) = w s(w z + c)/mu."""
+    data = {"X": np.array([[1.0]]), "Y": np.array([[0.0]])}
+    theta = parameters([[[w]]], [[[c]]], [[0.0]], [[1.0]])
+    layers: list[Layer] = problem(data, theta, activation=s, iterations=1).start.network.layers
+    return Hidden(layers[0], mu)
+
+
+@pytest.mark.parametrize(("c", "mu"), [(3.0, 1.0), (-3.0, 1.0), (3.0, 2.0), (3.0, 0.25)])
+def test_the_size_of_the_terms_in_a_hidden_objective(c: float, mu: float) -> None:
+    """One relu unit at u = w z + c = 2 z + c, z = 4: z^2, S(u) = u^2/2, u s(u) = u^2 and |c| s(u),
+    the last three over mu where that is below 1, and 1."""
+    u = 8 + c
+    wanted = 16 + (u**2 / 2 + u**2 + 3 * u) / min(mu, 1) + 1
+    assert one_unit("relu", 2.0, c, mu).scale(np.array([[4.0]])) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_what_is_granted_to_the_fixed_point_that_is_selected() -> None:
+    """T(z) = relu(z) in two dimensions rests where z >= 0; |z - c|^2/2 has its minimum at c, whose
+    accuracy is that of its size, or of 1."""
+    eye = np.eye(2)
+    for c in ([0.0, 0.0], [3.0, 4.0]):
+        data = {"X": np.zeros((1, 1)), "Y": np.zeros((1, 1))}
+        theta = parameters([eye], [np.zeros((2, 1))], [np.zeros(2)], [[1.0, 0.0]])
+        p = problem(data, theta, activation="relu", iterations=1)
+        sam: Any = SimpleNamespace(R=Quadratic(eye, np.array(c)))
+        found = selected(p, sam)
+        assert found is not None
+        assert found.error == pytest.approx(SOLVED * max(1.0, math.hypot(*c)), rel=1e-9)
