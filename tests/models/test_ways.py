@@ -15,12 +15,14 @@ from deqcheck.dynamics import together
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.minors import MOST
+from deqcheck.linalg.relu_equilibrium import Equilibrium
 from deqcheck.models.delm import spectrum
 from deqcheck.models.equilibrium import lipschitz, solve, weights
 from deqcheck.models.equilibrium.activations import activation
 from deqcheck.models.monotone_deq import state as monotone_state
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.opteq import told
+from deqcheck.models.opteq.equilibrium import FixedPoint
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq import state as relu_state
 from deqcheck.models.relu_deq.model import ReluDeq
@@ -100,14 +102,13 @@ def test_the_step_of_a_splitting_is_that_of_the_lipschitz_constant(
 ) -> None:
     """1/|I - W|, or the alpha of the case; m/|I - W|^2 for forward-backward splitting."""
     steps = []
+
+    def seen(right: Any) -> Any:
+        return lambda *given: steps.append(given[3]) or right(*given)
+
     for module in (relu_state, monotone_state):
         for way in {"peaceman_rachford", "forward_backward"} & vars(module).keys():
-
-            def seen(*given: Any, right: Any = getattr(module, way)) -> Any:
-                steps.append(given[3])
-                return right(*given)
-
-            monkeypatch.setattr(module, way, seen)
+            monkeypatch.setattr(module, way, seen(getattr(module, way)))
     # z_2 = relu(1 + z_2/2) = 2, z_1 = relu(1 - 2 z_1 + 3 z_2/10) = 8/15; |I - W|^2 is the larger
     # root of x^2 - 9.34 x + 1.5^2, by the trace and the determinant of I - W.
     np.testing.assert_allclose(one_relu([[-2.0, 0.3], [0.0, 0.5]]).start.Z, [[8 / 15], [2.0]])
@@ -161,6 +162,50 @@ def test_what_is_asked_of_half_a_step() -> None:
     z, step = np.array([[1.0], [0.0]]), np.array([[-1.5e-4], [1.0]])
     moved, better = solve._searched(W, c, z, step, np.ones(1), Kink())  # type: ignore[arg-type]
     assert better[0] and moved[:, 0] == pytest.approx([1 - 0.75e-4, 0.5], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("residuals", "taken"),
+    [
+        ([0.99985, 0.0], 1.0),
+        # Half of the step, and a quarter.
+        ([1.0, 0.999925, 0.0], 0.5),
+        ([2.0, 0.999975, 0.99995], 0.25),
+        ([2.0] * 99, None),
+    ],
+)
+def test_a_newton_step_of_an_optimisation_induced_network(
+    residuals: list[float], taken: float | None
+) -> None:
+    """At most 1 - share/10^4 of the residual is asked of shares 1, 1/2, ...; else the image is
+    taken. Two samples, the second with three times the residuals; its own ends with the first."""
+    told = iter(residuals)
+
+    class Map:
+        def __call__(self, Z: np.ndarray) -> np.ndarray:
+            return np.full_like(Z, 7.0)
+
+        def _direction(self, Z: np.ndarray, image: np.ndarray) -> np.ndarray:
+            return np.ones_like(Z)
+
+        def _residuals(self, trial: np.ndarray) -> np.ndarray:
+            return next(told) * np.array([1.0, 3.0])
+
+    step = FixedPoint._step(Map(), np.zeros((1, 2)), np.array([1.0, 3.0]))  # type: ignore[arg-type]
+    assert step.tolist() == [[7.0 if taken is None else taken] * 2]
+
+
+def test_where_sweeps_end_elsewhere_the_patterns_of_few_units_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """z_i = relu(1 - 3 z_(i+1)) has one solution, 1/4: all minors of I - W are positive."""
+
+    def cycles(self: object, W: np.ndarray, C: np.ndarray, found: Any) -> Equilibrium:
+        return Equilibrium(W, C, np.zeros_like(C), found)
+
+    monkeypatch.setattr(relu_state.ReluDeqState, "_picard", cycles)
+    p = one_relu([[0, -3, 0], [0, 0, -3], [-3, 0, 0]])
+    np.testing.assert_allclose(p.start.Z, np.full((3, 1), 0.25), rtol=1e-14)
 
 
 @pytest.mark.parametrize(("share", "small"), [(0.999, True), (1.001, False)])
@@ -221,7 +266,9 @@ def test_sweeps_are_damped_by_the_most_negative_diagonal(
     assert once == pytest.approx(second[1:], rel=1e-14)
 
 
-@pytest.mark.parametrize(("n", "N", "limit", "widths"), [(2, 7, 12, [3, 3, 1]), (3, 2, 5, [1, 1]), (1, 7, 3, [3, 3, 1])])
+@pytest.mark.parametrize(
+    ("n", "N", "limit", "widths"), [(2, 7, 12, [3, 3, 1]), (3, 2, 5, [1, 1]), (1, 7, 3, [3, 3, 1])]
+)
 def test_so_many_samples_are_solved_at_once(
     monkeypatch: pytest.MonkeyPatch, n: int, N: int, limit: int, widths: list[int]
 ) -> None:

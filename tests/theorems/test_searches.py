@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,13 +20,16 @@ from deqcheck.models.opteq.network import Layer
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeq
 from deqcheck.records.measured import Measured
+from deqcheck.theorems.gao2022 import lem3_1
 from deqcheck.theorems.hieu2022 import radii
 from deqcheck.theorems.kawaguchi2021 import constant
 from deqcheck.theorems.ling2022 import condition1
 from deqcheck.theorems.ling2022.condition import Condition
 from deqcheck.theorems.xie2021.common import states_around
 from deqcheck.theorems.xie2021.hidden import Hidden, preimage
-from deqcheck.theorems.xie2021.resting import SOLVED
+from deqcheck.theorems.xie2021.lem12 import StateBound
+from deqcheck.theorems.xie2021.resting import SOLVED, RestingSet
+from deqcheck.theorems.xie2021.sec41_explicit import Explicit
 from deqcheck.theorems.xie2021.thm4 import selected
 from tests.opteq_instances import arrays, parameters, problem
 
@@ -200,3 +204,78 @@ def test_what_is_granted_to_the_fixed_point_that_is_selected() -> None:
         found = selected(p, sam)
         assert found is not None
         assert found.error == pytest.approx(SOLVED * max(1.0, math.hypot(*c)), rel=1e-9)
+
+
+@pytest.mark.parametrize("c", [[0.5, 2.0], [0.5, -3.0]])
+def test_how_far_minimisers_lie_apart(c: list[float]) -> None:
+    """Of |z - c|^2/2 over z >= 0 there is one: a linear program is given SOLVED on both sides. Of
+    (z_1 - c_1)^2/2 over 0 <= z_2 <= 1 there are many, 1 apart, with as much on both sides."""
+    z = np.maximum(c, 0.0)
+    both = 2 * SOLVED
+    orthant = RestingSet((np.eye(2),), 0.0, np.inf)
+    found = orthant.spread(Quadratic(np.eye(2), np.array(c)), z)
+    assert found == pytest.approx(both, rel=0.3)
+    box = RestingSet((np.eye(2),), 0.0, 1.0)
+    assert box.spread(Quadratic(np.eye(2)[:1], np.array(c[:1])), z) == pytest.approx(
+        1 + both, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(("iterations", "depth"), [(3, 2), (1, 1)])
+def test_what_is_granted_to_norms_of_1(iterations: int, depth: int) -> None:
+    """Twice for each layer of each iteration, and twice for the bound itself."""
+    p = problem(*arrays(1, 2, 2, 2, 1, depth, 2), iterations=iterations)
+    more = StateBound().growth(p).value - 1
+    assert more == pytest.approx((2 * iterations * depth + 2) * 1e-12, rel=1e-3, abs=0)
+
+
+@pytest.mark.parametrize("radius", ["R_A", "R_B", "R_U", "R_u"])
+@pytest.mark.parametrize("statement", ["hieu2022/thm3.3.1", "hieu2022/thm3.3.5"])
+def test_every_radius_is_positive(monotone: Builder, statement: str, radius: str) -> None:
+    cls = dq.statements()[statement]
+    for R, decision in ((1.0, "holds"), (0.0, "violated")):
+        fixed = {**dict.fromkeys(("R_A", "R_B", "R_U", "R_u"), 1.0), radius: R}
+        every = cls(fixed=fixed).hypotheses(monotone())
+        (found,) = (claim for claim in every if claim.name == "positive radii")
+        assert found.judge().decision == decision
+
+
+def test_random_starts_are_as_large_as_the_state(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After one sweep they are as far from Z as they are large: inputs 1024 times as large make
+    everything so, without rounding. Where Z = 0 they have the size 1."""
+    monkeypatch.setattr(lem3_1, "CAP", 1)
+    p = implicit()
+    large = implicit(X=1024 * p.model.X)
+    apart, farther = ([off for off, _ in lem3_1._ends(q, q.start)] for q in (p, large))
+    assert farther == pytest.approx([1024 * off for off in apart], rel=1e-9)
+    assert min(apart) > 0
+    # With A = 1 and gamma = 1/2 a sweep halves them: |x|/2 for 2000 normal x.
+    still = implicit(N=2000, d=1, m=1, gamma=0.5, X=np.ones((2000, 1)), W=[[-1.0]], A=[[1.0]])
+    halved = [off / math.sqrt(2000) for off, _ in lem3_1._ends(still, still.start)]
+    assert halved == pytest.approx([0.5] * len(halved), rel=5 / math.sqrt(4000))
+
+
+def test_a_unit_that_is_off_leaves_a_row_of_the_identity(implicit: Builder) -> None:
+    """|Q| = 1, not less: |I - D| with D = diag(1/10, 0) where the second unit is off."""
+    p = implicit(1, 1, 2, gamma=0.1, X=[[1.0]], W=[[1.0, -1.0]], A=np.eye(2), b=[1.0, 1.0], y=[0.0])
+    (claim,) = (c for c in dq.judge("gao2022/eq29", p).conclusions if "norm_Q" in c.formula)
+    assert claim.left.low == 1.0
+
+
+@pytest.mark.parametrize(("alpha", "bend"), [(0.75, 1 + 1.5 + 3.0), (1.0, 1 + 1.5 + 1.0)])
+def test_a_smallest_value_is_unsure_by_the_square_of_the_equilibrium(
+    alpha: float, bend: float
+) -> None:
+    """Next to a minimiser an objective rises with its curvature: 1 of the proximal term, g times 3
+    of R = 3 |z|^2/2, at most a/(1 - a) of the envelope (for a = 1 it is not differentiated)."""
+    theta = parameters([[[0.8]]], [[[0.3]]], [[0.1]], [[1.0]])
+    data, prox = {"X": np.ones((1, 1)), "Y": np.zeros((1, 1))}, {"kind": "distance", "weight": 3}
+    rooms = []
+    for error in (1e-3, 0.0):
+        p = problem(data, theta, alpha=alpha, solver="implicit", prox=prox, explicit_step=0.5)
+        vars(p.start)["solved"] = replace(p.start.solved, error=error)
+        (claim,) = (c for c in Explicit().claims(p, None) if "minimises" in c.name)
+        rooms.append(float(claim.right.value))
+    assert rooms[0] - rooms[1] == pytest.approx(bend * 1e-6, rel=1e-6)
