@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,18 +20,18 @@ from deqcheck.models.opteq.convex import Quadratic
 from deqcheck.models.opteq.network import Layer
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeq
-from deqcheck.records.measured import Measured
+from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.gao2022 import lem3_1
 from deqcheck.theorems.hieu2022 import radii
-from deqcheck.theorems.kawaguchi2021 import constant
-from deqcheck.theorems.ling2022 import condition1
+from deqcheck.theorems.kawaguchi2021 import constant, convexity, infima
+from deqcheck.theorems.ling2022 import condition1, sec2_2
 from deqcheck.theorems.ling2022.condition import Condition
 from deqcheck.theorems.xie2021.common import states_around
 from deqcheck.theorems.xie2021.hidden import Hidden, preimage
 from deqcheck.theorems.xie2021.lem12 import StateBound
 from deqcheck.theorems.xie2021.resting import SOLVED, RestingSet
 from deqcheck.theorems.xie2021.sec41_explicit import Explicit
-from deqcheck.theorems.xie2021.thm4 import selected
+from deqcheck.theorems.xie2021.thm4 import selected, tracked
 from tests.opteq_instances import arrays, parameters, problem
 
 Builder = Callable[..., Problem]
@@ -279,3 +280,92 @@ def test_a_smallest_value_is_unsure_by_the_square_of_the_equilibrium(
         (claim,) = (c for c in Explicit().claims(p, None) if "minimises" in c.name)
         rooms.append(float(claim.right.value))
     assert rooms[0] - rooms[1] == pytest.approx(bend * 1e-6, rel=1e-6)
+
+
+def test_the_smallest_curvature_is_as_unsure_as_its_weights(delm: Builder) -> None:
+    """Phi diag(w) Phi^T with Phi = 2 I is 4 w, known up to 4 |I|_F^2 = 8 times the radius of w."""
+    p = delm(2, 2, 1, Phi=2 * np.eye(2))
+    found = convexity._smallest(p, np.array([0.5, 0.25]), 1e-3)
+    assert found.value == pytest.approx(1.0, rel=1e-12)
+    assert found.error == pytest.approx(8e-3, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "told"),
+    [
+        # The smallest of those that can be told from 0.
+        ([Measured(0.5, 0.6), Measured(0.7, 0.1), Measured(0.9, 0.1)], 0.7),
+        ([Measured(0.5, 0.6), given(0.0), Measured(0.9, 0.1)], 0.0),
+        ([Measured(0.5, 0.6), Measured(0.3, 0.6)], 0.3),
+    ],
+)
+def test_the_lowest_of_drawn_parameters(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, gaps: list[Measured], told: float
+) -> None:
+    monkeypatch.setattr(infima, "_drawn", lambda p: [SimpleNamespace(gap=gap) for gap in gaps])
+    assert infima._lowest(delm()).value == told
+
+
+@pytest.mark.parametrize(("drive", "size"), [(0.0, 1.0), (5.0, 5.0)])
+def test_pairs_are_as_far_apart_as_the_drive_is_large(drive: float, size: float) -> None:
+    """Two states of 500 normal numbers each: 1000 size^2 within 5 deviations of a square."""
+    theta = {"W": np.zeros((1, 1)), "U": np.full((1, 1), drive), "a": np.ones(1)}
+    data = {"X": np.ones((1, 500)), "y": np.zeros(500)}
+    p = Problem(ReluDeq().build(data, None), theta, None)
+    for claim in sec2_2._pairs(p, sec2_2.WellPosed.contracts):
+        square = float(claim.right.value) ** 2 / size**2
+        assert square == pytest.approx(1000.0, rel=5 * math.sqrt(2 / 500))
+
+
+@pytest.mark.parametrize(("r0", "lambda_0"), [(0.3, 1.5), (1e6, 1.5e8)])
+@pytest.mark.parametrize(
+    "off", [(1e-9, 1e-9), (1e-4, 1e-4), (0.03, 0.03), (1e-9, 0.3), (0.3, 1e-9)]
+)
+def test_the_bar_of_the_best_delta_is_a_power_of_two(
+    off: tuple[float, float], r0: float, lambda_0: float
+) -> None:
+    """Relatively; |U| and lambda_0 are off, and with them the true best delta. Where both are large
+    (7) alone decides: there lambda_0 does not matter, and |U| does by what it is off."""
+
+    def at(norm_u: Measured, lambda_0: Measured) -> Condition:
+        q, norm_a, F, r = (Measured(x) for x in (0.5, 0.2, 2.0, r0))
+        return Condition(q, norm_u, norm_a, F, r, lambda_0)
+
+    corners = product((1 - off[0], 1 + off[0]), (1 - off[1], 1 + off[1]))
+    bests = [at(Measured(u), Measured(lambda_0 * v)).best for u, v in corners]
+    found = at(Measured(1.0, off[0]), Measured(lambda_0, lambda_0 * off[1])).measured_best()
+    assert found.low <= min(bests) and max(bests) <= found.high
+    relative = float(found.error) / float(found.value)
+    assert math.log2(relative) == pytest.approx(round(math.log2(relative)), abs=1e-4)
+    assert relative <= 8 * (off[0] if r0 > 1 else max(off))
+
+
+def test_how_far_points_of_a_linear_program_may_move() -> None:
+    """A row holds up to 1e-7, and entries of its matrix below 1e-9 are dropped: 1e-9 * 3 * 50 at
+    most. |W^T s| and |z| are made of sqrt(2) and sqrt(3) such rows, or sqrt(3) and sqrt(3)."""
+    set_ = RestingSet((np.eye(3)[:2], np.eye(3)), 0.0, np.inf)
+    row = 1e-7 + 1e-9 * 3 * 50
+    wanted = (3 * math.sqrt(3) + math.sqrt(2)) * row
+    assert set_.missed(np.array([1.0, -50.0, 7.0])) == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize(("pull", "finite"), [(7e-13, False), (9e-13, True)])
+def test_a_map_that_stretches_as_much_as_it_is_pulled_has_no_fixed_point(
+    pull: float, finite: bool
+) -> None:
+    """W^2 = (1 + 4e-13)^2 is granted as 1, and beta g lambda must be more than it stretches."""
+    theta = parameters([[[1 + 4e-13]]], [[[0.0]]], [[0.0]], [[1.0]])
+    data = {"X": np.ones((1, 1)), "Y": np.zeros((1, 1))}
+    p = problem(data, theta, activation="identity", iterations=1)
+    weights: Any = SimpleNamespace(beta=pull, lambda_=1e-3)
+    sam: Any = SimpleNamespace(gamma=1e3, S=lambda Z, w: Z, noise=lambda size, N: 0.0)
+    assert math.isfinite(tracked(p, sam, weights, np.zeros((1, 1)))[1]) is finite
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_every_step_of_a_short_run_is_seen_to_descend(steps: int) -> None:
+    p = problem(*arrays(1, 3, 3, 2, 1, 1, 2), iterations=2)
+    train = {"kind": "gd", "step": 1e-3, "steps": steps}
+    found = dq.judge("xie2021/certificate", p, train=train)
+    (descent,) = (each for each in found.hypotheses if each.name == "sampled steps descend")
+    assert descent.curve is not None and descent.curve.k.tolist() == list(range(steps))
