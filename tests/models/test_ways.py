@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -13,20 +14,26 @@ import pytest
 
 from deqcheck.dynamics import together
 from deqcheck.dynamics.gd import GradientDescent
+from deqcheck.dynamics.perturbed_run import PerturbedRuns
+from deqcheck.linalg import smallest
 from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.minors import MOST
 from deqcheck.linalg.relu_equilibrium import Equilibrium
+from deqcheck.models import relu_stacked
 from deqcheck.models.delm import spectrum
-from deqcheck.models.equilibrium import lipschitz, solve, weights
+from deqcheck.models.equilibrium import cheap, distance, illposed, lipschitz, solve, weights
 from deqcheck.models.equilibrium.activations import activation
 from deqcheck.models.monotone_deq import state as monotone_state
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.opteq import told
 from deqcheck.models.opteq.equilibrium import FixedPoint
-from deqcheck.models.problem import Problem
+from deqcheck.models.problem import Problem, pack, unpack
 from deqcheck.models.relu_deq import state as relu_state
 from deqcheck.models.relu_deq.model import ReluDeq
+from deqcheck.records.measured import Measured
 from deqcheck.records.tower import Untold
+from tests.independent.equilibrium_model import arrays as arrays_of
+from tests.independent.equilibrium_model import problem as equilibrium_problem
 from tests.opteq_instances import arrays, problem
 
 Builder = Callable[..., Problem]
@@ -85,6 +92,14 @@ def test_a_norm_is_compared_with_where_the_map_ceases_to_contract(
     monkeypatch.setattr(Equilibria, "norm_bound", seen)
     assert implicit(gamma=gamma).start.system[0].any()
     assert limits and set(limits) == {1 / gamma}
+    for p, limit in ((implicit(gamma=gamma), 1 / gamma), (one_relu([[0.5]]), 1.0)):
+        limits.clear()
+        # As one that is too wide to be side by side with others.
+        monkeypatch.setattr(sys.modules[type(p.model).__module__], "slices", lambda m, n: 1)
+        many = p.model.many(p.shapes)
+        _, passed = many.gradient(p.theta0)
+        many.at({name: a[None] for name, a in p.theta0.items()}, [passed])
+        assert limits == [limit]
 
 
 def test_a_map_that_contracts_needs_no_other_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,8 +299,15 @@ def test_so_many_samples_are_solved_at_once(
     assert seen == widths
 
 
-def test_states_are_measured_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seven states of six steps, two at a time."""
+@pytest.mark.parametrize(
+    ("times", "numbers", "looks"),
+    [(1, 1000, [2, 2, 2, 1]), (3, 1000, [6, 1]), (3, 2 * 2 * 8, [4, 3]), (3, 1, [2, 2, 2, 1])],
+)
+def test_states_are_measured_together(
+    monkeypatch: pytest.MonkeyPatch, times: int, numbers: int, looks: list[int]
+) -> None:
+    """Seven states of six steps, at 8 parameters, two at a time or so many times as many, unless
+    these have too many numbers."""
     right, waiting = together._Runs._look, []
 
     def seen(self: Any, last: bool = False) -> None:
@@ -293,11 +315,11 @@ def test_states_are_measured_together(monkeypatch: pytest.MonkeyPatch) -> None:
         right(self, last)
 
     monkeypatch.setattr(together._Runs, "_look", seen)
-    monkeypatch.setattr(together, "ENDS", 2)
-    monkeypatch.setattr(together, "TIMES", 1)
+    for name, value in (("ENDS", 2), ("TIMES", times), ("NUMBERS", numbers)):
+        monkeypatch.setattr(together, name, value)
     p = replace(one_relu([[0.5, 0.1], [0.0, 0.2]]), train=GradientDescent(step=1e-3, steps=6))
     (run,) = together.run_together([p], [()])
-    assert run is not None and waiting == [2, 2, 2, 1]
+    assert run is not None and waiting == looks
 
 
 def test_a_gradient_goes_through_the_weights_once(delm: Builder, implicit: Builder) -> None:
@@ -310,3 +332,99 @@ def test_a_gradient_goes_through_the_weights_once(delm: Builder, implicit: Build
 def test_states_of_relu_models_are_measured_one_by_one() -> None:
     """For `quantities` they have no faster way than one state after the other."""
     assert one_relu([[0.5]]).model.states_at_once == 1
+
+
+@pytest.mark.parametrize(
+    ("w", "bound"), [(0.5, 6e-3), (0.75, 12e-3), (1.0, math.inf), (1.5, math.inf)]
+)
+def test_norms_bound_the_distance_where_they_are_below_1(w: float, bound: float) -> None:
+    """|r|/(1 - |W|) of one unit with |r| = 3/1000, which is known to 1/1000."""
+    r = distance.Residual(np.array([-3e-3]), np.array([1e-3]))
+    for by in (distance.by_norm2, distance.by_norm_inf):
+        found = by(weights.Weights(np.array([[w]])), r)
+        assert found.value == pytest.approx(bound, rel=1e-12)
+        if math.isfinite(bound):
+            assert found.error == pytest.approx(bound / 3, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("error", "step"), [(0.0, 1.8), (0.19, 1.8), (0.21, 0.9 * 1.79), (1.5, 0.9 * 0.5)]
+)
+def test_a_share_of_a_limit_is_below_it(error: float, step: float) -> None:
+    found = weights.forward_step(0.9, Measured(2.0, error))
+    assert found.value == pytest.approx(step, rel=1e-12)
+
+
+def test_products_of_cheap_gradients_are_as_unsure_as_the_equilibria() -> None:
+    """Without W, p = q = c = 2 and A_ij = c^2 (z_i z_j + x_i x_j + 1), z = 3, 5: each z is off by
+    e, and so a product by (z_i + e)(z_j + e) - z_i z_j at most, all of them by the root of the
+    sum of squares."""
+    v = arrays_of([[0.0]], [[1.0]], [[2.0]], [[3.0, 5.0]], [[0.0, 0.0]])
+    state, e = equilibrium_problem(v).start, np.array([1e-3, 2e-3])
+    z = np.array([3.0, 5.0])
+    exact = cheap.label_free(state)
+    np.testing.assert_allclose(exact.array, 4 * (2 * np.outer(z, z) + 1), rtol=1e-14)
+    assert exact.radius < 1e-11
+    vars(state)["equilibrium"] = replace(state.equilibrium, errors=e)
+    off = 4 * (np.outer(z + e, z + e) - np.outer(z, z))
+    assert cheap.label_free(state).radius == pytest.approx(np.linalg.norm(off), rel=1e-9)
+
+
+def test_two_of_many_units_with_a_minor_that_is_not_positive() -> None:
+    """1 - 1.1 < 0 of the first two; (1/10)^2 - 1/200 > 0 of the next, which are nearer to 1."""
+    W = np.zeros((MOST + 1, MOST + 1))
+    W[0, 1], W[1, 0] = 1.0, 1.1
+    W[2, 2] = W[3, 3] = 0.9
+    W[2, 3], W[3, 2] = 0.05, 0.1
+    units = illposed._units(W)
+    assert units is not None and units.tolist() == [0, 1]
+    W[0, 1] = 0.9
+    assert illposed._units(W) is None
+    W[2, 3] = 0.11
+    assert (units := illposed._units(W)) is not None and units.tolist() == [2, 3]
+
+
+def test_one_state_is_measured_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its exact numbers are known, which those of many are not."""
+    p = problem(*arrays(1, 2, 2, 2, 1, 1, 2), iterations=2)
+    assert p.model.lean is not None
+    (alone,) = p.model.quantities([p.start], ["lambda_min_JJt"])
+    assert alone["lambda_min_JJt"].again is not None
+    other = p.model.at({name: 1.1 * a for name, a in p.theta0.items()})
+    both = p.model.quantities([p.start, other], ["lambda_min_JJt"])
+    assert all(each["lambda_min_JJt"].again is None for each in both)
+    values = [each["lambda_min_JJt"].value for each in both]
+    assert values == pytest.approx([s.measure("lambda_min_JJt").value for s in (p.start, other)])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_large_states_are_decomposed_one_by_one(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    """From 3 samples on, here; the smallest singular value of diag(2, 3, ...) is 2."""
+    monkeypatch.setattr(smallest, "LARGE", 3)
+    Z, asked = np.eye(4)[None, :, :n] * np.arange(2.0, 2.0 + n), []
+    right = relu_stacked._one_by_one
+    monkeypatch.setattr(relu_stacked, "_one_by_one", lambda found: asked.append(n) or right(found))
+    state: Any = SimpleNamespace(Z=Z, dZ=np.zeros(1), unheard=False)
+    state._positive = lambda value, off, zero, how="": value
+    found = relu_stacked.StackedReluState.sigma_min_Z.func(state)  # type: ignore[attr-defined]
+    assert found == pytest.approx(2.0) and bool(asked) is (n == 3)
+
+
+def test_runs_that_cannot_be_made_together_are_left_to_be_made_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(*_: object) -> None:
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(together._Runs, "walk", fails)
+    p = replace(one_relu([[0.5, 0.1], [0.0, 0.2]]), train=GradientDescent(step=1e-3, steps=3))
+    assert together.run_together([p, p, p], [(), (), ()]) == [None, None, None]
+
+
+def test_what_a_gradient_may_lose_is_spread_over_each_array() -> None:
+    """Of W, U and a (2 x 2, 2 x 1, 2) the norms of the shares are 1."""
+    p = replace(one_relu([[0.5, 0.1], [0.0, 0.2]]), train=GradientDescent(step=1e-3, steps=3))
+    runs = PerturbedRuns([p], pack(p.theta0)[None], np.array([1e-3]))
+    blocks = unpack(runs._shares, p.shapes)
+    assert [np.linalg.norm(share) for share in blocks.values()] == pytest.approx([1.0] * 3)
+    assert all(np.ptp(share) == 0 for share in blocks.values())
