@@ -23,6 +23,7 @@ from deqcheck.models.relu_deq.model import ReluDeq
 from deqcheck.records.measured import Measured, given
 from deqcheck.theorems.gao2022 import lem3_1
 from deqcheck.theorems.hieu2022 import radii
+from deqcheck.theorems.jfb.descent import contracted, guaranteed
 from deqcheck.theorems.kawaguchi2021 import constant, convexity, infima
 from deqcheck.theorems.ling2022 import condition1, sec2_2
 from deqcheck.theorems.ling2022.condition import Condition
@@ -369,3 +370,10 @@ def test_every_step_of_a_short_run_is_seen_to_descend(steps: int) -> None:
     found = dq.judge("xie2021/certificate", p, train=train)
     (descent,) = (each for each in found.hypotheses if each.name == "sampled steps descend")
     assert descent.curve is not None and descent.curve.k.tolist() == list(range(steps))
+
+
+@pytest.mark.parametrize(("k", "cosine"), [(0.0, 1.0), (0.6, 0.8), (0.96, 0.28)])
+def test_the_cosine_that_a_contraction_keeps(k: float, cosine: float) -> None:
+    """By triangles with sides 3, 4, 5 and 7, 24, 25."""
+    assert contracted(Measured(k)).value == pytest.approx(cosine, rel=1e-14)
+    assert guaranteed(Measured(k), Measured(2.0)).value == k / 2
