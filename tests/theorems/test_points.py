@@ -93,6 +93,9 @@ def test_states_around_take_all_of_the_room(implicit: Builder) -> None:
                 off = spectral_norm(state.theta[name] - p.theta0[name])
                 wanted = step * room[name] if name in names else 0.0
                 assert off == pytest.approx(wanted, rel=1e-6, abs=1e-15)
+    still = implicit(W=np.zeros((4, 6)), q=0.8, gamma=0.3)
+    off = [spectral_norm(state.theta["W"]) for state in lem4_3._around(still, ("W",))]
+    assert off == pytest.approx(steps, rel=1e-9)
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 50.0])
@@ -105,9 +108,8 @@ def test_directions_are_as_long_as_the_parameters_at_least_1(size: float) -> Non
     assert np.sqrt((drawn**2).mean()) == pytest.approx(max(size, 1.0), rel=5 / math.sqrt(1800))
 
 
-def test_points_of_a_trust_region_lie_in_it() -> None:
-    """Between half of the radius and all of it; every other one leans towards the minimiser, and
-    the more so, the later it is among four."""
+def test_points_of_a_trust_region_lie_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between half of the radius and all of it; every other one leans towards the minimiser."""
     G, v = np.diag([1.0, 4.0, 9.0]), np.array([3.0, 2.0, 1.0])
     seen: list[np.ndarray] = []
 
@@ -120,7 +122,13 @@ def test_points_of_a_trust_region_lie_in_it() -> None:
     radius = math.sqrt(9 + 16 + 9)
     sizes = np.array([math.sqrt(u @ G @ u) for u in seen]) / radius
     assert 0.5 <= sizes.min() < 0.6 and 0.9 < sizes.max() <= 1 + 1e-12
-    cosines = np.array([u @ G @ v / math.sqrt(u @ G @ u) / radius for u in seen])
-    # 1000 v beside a normal u: off by 1/1000 of it.
-    assert (cosines[3::4] > 1 - 1e-4).all() and (cosines[1::4] > 0.8).all()
-    assert cosines[::2].min() < 0
+    # Drawn at right angles to v and as long as it, they are 0, 10, 0, 1000 times v and once that.
+    e = np.array([8.0, -3.0, 0.0]) * radius / 10
+    fixed = SimpleNamespace(normal=lambda size: e.copy(), uniform=lambda low, high: high)
+    monkeypatch.setattr(thm2, "rng", lambda *_: fixed)
+    seen.clear()
+    thm2._best_drawn(region, 0)
+    shares = [u @ G @ v / (u @ G @ e) for u in seen]
+    assert len(shares) >= 8
+    wanted = [(0.0, 10.0, 0.0, 1000.0)[i % 4] for i in range(len(shares))]
+    assert shares == pytest.approx(wanted, rel=1e-9, abs=1e-12)
