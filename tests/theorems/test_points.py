@@ -14,6 +14,7 @@ import deqcheck as dq
 from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.problem import Problem, pack
 from deqcheck.models.relu_deq.model import ReluDeq
+from deqcheck.records.tower import integer
 from deqcheck.theorems.gao2022 import lem4_1, lem4_3
 from deqcheck.theorems.hieu2022 import draws
 from deqcheck.theorems.kawaguchi2021 import thm2
@@ -132,3 +133,21 @@ def test_points_of_a_trust_region_lie_in_it(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(shares) >= 8
     wanted = [(0.0, 10.0, 0.0, 1000.0)[i % 4] for i in range(len(shares))]
     assert shares == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("flags", "doubtful", "low", "high"),
+    [
+        ([True, True], [False, False], 1.0, 1.0),
+        ([True, False], [False, False], 0.0, 0.0),
+        ([True, False], [True, False], 0.0, 0.0),
+        ([True, False], [False, True], 0.0, 1.0),
+        ([True, True], [True, False], 0.0, 1.0),
+    ],
+)
+def test_whether_all_units_are_active(
+    flags: list[bool], doubtful: list[bool], low: float, high: float
+) -> None:
+    """A unit that is off decides; of doubtful ones it is 0 or 1."""
+    found = lem4_1._all(np.array(flags), np.array(doubtful), integer(1))
+    assert (found.low, found.high) == (low, high)
