@@ -15,7 +15,7 @@ from deqcheck.linalg.remembered import spectral_norm
 from deqcheck.models.problem import Problem, pack
 from deqcheck.models.relu_deq.model import ReluDeq
 from deqcheck.records.tower import integer
-from deqcheck.theorems.gao2022 import lem4_1, lem4_3
+from deqcheck.theorems.gao2022 import lem4_1, lem4_3, lem5_1
 from deqcheck.theorems.hieu2022 import draws
 from deqcheck.theorems.kawaguchi2021 import thm2
 from deqcheck.theorems.ling2022 import lem2
@@ -151,3 +151,26 @@ def test_whether_all_units_are_active(
     """A unit that is off decides; of doubtful ones it is 0 or 1."""
     found = lem4_1._all(np.array(flags), np.array(doubtful), integer(1))
     assert (found.low, found.high) == (low, high)
+
+
+def test_a_projection_is_as_unsure_as_its_vectors_are_long(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """u^T Z v: twice u and three times v make the numbers and their bars 2 and 3 times as large."""
+    p = implicit(A=np.full((6, 6), 0.1), W=np.ones((4, 6)), X=np.ones((3, 4)))
+    u, v = np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.0, 1.0, 3.0, 4.0])
+    monkeypatch.setattr(lem5_1, "PROJECTIONS", 1)
+
+    def sides(by_u: float, by_v: float) -> list[float]:
+        drawn = {3: by_u * u, 6: by_v * v}
+        stream = SimpleNamespace(standard_normal=lambda size: drawn[size])
+        monkeypatch.setattr(lem5_1, "rng", lambda *_: stream)
+        statement: Any = dq.statements()["gao2022/lem5.1"]()
+        (claim,) = statement._projections(p, p.start)
+        return [x for side in (claim.left, claim.right) for x in (side.value, side.error)]
+
+    once = np.array(sides(1, 1))
+    assert once[0] == pytest.approx(v @ p.start.Z @ u, rel=1e-12)
+    assert (once > 0).all()
+    np.testing.assert_allclose(sides(2, 1), 2 * once, rtol=1e-6)
+    np.testing.assert_allclose(sides(1, 3), 3 * once, rtol=1e-6)
