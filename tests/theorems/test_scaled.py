@@ -126,3 +126,14 @@ def test_numbers_and_bars_have_the_same_units(paper: str) -> None:
                     same_but_for_units(f"{s.id}, {edition}: {name}", x, y)
                     seen += 1
     assert seen
+
+
+@pytest.mark.parametrize("made", [*MODELS.values(), equilibrium], ids=[*MODELS, "equilibrium"])
+def test_what_states_measure_has_the_units_of_its_bar(made: Made) -> None:
+    here, there = made(1.0).start, made(UNIT).start
+    assert here.names and tuple(here.names) == tuple(there.names)
+    # Sweeps are counted until 1e-2 is left.
+    for name in set(here.names) - {"sweeps"}:
+        same_but_for_units(name, here.measure(name), there.measure(name))
+    for name, slope in here.gradient.items():
+        np.testing.assert_array_equal(there.gradient[name], UNIT**2 * slope)
