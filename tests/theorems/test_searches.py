@@ -27,7 +27,8 @@ from deqcheck.theorems.jfb.descent import contracted, guaranteed
 from deqcheck.theorems.kawaguchi2021 import constant, convexity, infima
 from deqcheck.theorems.ling2022 import condition1, sec2_2
 from deqcheck.theorems.ling2022.condition import Condition
-from deqcheck.theorems.xie2021.common import states_around
+from deqcheck.theorems.xie2021 import blocks, factors
+from deqcheck.theorems.xie2021.common import states_around, work
 from deqcheck.theorems.xie2021.hidden import Hidden, preimage
 from deqcheck.theorems.xie2021.lem12 import StateBound
 from deqcheck.theorems.xie2021.resting import SOLVED, RestingSet
@@ -377,3 +378,24 @@ def test_the_cosine_that_a_contraction_keeps(k: float, cosine: float) -> None:
     """By triangles with sides 3, 4, 5 and 7, 24, 25."""
     assert contracted(Measured(k)).value == pytest.approx(cosine, rel=1e-14)
     assert guaranteed(Measured(k), Measured(2.0)).value == k / 2
+
+
+@pytest.mark.parametrize(("W", "singular"), [([[0.0, 0.0]], [1, 1]), ([[3.0, 4.0]], [5, 5])])
+def test_free_rows_of_a_factor_are_as_long_as_the_others(
+    W: list[list[float]], singular: list[float]
+) -> None:
+    """W = A B^T with A = (1, 0, 0): one row of B^T is W, and others span its kernel."""
+    A = np.array([[1.0, 0.0, 0.0]])
+    B = factors.factor(np.array(W), A)
+    np.testing.assert_allclose(A @ B.T, W, atol=1e-14)
+    assert np.linalg.svd(B, compute_uv=False) == pytest.approx(singular, rel=1e-14)
+
+
+def test_a_gradient_is_unsure_by_the_steepness_of_the_inverse() -> None:
+    """f(z) = tanh(z/2)/2 has the slope (1 - tanh(1)^2)/4 at z = 2, its inverse 1 over it."""
+    hidden = one_unit("tanh", 0.5, 0.0)
+    slope = (1 - math.tanh(1) ** 2) / 4
+    found, error = blocks.block_gradient(hidden.layer, np.array([[math.tanh(1) / 2]]), 1.0)
+    assert found[0, 0] == pytest.approx(2 - math.tanh(1) / 2, rel=1e-9)
+    loss = blocks.SOLVER_LOSS * work(hidden.layer, 2.0)
+    assert error == pytest.approx(loss / slope, rel=0.05)
