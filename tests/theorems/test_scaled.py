@@ -18,6 +18,7 @@ from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeq
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import STATIC
+from deqcheck.theorems.ling2022.sec4_4 import distance
 from tests.conftest import delm_problem, implicit_problem, monotone_problem
 from tests.independent.equilibrium_model import drawn
 from tests.independent.equilibrium_model import problem as trained
@@ -43,11 +44,11 @@ def monotone(unit: float) -> Problem:
     return Problem(model, p.theta0, None)
 
 
-def relu(unit: float) -> Problem:
+def relu(unit: float, **fields: Any) -> Problem:
     r = np.random.default_rng(3)
     theta = {"W": 0.2 * r.normal(size=(5, 5)), "U": r.normal(size=(5, 3)), "a": r.normal(size=5)}
     data = {"X": unit * r.normal(size=(3, 3)), "y": unit * r.normal(size=3)}
-    return Problem(ReluDeq().build(data, None), theta, None)
+    return Problem(ReluDeq(**fields).build(data, None), theta, None)
 
 
 def equilibrium(unit: float) -> Problem:
@@ -137,3 +138,9 @@ def test_what_states_measure_has_the_units_of_its_bar(made: Made) -> None:
         same_but_for_units(name, here.measure(name), there.measure(name))
     for name, slope in here.gradient.items():
         np.testing.assert_array_equal(there.gradient[name], UNIT**2 * slope)
+
+
+def test_the_distance_from_the_kernel_has_the_units_of_its_bar() -> None:
+    here, there = (distance(relu(unit, sigma_w2=0.1).start) for unit in (1.0, UNIT))
+    same_but_for_units("|G/m - K|", here, there)
+    assert there.value == UNIT**2 * here.value
