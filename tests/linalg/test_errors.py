@@ -180,8 +180,8 @@ def test_few_squares_are_added_up_as_numpy_does(n: int) -> None:
 
 def test_a_pairwise_sum_loses_with_every_halving() -> None:
     """A term of 2^k entries meets 26 additions in its block of 128, and one for each of the k - 7
-    halvings; each loses half an eps."""
+    halvings; each loses half an eps, and no more than two are spared."""
     for k in (7, 12, 20, 30):
         found = errors.summed(2**k, 1.0) / np.finfo(float).eps
-        assert 26 + (k - 7) <= found <= 2 * (26 + (k - 7))
+        assert 26 + (k - 7) <= found <= 26 + (k - 7) + 2
     assert [errors.summed(n, 1.0) / np.finfo(float).eps for n in (1, 4, 9)] == [4, 4, 9]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from deqcheck.records.comparison import compare
 from deqcheck.records.measured import Measured, exp, log, log1p, maximum, minimum, sqrt
 from deqcheck.records.power import Form, caught_beyond, caught_once
+from deqcheck.records.scalar import rounded
 
 VALUES = (0.0, -0.0, 1.0, -1.5, 3e-310, 1e308, -1e308, 1e-200, np.inf, -np.inf, np.nan, 0.1)
 ERRORS = (0.0, 5e-324, 1e-17, 0.05, 2.0, 1e308, np.inf, np.nan)
@@ -71,3 +73,15 @@ def test_answers_are_those_of_arrays(relation: str) -> None:
 
 def _alike(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+def test_radii_that_are_added_up_are_rounded_outward() -> None:
+    """Also where the operation itself does not round."""
+    for a, b in np.random.default_rng(0).uniform(size=(200, 2)).tolist():
+        value, radius = rounded(1.0, a + b, 0.0)
+        assert value == 1.0
+        assert (
+            Fraction(a) + Fraction(b)
+            <= Fraction(radius)
+            <= (Fraction(a) + Fraction(b)) * (1 + Fraction(16, 2**52))
+        )

@@ -1,0 +1,115 @@
+"""Ends of bars, `all` and `any`, signs, and equality that is known: what strangers would change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deqcheck as dq
+from deqcheck.models.equilibrium.state import EquilibriumState
+from deqcheck.models.monotone_deq.model import MonotoneDeqModel
+from deqcheck.models.opteq.regularizers import Box
+from deqcheck.models.problem import Problem
+from deqcheck.records.measured import Measured
+from deqcheck.theorems.gao2022 import gram_rate
+from deqcheck.theorems.hieu2022 import onestep
+from deqcheck.theorems.hieu2022.induction import Point
+from tests.independent.equilibrium_model import arrays, drawn, problem
+
+Builder = Callable[..., Problem]
+
+
+def of(statement: str, edition: str = "corrected") -> Any:
+    return dq.statements()[statement](edition)
+
+
+@pytest.mark.parametrize(("last", "multiple"), [(0.5, 1.0), (0.3, 0.0)])
+def test_a_diagonal_with_two_numbers_is_no_multiple_of_the_identity(
+    implicit: Builder, last: float, multiple: float
+) -> None:
+    p = implicit(A=np.diag([0.5] * 5 + [last]))
+    (claim,) = (
+        c
+        for c in of("gao2022/sec7-scale").hypotheses(p)
+        if c.name == "A is a positive multiple of I"
+    )
+    assert claim.left.value == multiple
+
+
+def test_the_best_scale_is_as_good_as_it_is_known_to_be(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 1e9 +- 1e8 and 1.05e9 +- 1e7 the second is known to be smaller than 1.06e9."""
+    p = implicit(N=2, A=0.5 * np.eye(6))
+    statement = of("gao2022/sec7-scale", "printed")
+    tried = [(1.0, Measured(1e9, 1e8)), (2.0, Measured(1.05e9, 1e7))]
+    monkeypatch.setattr(statement, "ratios", lambda p: tried)
+    (claim,) = statement.claims(p, p.start)
+    assert claim.left.high == pytest.approx(1.06e9, rel=1e-12)
+    assert claim.left.low < 1e9 and "beta = 2" in claim.note
+
+
+@pytest.mark.parametrize(
+    ("kinks", "error", "wanted"),
+    [(0, 0.0, True), (1, 0.0, False), (0, 1.0, False), (1, 1.0, False)],
+)
+def test_an_end_is_judged_off_the_kinks_where_its_residual_is_known(
+    kinks: int, error: float, wanted: bool
+) -> None:
+    state: Any = SimpleNamespace(residual=Measured(1.0, error), kink_count=Measured(float(kinks)))
+    assert gram_rate.judgeable(state) is wanted
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_sides_are_known_to_be_equal_where_the_map_is_an_isometry(turned: bool) -> None:
+    """I - W = [[1, 2], [-2, 1]] is sqrt(5) times a rotation, [[1, 2], [-1, 1]] is not."""
+    W = [[0.0, -2.0], [2.0 if turned else 1.0, 0.0]]
+    v = arrays(W, np.eye(2), np.eye(2), [[1.0], [0.5]], [[0.0], [0.0]])
+    p = problem(v)
+    statement = of("winston2020/fb")
+    names = {statement.sharper.name, statement.factor.name}
+    claims = [c for c in statement.claims(p, p.start) if c.name in names]
+    assert {c.name for c in claims} == names
+    assert {c.equal is not None for c in claims} == {turned}
+
+
+def test_the_end_of_the_admissible_interval_is_not_in_it(monotone: Builder) -> None:
+    p = monotone()
+    limit = p.start.forward_backward_limit
+    for alpha, refused in ((limit.value, True), (limit.value * (1 - 1e-9), False)):
+        model = MonotoneDeqModel(p.model.m, p.model.X, p.model.y, "forward-backward", float(alpha))
+        assert bool(list(model.check(p.theta0))) is refused
+
+
+@pytest.mark.parametrize(
+    ("c", "silent"),
+    [([-1.0, -2.0], True), ([-1.0, 0.0], True), ([0.0, 0.0], True), ([-1.0, 2.0], False)],
+)
+def test_zero_is_an_equilibrium_where_no_unit_is_driven(c: list[float], silent: bool) -> None:
+    inputs = np.array(c)[:, None]
+    relu = problem(drawn(0, n=2, d=1, q=1, scale=0.1)).start.s
+    state: Any = SimpleNamespace(inputs=inputs, inputs_error=0 * inputs, s=relu)
+    assert EquilibriumState._silent(state, np.zeros(2), 0) is silent
+    assert EquilibriumState._silent(state, np.array([0.0, 1.0]), 0) is False
+
+
+def test_a_loss_is_as_unsure_as_the_parameters_of_its_state(monotone: Builder) -> None:
+    """U off by e moves Z by |X| e/m, the outputs by |u| times that, and |r|^2/2 by |r| times that
+    and half its square."""
+    p, e = monotone(), 1e-4
+    state, slip = p.start, dict.fromkeys(p.theta0, 0.0)
+    here, there = Point(0, state, {**slip, "U": e}), Point(1, state, slip)
+    off = np.linalg.norm(state.u) * np.linalg.norm(state.X) * e / p.model.m
+    r = np.linalg.norm(state.r)
+    wanted = r * off + off**2 / 2
+    assert onestep.parts(here, there)["L"].error == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize(("z", "known"), [(-0.95, False), (0.5, True), (1.95, False), (2.5, True)])
+def test_the_piece_of_a_box_is_known_away_from_both_ends(z: float, known: bool) -> None:
+    box = Box(low=-1.0, high=2.0)
+    assert box.piece_known(np.array([[0.5, z]]), 0.1) is known
