@@ -8,7 +8,7 @@ step by step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -130,17 +130,14 @@ class _Ahead:
                 self.kept.keep(k, unpack(x[row], self.shapes))
         self.next, self.x, self.last = self.next + count, then, x[-1]
 
-    def _gradient(self, x: np.ndarray, beside: Any = None) -> tuple[np.ndarray, Any]:
-        gradient, seen = self.many.gradient(unpack(x, self.shapes), beside)
-        return pack(gradient), seen
-
     def _run(self, count: int) -> tuple[np.ndarray, np.ndarray, list[Any], np.ndarray]:
         """The parameters of so many steps, the norms of their gradients and what these went
         through, and the parameters after them."""
         here, slopes, seen = np.empty((count + 1, self.x.size)), [], []
         here[0] = self.x
-        for x, after in pairwise(here):
-            gradient, trace = self._gradient(x)
+        for theta, (x, after) in zip(self._each(here), pairwise(here), strict=False):
+            parts, trace = self.many.gradient(theta)
+            gradient = pack(parts)
             slopes.append(norm(gradient))
             seen.append(trace)
             np.subtract(x, self.step * gradient, out=after)
@@ -156,20 +153,28 @@ class _Ahead:
     ) -> tuple[Params, list[Any], np.ndarray, np.ndarray]:
         """The perturbed run beside these steps and what its gradients went through, how far its
         distance may fall short, and what the step before may have lost."""
-        beside, rows, seen, growth, push = self.beside, [], [], [], []
-        each = zip([*x[1:], then], slope.tolist(), radius.tolist(), traces, strict=True)
-        for i, (after, steep, wide, run) in enumerate(each, self.next):
-            rows.append(beside.x)
+        beside, rows, seen, growth, push = self.beside, np.empty(x.shape), [], [], []
+        each = zip(
+            rows, self._each(rows), [*x[1:], then], slope.tolist(), radius.tolist(), traces,
+            strict=True,
+        )  # fmt: skip
+        for i, (row, theta, after, steep, wide, run) in enumerate(each, self.next):
+            row[:] = beside.x
             growth.append(beside.error_growth)
             push.append(beside.push)
-            gradient, trace = self._gradient(beside.x, run)
+            gradient, trace = self.many.gradient(theta, run)
             seen.append(trace)
             if i < self.steps:
-                beside.follow(i, after, steep, wide, gradient)
+                beside.follow(i, after, steep, wide, pack(gradient))
                 if beside.precision_lost:
                     raise _GivenUp
-        theta = row_views(np.stack(rows), self.shapes)
-        return theta, seen, np.array(growth), np.array(push)
+        return row_views(rows, self.shapes), seen, np.array(growth), np.array(push)
+
+    def _each(self, rows: np.ndarray) -> Iterator[Params]:
+        """The parameters in each row, which may not be known yet."""
+        every = row_views(rows, self.shapes)
+        for arrays in zip(*every.values(), strict=True):
+            yield dict(zip(every, arrays, strict=True))
 
     def _distances(self, i: np.ndarray, here: Moving, there: Moving, growth: np.ndarray) -> None:
         if not self.next:

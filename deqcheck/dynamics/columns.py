@@ -75,11 +75,6 @@ class Made(Recorder):
         return self._distances
 
 
-def unpack_rows(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
-    """In arrays of their own."""
-    return {name: np.ascontiguousarray(a) for name, a in row_views(x, shapes).items()}
-
-
 def row_views(x: np.ndarray, shapes: Mapping[str, tuple[int, ...]]) -> Params:
     """As `unpack` does with each row."""
     theta, at = {}, 0

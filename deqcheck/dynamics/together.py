@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.dynamics.columns import Columns, Made, as_compared, row_views, unpack_rows
+from deqcheck.dynamics.columns import Columns, Made, as_compared, row_views
 from deqcheck.dynamics.perturbed_run import PerturbedRuns
 from deqcheck.dynamics.recorder import (
     EVERY_DISTANCE,
@@ -139,8 +139,9 @@ class _Runs:
         # Of all that moves: where it begins, the norm of that, and its radius.
         self.start = {
             name: (a, norms(a), np.zeros(count))
-            for name, a in unpack_rows(self.x, self.shapes).items()
+            for name, a in row_views(self.x, self.shapes).items()
         }
+        self.first = self.x
         masks, known = stack.first([p.start for p in problems])
         self.near = Along(masks)
         # How many steps are known, and where the last of them is.
@@ -292,25 +293,29 @@ class _Runs:
 
     def _distances(self, waiting: Sequence[Waiting]) -> None:
         steps, growth = [w.i for w in waiting], np.stack([w.growth for w in waiting])
-        for name, (here, radius, there) in self._followed(waiting).items():
-            start, size, known = (a[self.left] for a in self.start[name])
-            moved = _norms(here - start)
+        for name, (moved, radius, apart) in self._moved(waiting).items():
+            size, known = (a[self.left] for a in self.start[name][1:])
             error = radius + known + 4 * EPS * (moved + size)
-            self.moved.put(steps, name, self.left, (moved, error, growth * _norms(here - there)))
+            self.moved.put(steps, name, self.left, (moved, error, growth * apart))
 
-    def _followed(self, waiting: Sequence[Waiting]) -> dict[str, tuple[np.ndarray, ...]]:
-        """What is recorded of its distance: each array with axes for the steps and the runs, its
-        radius, and that of the perturbed runs."""
+    def _moved(self, waiting: Sequence[Waiting]) -> dict[str, tuple[np.ndarray, ...]]:
+        """Of what is recorded of its distance, at every step one number for each run: how far it
+        is from its start, its radius, and how far from that of the perturbed run."""
         at, found = len(self.left), dict[str, tuple[np.ndarray, ...]]()
-        sides = np.stack([w.x for w in waiting]), np.stack([w.beside for w in waiting])
-        here, there = (unpack_rows(x.reshape(-1, x.shape[2]), self.shapes) for x in sides)
-        for name, array in here.items():
-            shape = len(waiting), at, *array.shape[1:]
-            both = array.reshape(shape), there[name].reshape(shape)
-            found[name] = both[0], np.zeros(shape[:2]), both[1]
+        sides = np.empty((2, len(waiting), *self.x.shape))
+        start, nothing = self.first[self.left], np.zeros((len(waiting), at))
+        for i, w in enumerate(waiting):
+            np.subtract(w.x, start, out=sides[0, i])
+            np.subtract(w.x, w.beside, out=sides[1, i])
+        every = row_views(sides.reshape(-1, sides.shape[3]), self.shapes)
+        for name, array in every.items():
+            moved, apart = norms(array).reshape(sides.shape[:3])
+            found[name] = moved, nothing, apart
         for name in waiting[0].features:
             array, radius = (np.stack([w.features[name][i] for w in waiting]) for i in (0, 1))
-            found[name] = array[:, :at], radius[:, :at], array[:, at:]
+            here, there = array[:, :at], array[:, at:]
+            moved, apart = _norms(here - self.start[name][0][self.left]), _norms(here - there)
+            found[name] = moved, radius[:, :at], apart
         return found
 
     def _finished(self, row: int, i: int, status: Status) -> Trajectory:

@@ -10,10 +10,13 @@ Each slice is swept as often as it would be alone, so its digits do not depend o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from deqcheck.linalg import errors
 from deqcheck.linalg.stacked import Places, StackedPatterns, follow, norms
+from deqcheck.linalg.well_posed import NEXT_TO_ONE
 from deqcheck.records.measured import EPS
 
 # Systems of fewer units are solved sooner than swept.
@@ -24,10 +27,15 @@ FIRST, LOOK = 8, 4
 MOST = 40
 # A defect below this share of what rounding may add to it is none.
 SHARE = 0.25
-# A bound on limit - ||W|| may be this much smaller than that of the weights it is taken from.
+# The room that a bound leaves below its limit may be this much smaller than that of the weights it
+# is taken from.
 ROOM = 0.95
 # Patterns from which Newton's method starts are those of so many steps before, at most.
 RENEWED = 16
+
+
+# Upper bounds on a number of each matrix.
+Upper = Callable[[np.ndarray], np.ndarray]
 
 
 class Along:
@@ -41,7 +49,7 @@ class Along:
         self._Z = self._before = self._V = np.zeros((2 * runs, m, n))
         # Runs that contract too slowly, and where Newton's method starts for them.
         self._slow, self._near, self._age = np.full(runs, m < SWEPT), Places(mask[:0]), 0
-        # Weights that were decomposed, with bounds on their norms.
+        # Weights that were decomposed, with their bounds.
         self._reference, self._bounds = np.full((2 * runs, m, m), np.nan), np.zeros(2 * runs)
 
     def keep(self, runs: np.ndarray) -> None:
@@ -51,17 +59,17 @@ class Along:
         self._slow = self._slow[runs]
         self._runs, self._age = len(self._slow), 0
 
-    def norm_bound(self, W: np.ndarray, limit: np.ndarray | float) -> np.ndarray:
-        """Upper bounds on ||W||_2, to be compared with a limit of each: Weyl's, from the last
-        weights that were decomposed."""
+    def bound(self, W: np.ndarray, limit: np.ndarray | float, upper: Upper) -> np.ndarray:
+        """Upper bounds on a number that moves no further than W does in the 2-norm, as by Weyl its
+        singular values and the eigenvalues of its symmetric part do, to be compared with a limit of
+        each: from the last weights of which `upper` told it."""
         bound = _moved(W, self._reference, self._bounds)
         near = limit - bound >= ROOM * (limit - self._bounds)
         if not near.all():
             runs, both = self._runs, near.reshape(2, -1).all(axis=0)
             far = np.flatnonzero(~both)
-            s = np.linalg.svd(W[far], compute_uv=False)[:, 0]
-            s = (s + errors.lapack(W.shape[1:], 1.0) * s) * (1 + 4 * EPS)
-            bound[far], bound[far + runs] = s, _moved(W[far + runs], W[far], s)
+            known = upper(W[far])
+            bound[far], bound[far + runs] = known, _moved(W[far + runs], W[far], known)
             for rows in (far, far + runs):
                 self._reference[rows], self._bounds[rows] = W[rows], bound[rows]
         return bound
@@ -189,6 +197,25 @@ def _active(H: np.ndarray, pattern: list[np.ndarray], out: np.ndarray) -> np.nda
     else:
         np.maximum(H, 0.0, out=out)
     return out
+
+
+def norms2(W: np.ndarray) -> np.ndarray:
+    """Upper bounds on ||W||_2."""
+    s = np.linalg.svd(W, compute_uv=False)[:, 0]
+    found: np.ndarray = (s + errors.lapack(W.shape[1:], 1.0) * s) * (1 + 4 * EPS)
+    return found
+
+
+def abscissae(W: np.ndarray) -> np.ndarray:
+    """Upper bounds on the largest eigenvalue of (W + W^T)/2: ||W||_2 where that is well below 1.
+    Below 1 they leave the same room, to contractions and to monotone I - W."""
+    found = norms2(W)
+    far = np.flatnonzero(~(found < NEXT_TO_ONE))
+    if len(far):
+        w = np.linalg.eigvalsh((W[far] + W[far].transpose(0, 2, 1)) / 2)
+        # The sum of two entries is rounded, too.
+        found[far] = w[:, -1] + errors.lapack(W.shape[1:], 2.0) * np.abs(w).max(axis=1)
+    return found
 
 
 def _moved(W: np.ndarray, reference: np.ndarray, bound: np.ndarray) -> np.ndarray:

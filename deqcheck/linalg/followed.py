@@ -71,10 +71,10 @@ def followed(Z: np.ndarray, G: np.ndarray, near: End, upper: bool) -> End | None
     # Of the entries of G, and of the Cholesky factor, relative to its trace (Rump).
     hidden = (len(Z) + 8) * EPS * (2 * size + len(G) * abs(b) + gap)
     lifted = sign * G
-    lifted += gap * np.multiply.outer(v, v)
     lifted.ravel()[:: len(G) + 1] -= sign * b + hidden
-    # Symmetric: LAPACK may read it by columns.
-    factor, failed = scipy.linalg.lapack.dpotrf(lifted.T, lower=True, overwrite_a=True, clean=False)
+    # Symmetric: LAPACK may read it by columns, and reads one half.
+    half = scipy.linalg.blas.dsyr(gap, v, lower=True, a=lifted.T, overwrite_a=True)
+    factor, failed = scipy.linalg.lapack.dpotrf(half, lower=True, overwrite_a=True, clean=False)
     if failed:
         return None
     w = scipy.linalg.lapack.dpotrs(factor, v, lower=True)[0]

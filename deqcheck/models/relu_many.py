@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from deqcheck.linalg import errors, wide
+from deqcheck.linalg.along import Upper
 from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.fixed_point import Solution
 from deqcheck.linalg.stacked import each
@@ -61,7 +62,8 @@ class Passed:
     def __init__(self, seen: Sequence[np.ndarray], bounds: np.ndarray):
         self.seen, self.bounds = seen, bounds
 
-    def norm_bound(self, a: np.ndarray, limit: np.ndarray | float) -> np.ndarray:
+    def bound(self, a: np.ndarray, limit: np.ndarray | float, upper: Upper) -> np.ndarray:
+        """Norms bound eigenvalues, too."""
         return self.bounds
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from deqcheck.linalg import errors, largest, smallest
-from deqcheck.linalg.along import Along
+from deqcheck.linalg.along import Along, Upper
 from deqcheck.linalg.near_one import LARGEST
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.stacked import Places, each, follow, lengths, norms, slices
@@ -47,9 +47,8 @@ class Equation(NamedTuple):
 class Way(Protocol):
     """How all slices get to their equilibria."""
 
-    def norm_bound(self, a: np.ndarray, limit: np.ndarray | float) -> np.ndarray | None:
-        """On the norm of each matrix, to be compared with a limit; None where they are
-        decomposed."""
+    def bound(self, a: np.ndarray, limit: np.ndarray | float, upper: Upper) -> np.ndarray:
+        """On what `upper` bounds of each matrix, to be compared with a limit."""
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z = relu(W Z + C), its pre-activations, and where these were found."""
@@ -64,8 +63,8 @@ class FromPatterns:
     def __init__(self, near: Places):
         self.near = near
 
-    def norm_bound(self, a: np.ndarray, limit: np.ndarray | float) -> None:
-        return None
+    def bound(self, a: np.ndarray, limit: np.ndarray | float, upper: Upper) -> np.ndarray:
+        return upper(a)
 
     def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         found = follow(W, C, self.near)

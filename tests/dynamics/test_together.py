@@ -137,6 +137,26 @@ def test_wider_runs_whoever_is_beside_them() -> None:
         assert (before != after).any()
 
 
+def monotone(seed: int, scale: float) -> Problem:
+    """I - W is monotone, and W far from a contraction."""
+    p = swept(seed)
+    W = p.theta0["W"]
+    return changed(p, W=scale * (W - W.T) - 0.3 * W @ W.T)
+
+
+def test_runs_that_do_not_contract() -> None:
+    problems = [monotone(seed, scale) for seed, scale in ((0, 1.3), (3, 4.0), (5, 20.0))]
+    problems.append(swept(6, W=1.66))
+    found = run_together(problems, [EVERY] * 4)
+    for p, run in zip(problems, found, strict=True):
+        assert run is not None and run.series["norm2.W"].value.value[-1] > 1
+        one = run_one(p, EVERY, recorder.silent)
+        assert one is not None and numbers(run) == numbers(one)
+        alike(run, step_by_step(p, EVERY))
+    # It begins as a contraction.
+    assert found[3] is not None and found[3].series["norm2.W"].value.value[0] < 1
+
+
 DRAWN = ("equal", "opposite", "tiny", "tinier", "zero", "dead", "kink", "diverges", "large")
 
 
@@ -168,7 +188,7 @@ def test_what_leaves_the_plain_way_drops_out_and_nobody_else() -> None:
     X, W, on = plain.model.X, plain.theta0["W"], np.array([[0], *[[1]] * 5])
     odd = {
         "diverges": replace(plain, train=GradientDescent(step=50.0, steps=12)),
-        "expands": changed(plain, W=3 * W),
+        "expands": changed(plain, W=3 * np.abs(W)),
         "never seen": changed(plain, U=-np.linalg.pinv(X).sum(axis=0) * np.ones((6, 1))),
         "on a kink": changed(plain, W=W * on, U=plain.theta0["U"] * on),
         "not finite": changed(plain, W=np.full_like(W, np.nan)),

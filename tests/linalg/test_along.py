@@ -35,7 +35,7 @@ def walked(
     both, found = np.concatenate([runs, runs + RUNS]), []
     way = Along(steps[0][1][runs] > 0)
     for W, C, a in ((x[both] for x in step) for step in steps):
-        bound = way.norm_bound(W, 1.0)
+        bound = way.bound(W, 1.0, along.norms2)
         Z, H, good = way.solve(W, C)
         assert good.all()
         found.append((bound, Z, H, *way.adjoint(W, a)))
@@ -66,6 +66,31 @@ def test_states_and_adjoints_are_those_of_the_patterns(seed: int) -> None:
     assert switched > 0
 
 
+def test_bounds_on_symmetric_parts_hold_along_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The norms of all but the first are above 1, some on the way only."""
+    r = np.random.default_rng(5)
+    sizes = np.array([0.5, 0.9999, 1.2, 3.0])
+    W = r.normal(size=(4, M, M))
+    W *= (sizes / np.linalg.norm(W, 2, axis=(1, 2)))[:, None, None]
+    W[3] -= W[3].T
+    moves = 1e-3 * r.normal(size=W.shape) / M
+    way, looked = Along(np.ones((4, M, N), dtype=bool)), list[int]()
+
+    def counted(some: np.ndarray) -> np.ndarray:
+        looked.append(len(some))
+        return along.abscissae(some)
+
+    for k in range(40):
+        here = W + k * moves
+        both = np.concatenate([here, here * (1 + 1e-13)])
+        bound = way.bound(both, 1.0, counted)
+        largest = np.linalg.eigvalsh((both + both.transpose(0, 2, 1)) / 2)[:, -1]
+        norm = np.linalg.norm(both, 2, axis=(1, 2))
+        known = np.where(norm < along.NEXT_TO_ONE, norm, largest)
+        assert (bound >= largest).all() and (1 - bound >= 0.94 * (1 - known) - 1e-6).all()
+    assert looked[0] == 4 and sum(looked) < 4 * 20
+
+
 def test_digits_depend_on_no_other_run() -> None:
     steps = path(7)
     every = walked(steps, np.arange(RUNS))
@@ -84,7 +109,7 @@ def test_those_that_stay_are_not_changed_by_those_that_leave() -> None:
         if k == 5:
             way.keep(kept)
         W, C, a = (x if k < 5 else x[both] for x in (W, C, a))
-        way.norm_bound(W, 1.0)
+        way.bound(W, 1.0, along.norms2)
         Z, _, _ = way.solve(W, C)
         V, _ = way.adjoint(W, a)
         if k >= 5:

@@ -122,6 +122,11 @@ def test_gaps_and_radii_are_those_of_each_state(delm: Builder, loss: Loss, my: i
             assert abs(one - other) <= 1e-9 * other
     assert np.array_equal(some.gap, found.gap[[3, 1]])
     assert np.array_equal(some.measure("norm.Q").value, found.measure("norm.Q").value[[3, 1]])
+    # From the weights that the gradients went through.
+    for name in SideBySide.measures:
+        beside, alone = some.measure(name), [p.model.at({"A": A[i], "B": B[i]}) for i in (3, 1)]
+        for i, one in enumerate(state.measure(name) for state in alone):
+            assert abs(beside.value[i] - one.value) <= beside.error[i] + one.error
 
 
 def test_wide_models_stay_alone() -> None:

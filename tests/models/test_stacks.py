@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from deqcheck.linalg.stacked import Places
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeqModel
+from deqcheck.models.relu_stacked import FromPatterns
 from tests.conftest import implicit_problem, monotone_problem
 
 # Numbers and bars are sums of the same terms (fewer than 100), up to their own rounding.
@@ -26,6 +28,13 @@ def relu_problem(seed: int, size: float) -> Problem:
         "a": r.normal(size=6) / size,
     }
     return Problem(ReluDeqModel(r.normal(size=(4, 3)), r.normal(size=3)), theta, None)
+
+
+def expanding(seed: int, size: float) -> Problem:
+    """I - W is monotone, and W expands."""
+    p = relu_problem(seed, size)
+    W = p.theta0["W"] / np.linalg.norm(p.theta0["W"], 2)
+    return replace(p, theta0={**p.theta0, "W": (1 + size) * (W - W.T) - W @ W.T / 4})
 
 
 def skewed(seed: int, size: float) -> Problem:
@@ -50,7 +59,7 @@ def stacked(problems: Sequence[Problem], masks: Callable[[np.ndarray], np.ndarra
 
 
 @pytest.mark.parametrize("size", [0.3, 1.0, 2.5])
-@pytest.mark.parametrize("make", [relu_problem, skewed, implicit])
+@pytest.mark.parametrize("make", [relu_problem, expanding, skewed, implicit])
 @pytest.mark.parametrize("masks", [np.copy, np.ones_like], ids=["known", "other"])
 def test_a_state_beside_others_is_that_alone(
     make: Callable[[int, float], Problem], size: float, masks: Callable[[np.ndarray], np.ndarray]
@@ -109,7 +118,22 @@ def test_what_is_known_better_alone_is_left_alone(unit: float) -> None:
         assert (each.H.min(axis=(1, 2)) > 2 * np.linalg.norm(each.W[0]) * each.dZ).all()
 
 
-@pytest.mark.parametrize("make", [relu_problem, skewed, implicit])
+def test_a_state_that_is_positive_where_it_should_not_be_is_not_certified() -> None:
+    """A monotone I - W asks for another defect there than a contraction does."""
+    good = stacked([expanding(seed, 1.0) for seed in range(4)], np.copy)
+
+    class Off(FromPatterns):
+        def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            Z, H, fits = super().solve(W, C)
+            Z[1][np.unravel_index(H[1].argmin(), H[1].shape)] = 1e-18
+            return Z, H, fits
+
+    assert good.fine.all()
+    found = type(good)(good.stack, good.theta, Off(Places(good.mask)))
+    assert found.fine.tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize("make", [relu_problem, expanding, skewed, implicit])
 def test_what_is_not_finite_spoils_no_other(make: Callable[[int, float], Problem]) -> None:
     """As the parameters of a run that diverges beside others become."""
     problems = [make(seed, 1.0) for seed in range(6)]

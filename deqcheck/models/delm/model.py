@@ -134,12 +134,13 @@ class DelmModel(BuiltModel[DelmState]):
         return Objective(gap, error, gradient, radius)
 
     def gradient(self, theta: Params, memory: Memory | None = None) -> Params:
-        return self.gradient_and_Z(theta)[0]
+        return self.traced(theta)[0]
 
-    def gradient_and_Z(self, theta: Params) -> tuple[Params, np.ndarray]:
+    def traced(self, theta: Params) -> tuple[Params, np.ndarray, np.ndarray]:
+        """The gradient, Z, and gamma S."""
         solved = self._solved(theta)
         Z = solved[-1].T
-        return self._pulled_back(theta["B"], solved, self.outer.gradient(Z)), Z
+        return self._pulled_back(theta["B"], solved, self.outer.gradient(Z)), Z, solved[0]
 
     @cached_property
     def _lapack(self) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -39,10 +39,11 @@ def states_at_once(m: int, my: int) -> int:
 
 
 class Seen(NamedTuple):
-    """Z and the gradient by B, of one state or of many."""
+    """Z, the gradient by B, and gamma S, of one state."""
 
     Z: np.ndarray
     G: np.ndarray
+    weights: np.ndarray
 
 
 class SideBySide(Looked):
@@ -56,20 +57,23 @@ class SideBySide(Looked):
         model: DelmModel,
         A: np.ndarray,
         B: np.ndarray,
-        seen: Seen | None = None,
+        seen: Sequence[Seen] | None = None,
         ends: Ends | None = None,
     ):
         """`ends`: those of states nearby."""
         self.model, self.A, self.B, self.ends = model, A, B, ends or Ends()
+        self._seen = seen
         if seen is not None:
-            self.Z, self.G = seen
+            self.Z, self.G = (np.array([each[i] for each in seen]) for i in (0, 1))
         self.m, self.my, self.gamma = model.m, model.my, model.gamma
 
     def some(self, rows: np.ndarray) -> SideBySide:
         found = SideBySide(self.model, self.A[rows], self.B[rows], ends=self.ends)
-        for name in ("S", "U", "Z", "G", "_z"):
+        for name in ("weights", "U", "Z", "G", "_z"):
             if name in self.__dict__:
                 setattr(found, name, self.__dict__[name][rows])
+        if self._seen is not None:
+            found._seen = [self._seen[row] for row in rows]
         if "_outer" in self.__dict__:
             found._outer = Evaluations(*(each[rows] for each in self._outer))
         return found
@@ -83,15 +87,23 @@ class SideBySide(Looked):
         return np.asarray(known)
 
     @cached_property
-    def S(self) -> np.ndarray:
+    def weights(self) -> np.ndarray:
+        """gamma S: the exponentials are most of a state whose gradient is known."""
+        if self._seen is not None:
+            return np.array([each.weights for each in self._seen])
         E = np.exp(self.A - self.A.max(axis=1, keepdims=True))
-        E /= np.add.reduce(E, axis=1, keepdims=True)
+        E *= self.gamma / np.add.reduce(E, axis=1, keepdims=True)
         found: np.ndarray = E
+        return found
+
+    @property
+    def S(self) -> np.ndarray:
+        found: np.ndarray = self.weights / self.gamma
         return found
 
     @cached_property
     def U(self) -> np.ndarray:
-        found: np.ndarray = np.eye(self.m) - self.gamma * self.S
+        found: np.ndarray = np.eye(self.m) - self.weights
         return found
 
     @cached_property
@@ -193,8 +205,9 @@ class SideBySide(Looked):
         blocks are numbers."""
         if self.my == 1:
             return np.asarray(self.U * self._roots[:, None, :])
-        columns = self.S.transpose(0, 2, 1)[:, :, None, :]
-        Zs = (self.Z @ self.S).transpose(0, 2, 1)[:, :, :, None]
+        S = self.S
+        columns = S.transpose(0, 2, 1)[:, :, None, :]
+        Zs = (self.Z @ S).transpose(0, 2, 1)[:, :, :, None]
         N = self.Z[:, None] * columns - Zs * columns
         P, s, _ = np.linalg.svd(N, full_matrices=False)
         shrink = 1 - 1 / np.sqrt(1 + (self.gamma * s) ** 2)
@@ -205,11 +218,11 @@ class SideBySide(Looked):
 
     @cached_property
     def _roots(self) -> np.ndarray:
-        """M_k^-1/2 for one output: J_k Z^T has the entries s_jk (z_j - Z s_k)."""
-        N = self.Z.transpose(0, 2, 1) - self.Z @ self.S
-        N *= self.S
+        """M_k^-1/2 for one output: gamma J_k Z^T has the entries gamma s_jk (z_j - Z s_k)."""
+        N = self.Z.transpose(0, 2, 1) - self.Z @ self.weights / self.gamma
+        N *= self.weights
         N *= N
-        return np.asarray(1 / np.sqrt(1 + self.gamma**2 * np.add.reduce(N, axis=1)))
+        return np.asarray(1 / np.sqrt(1 + np.add.reduce(N, axis=1)))
 
     def _factor_radius(self) -> np.ndarray:
         """As spectrum._factor_radius."""
@@ -266,12 +279,11 @@ class ManyDelm(Many):
         self.model, self.ends = model, Ends()
 
     def gradient(self, theta: Params, beside: Any = None) -> tuple[Params, Seen]:
-        gradient, Z = self.model.gradient_and_Z(theta)
-        return gradient, Seen(Z, gradient["B"])
+        gradient, Z, weights = self.model.traced(theta)
+        return gradient, Seen(Z, gradient["B"], weights)
 
     def at(self, theta: Params, seen: Sequence[Seen]) -> SideBySide:
-        stacked = Seen(*(np.array(each) for each in zip(*seen, strict=True)))
-        return SideBySide(self.model, theta["A"], theta["B"], stacked, self.ends)
+        return SideBySide(self.model, theta["A"], theta["B"], seen, self.ends)
 
 
 def quantities(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from deqcheck.linalg import errors
+from deqcheck.linalg.along import norms2
 from deqcheck.linalg.relu_equilibrium import relu
 from deqcheck.linalg.stacked import norms
 from deqcheck.models.problem import Params
@@ -43,8 +44,7 @@ class StackedImplicitState(StackedReluState):
         self._ask(nearest > self.Phi_radius)
         weights = gamma[:, None, None] * A.transpose(0, 2, 1)
         C = np.ascontiguousarray(self.Phi.transpose(0, 2, 1))
-        bound = self.way.norm_bound(A, 1 / gamma)
-        norm_A = self.norm_A.value + self.norm_A.error if bound is None else bound
+        norm_A = self.way.bound(A, 1 / gamma, norms2)
         # gamma |A|, rounded outward.
         contraction = gamma * norm_A * (1 + 4 * EPS)
         off, room = EPS * norms(weights), 1 - contraction

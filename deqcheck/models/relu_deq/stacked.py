@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from deqcheck.linalg.stacked import lengths, norms
+from deqcheck.linalg.along import abscissae
+from deqcheck.linalg.stacked import each, lengths, norms
 from deqcheck.models import relu_radii
 from deqcheck.models.problem import Params
 from deqcheck.models.relu_stacked import Equation, StackedRelu, StackedReluState, common_measures
@@ -24,9 +25,14 @@ class StackedReluDeqState(StackedReluState):
     def equation(self) -> Equation:
         W, U = self.theta["W"], self.theta["U"]
         C_radius = relu_radii.of_C(U.shape[2], lengths(U), self.stack.X_length)
-        bound = self.way.norm_bound(W, 1.0)
-        q = np.asarray(self.q.high) if bound is None else bound
-        return Equation(W, U @ self.stack.X, 0.0, C_radius, 1 - q)
+        room = 1 - self.way.bound(W, 1.0, abscissae)
+        return Equation(W, U @ self.stack.X, 0.0, C_radius, room)
+
+    def defect(self) -> np.ndarray:
+        """That of a contraction, and where Z and H are positive together the rho of the
+        certificate `Monotone`, too."""
+        self._ask(each((self.Z > 0) == self.mask))
+        return super().defect()
 
     @cached_property
     def q(self) -> Measured:

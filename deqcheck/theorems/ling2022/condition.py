@@ -18,6 +18,7 @@ import numpy as np
 from deqcheck.frozen import dataclass
 from deqcheck.models.relu_deq.state import ReluDeqState
 from deqcheck.records.lazy import cached_property
+from deqcheck.records.log_domain import logarithm
 from deqcheck.records.measured import Measured, given, measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.quantities import once
@@ -76,14 +77,14 @@ class Condition:
         """What the formulas name."""
         return {"lambda_0": self.lambda_0, "F": self.F, "r_0": self.r0, **self.at(delta)}
 
-    def log_ratios(self, delta: float) -> np.ndarray:
+    def log_ratios(self, delta: float) -> list[float]:
         """log(left/right) of (7), (8), (9): nonnegative where they hold. The constants are infinite
         where ||W|| + delta rounds to 1."""
         if not (delta > 0 and self._norms[0] + delta < 1):
-            return np.full(3, -np.inf)
-        constants = _constants(*self._norms, delta)
-        values = {**self._numbers, **dict(zip(self.NAMES, constants, strict=True))}
-        return -np.array([max(check.formula.log_ratios(values)) for check in (EQ7, EQ8, EQ9)])
+            return [-math.inf] * 3
+        constants = map(logarithm, _constants(*self._norms, delta))
+        logs = {**self._logs, **dict(zip(self.NAMES, constants, strict=True))}
+        return [-max(check.formula.log_ratios_of_logs(logs)) for check in (EQ7, EQ8, EQ9)]
 
     def ratios(self, delta: float | Measured) -> list[Measured]:
         """left/right of (7), (8), (9) with their error bars; without a residual (7) and (8) have
@@ -102,12 +103,12 @@ class Condition:
         return float(self.q.value), float(self.norm_u.value), float(self.norm_a.value)
 
     @cached_property
-    def _numbers(self) -> dict[str, float]:
+    def _logs(self) -> dict[str, float]:
         known = {"lambda_0": self.lambda_0, "F": self.F, "r_0": self.r0}
-        return {name: float(number.value) for name, number in known.items()}
+        return {name: logarithm(float(number.value)) for name, number in known.items()}
 
     def worst(self, delta: float, with_9: bool = True) -> float:
-        return float(self.log_ratios(delta)[: 3 if with_9 else 2].min())
+        return min(self.log_ratios(delta)[: 3 if with_9 else 2])
 
     @cached_property
     def best(self) -> float:
@@ -135,9 +136,11 @@ class Condition:
     def _rises(self, delta: float, with_9: bool) -> bool:
         """The smallest ratio does where it is that of (7) and that rises: (8) and (9) fall."""
         first, *others = self.log_ratios(delta)[: 3 if with_9 else 2]
-        *_, c_w, c_u, c_a = constants = _constants(*self._norms, delta)
-        slopes = _slopes(constants)
-        return bool(first < min(others) and slopes[int(np.argmax((c_w, c_u, c_a)))] < 1)
+        if not first < min(others):
+            return False
+        constants = _constants(*self._norms, delta)
+        largest = max(constants[-3:])
+        return bool(_slopes(constants)[constants[-3:].index(largest)] < 1)
 
     def _side(self, delta: float, with_9: bool) -> int:
         """Whether the best delta is certain to be above (+1) or below (-1) this one; 0 if not."""
@@ -250,7 +253,8 @@ class Condition:
     def measured_window(self) -> tuple[Measured, Measured] | None:
         """The same with error bars: the condition is the easier, the larger lambda_0 and the
         smaller the other numbers are, so the true window lies between those of the two ends."""
-        found, widest = self.window(), self._end(-1).window()
+        found = self.window()
+        widest = None if found is None else self._end(-1).window()
         if found is None or widest is None:
             return None
         narrowest = self._end(+1).window() or widest[::-1]
