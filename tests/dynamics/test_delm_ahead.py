@@ -18,6 +18,7 @@ from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
 from deqcheck.models.delm.side_by_side import ManyDelm, SideBySide
 from deqcheck.models.problem import Problem
+from deqcheck.records.arithmetic import in_range
 from deqcheck.records.verdict import Status
 
 Builder = Callable[..., Problem]
@@ -89,8 +90,10 @@ def test_what_diverges_or_loses_its_precision_is_left_to_single_steps(
     p = problem(delm)
     train = GradientDescent(step=step, steps=400)
     p = replace(p, train=train)
-    assert run_ahead(p, NAMES, recorder.silent) is None
-    run = train.run(p)
+    # As runs are made: numbers that overflow on the way are no warnings.
+    with in_range():
+        assert run_ahead(p, NAMES, recorder.silent) is None
+        run = train.run(p)
     assert run.notes or run.status is Status.DIVERGED
 
 

@@ -25,12 +25,12 @@ Builder = Callable[..., Problem]
 # Entries of W (3 x 2), U (3 x 5), b (3) of both layers and of W_o (1 x 2).
 PARAMETERS = 2 * (6 + 15 + 3) + 2
 OUTPUT = {"beta": 0.5, "gamma": 0.1, "regularizer": "output"}
-# With 7 samples a state has 14 entries, and U has 15; three iterations of two layers.
+# With 7 samples a state has 14 entries, a layer 21, and U 15; three iterations of two layers.
 SIZES = {
-    "xie2021/lem11": 14 * 15,
+    "xie2021/lem11": 21 * 21,
     "xie2021/lem15": 14 * PARAMETERS * 3 * 2,
     "xie2021/eq19": 14 * PARAMETERS * 3 * 2,
-    "xie2021/eq20": 14 * 15,
+    "xie2021/eq20": 21 * 21,
     "xie2021/jacobian": 14 * PARAMETERS,
     "xie2021/lem17": 14 * 5,
     "xie2021/lem18": 14 * PARAMETERS,
@@ -59,10 +59,10 @@ def test_the_largest_dense_matrix(
 def test_the_jacobian_of_many_samples_is_larger_than_any_derivative(
     statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """80 entries of the states against 26 parameters, in one iteration of one layer."""
-    p = problem(*arrays(1, 2, 3, 5, 1, 1, 40), alpha=0.5, iterations=1)
+    """120 entries of the states against 21 parameters, in one iteration of one layer."""
+    p = problem(*arrays(1, 3, 2, 5, 1, 1, 40), alpha=0.5, iterations=1)
     monkeypatch.setattr(common, "DENSE_LIMIT", 0)
-    assert f"has {80 * 80} entries" in refused(statement, p)[0]
+    assert f"has {120 * 120} entries" in refused(statement, p)[0]
 
 
 def test_the_passes_within_all_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
