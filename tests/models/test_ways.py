@@ -448,3 +448,23 @@ def test_a_regulariser_without_a_proximal_map_is_no_last_layer() -> None:
         problem(*arrays(1, 2, 2, 2, 1, 1, 2), solver="implicit", prox="potential")
     told = [said for key, said in refused.value.problems if key == "prox"]
     assert told == ["'potential' has no proximal map at hand; expected another"]
+
+
+def test_so_many_runs_go_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five problems, two at a time; where so many do not fit into the stack, one."""
+    sizes: list[int] = []
+
+    def counted(problems: Any, tracks: Any) -> list[None]:
+        sizes.append(len(problems))
+        return [None] * len(problems)
+
+    monkeypatch.setattr(together, "_group", counted)
+    monkeypatch.setattr(together, "MOST", 2)
+    p = replace(one_relu([[0.5, 0.1], [0.0, 0.2]]), train=GradientDescent(step=1e-3, steps=3))
+    together.run_together([p] * 5, [()] * 5)
+    assert sizes == [2, 2, 1]
+    sizes.clear()
+    # With the perturbed runs beside them three slices hold one run.
+    monkeypatch.setattr(relu_stacked, "slices", lambda m, n: 3)
+    together.run_together([p] * 2, [()] * 2)
+    assert sizes == [1, 1]
