@@ -23,6 +23,7 @@ from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022 import gram_rate
 from deqcheck.theorems.hieu2022 import onestep
 from deqcheck.theorems.hieu2022.induction import Point
+from deqcheck.theorems.jfb import descent
 from tests.independent.equilibrium_model import arrays, drawn, problem
 
 Builder = Callable[..., Problem]
@@ -160,3 +161,15 @@ def test_of_an_open_claim_the_narrower_bars_are_shown(
     judged = Check("open", "x <= y")(x=Measured(1.0, 0.5), y=Measured(1.0, 0.5)).judge()
     assert judged.decision is Decision.UNDECIDED
     assert (judged.left.error, judged.right.error) == (shown, shown)
+
+
+@pytest.mark.parametrize(("most", "looked_at"), [(4, True), (3, False)])
+def test_a_batch_is_as_large_as_samples_times_outputs(
+    monkeypatch: pytest.MonkeyPatch, most: int, looked_at: bool
+) -> None:
+    """Two of each."""
+    monkeypatch.setattr(descent, "MOST", most)
+    p, statement = problem(drawn(0, n=3, d=2, q=2, scale=0.1, N=2)), of("jfb/batch")
+    assert bool(list(statement.unchecked(p))) is not looked_at
+    assert bool(list(statement.hypotheses(p))) is looked_at
+    assert bool(list(statement.claims(p, p.start))) is looked_at
