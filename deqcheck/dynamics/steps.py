@@ -97,6 +97,8 @@ class Descent:
             beside.follow(here.k, self.x, here.slope, radius, pack(here.other.plain.gradient))
 
 
+# What diverges overflows before it is seen to: numbers that are not finite end the run.
+@np.errstate(over="ignore")
 def walk(
     problem: AnyProblem, train: Any, steps: Steps, tracks: Sequence[str], report: OnProgress
 ) -> Trajectory:

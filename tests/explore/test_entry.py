@@ -11,6 +11,7 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.dynamics.recorder import STATE_NUMBERS, KeptStates
+from deqcheck.explore import entry
 from deqcheck.explore.entry import BETWEEN, NOTHING_LEFT, entries
 from deqcheck.judging.verdicts import before_training
 from deqcheck.records.comparison import Decision
@@ -253,3 +254,14 @@ def test_the_end_of_a_descent_is_no_entry_where_its_step_is_too_long() -> None:
     entry = report.verdicts[0].entry
     assert entry is not None and entry.k is None
     assert entry.blocking is not None and entry.blocking.name == "step at most 1/Q1"
+
+
+def test_rests_that_do_not_apply_are_judged_three_times(
+    flow: Any, report: dq.Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a hypothesis along the run fails from every entry on."""
+    asked = []
+    monkeypatch.setattr(entry, "decide", lambda *_: asked.append(1) or report[THEOREM])
+    found = dq.run(replace(flow, record_points=30), only=[THEOREM])[THEOREM].entry
+    assert found is not None and found.verdict is None
+    assert len(asked) == 3

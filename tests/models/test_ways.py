@@ -15,6 +15,7 @@ import pytest
 from deqcheck.dynamics import together
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.dynamics.perturbed_run import PerturbedRuns
+from deqcheck.fields import Refusal
 from deqcheck.linalg import smallest
 from deqcheck.linalg.equilibria import Equilibria
 from deqcheck.linalg.minors import MOST
@@ -428,3 +429,42 @@ def test_what_a_gradient_may_lose_is_spread_over_each_array() -> None:
     blocks = unpack(runs._shares, p.shapes)
     assert [np.linalg.norm(share) for share in blocks.values()] == pytest.approx([1.0] * 3)
     assert all(np.ptp(share) == 0 for share in blocks.values())
+
+
+def test_pushes_are_counted_twice() -> None:
+    """A step pushes by its rounding, eps (|x| + step |gradient|) and what the gradient may lose,
+    and away by as much again."""
+    p = replace(one_relu([[0.5, 0.1], [0.0, 0.2]]), train=GradientDescent(step=0.25, steps=3))
+    x = pack(p.theta0)[None]
+    runs, size = PerturbedRuns([p], x, np.array([0.25])), np.linalg.norm(x)
+    for count in (1, 2):
+        runs.follow(count - 1, x, np.array([3.0]), np.array([1e-9]), np.zeros_like(x))
+        push = 2.0**-52 * (size + 0.75) + 0.25e-9
+        assert runs._pushed == pytest.approx([2 * count * push], rel=1e-12, abs=0)
+
+
+def test_a_regulariser_without_a_proximal_map_is_no_last_layer() -> None:
+    with pytest.raises(Refusal) as refused:
+        problem(*arrays(1, 2, 2, 2, 1, 1, 2), solver="implicit", prox="potential")
+    told = [said for key, said in refused.value.problems if key == "prox"]
+    assert told == ["'potential' has no proximal map at hand; expected another"]
+
+
+def test_so_many_runs_go_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five problems, two at a time; where so many do not fit into the stack, one."""
+    sizes: list[int] = []
+
+    def counted(problems: Any, tracks: Any) -> list[None]:
+        sizes.append(len(problems))
+        return [None] * len(problems)
+
+    monkeypatch.setattr(together, "_group", counted)
+    monkeypatch.setattr(together, "MOST", 2)
+    p = replace(one_relu([[0.5, 0.1], [0.0, 0.2]]), train=GradientDescent(step=1e-3, steps=3))
+    together.run_together([p] * 5, [()] * 5)
+    assert sizes == [2, 2, 1]
+    sizes.clear()
+    # With the perturbed runs beside them three slices hold one run.
+    monkeypatch.setattr(relu_stacked, "slices", lambda m, n: 3)
+    together.run_together([p] * 2, [()] * 2)
+    assert sizes == [1, 1]

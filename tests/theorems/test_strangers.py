@@ -10,14 +10,20 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.models.equilibrium import robust
+from deqcheck.models.equilibrium import state as equilibrium_state
 from deqcheck.models.equilibrium.state import EquilibriumState
 from deqcheck.models.monotone_deq.model import MonotoneDeqModel
 from deqcheck.models.opteq.regularizers import Box
 from deqcheck.models.problem import Problem
+from deqcheck.records import claim as claim_records
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
+from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022 import gram_rate
 from deqcheck.theorems.hieu2022 import onestep
 from deqcheck.theorems.hieu2022.induction import Point
+from deqcheck.theorems.jfb import descent
 from tests.independent.equilibrium_model import arrays, drawn, problem
 
 Builder = Callable[..., Problem]
@@ -113,3 +119,57 @@ def test_a_loss_is_as_unsure_as_the_parameters_of_its_state(monotone: Builder) -
 def test_the_piece_of_a_box_is_known_away_from_both_ends(z: float, known: bool) -> None:
     box = Box(low=-1.0, high=2.0)
     assert box.piece_known(np.array([[0.5, z]]), 0.1) is known
+
+
+@pytest.mark.parametrize(("w", "count"), [(0.5, 1), (-1.5, 0)])
+def test_the_inverse_is_coercive_where_the_map_contracts(w: float, count: int) -> None:
+    v = arrays([[w]], [[1.0]], [[1.0]], [[1.0]], [[0.0]])
+    p, statement = problem(v), of("fung2022/coercive")
+    assert len(list(statement.claims(p, p.start))) == count
+    assert len(list(statement.remarks(p, None))) == count
+
+
+def test_long_products_are_those_of_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[7.0], [11.0]])
+    for limit in (equilibrium_state.LONG, 0):
+        monkeypatch.setattr(equilibrium_state, "LONG", limit)
+        found, error = equilibrium_state.product(A, B)
+        assert found.tolist() == [[29.0], [76.0]]
+        assert (error > 0).all() and (error < 1e-13).all()
+
+
+def test_a_margin_is_less_by_the_rounding_of_its_outputs() -> None:
+    """y = (1, 1 - 1e-8) z with z = 1e8: 4 (n + d) eps (|C| |z| + |y|) is taken from 1."""
+    v = arrays([[0.0]], [[1.0]], [[1.0], [1 - 1e-8]], [[1e8]], [[0.0], [0.0]])
+    state = problem(v).start
+    found = robust.radius(state, 0, SimpleNamespace(of=lambda k, i: 1.0))  # type: ignore[arg-type]
+    taken = 8 * 2.0**-52 * 1e8 * (np.sqrt(2) + 1)
+    y = state.outputs[:, 0]
+    assert float(y[0] - y[1]) - found.margin == pytest.approx(taken, rel=1e-3)
+
+
+@pytest.mark.parametrize(("error", "shown"), [(0.1, 0.1), (0.9, 0.5)])
+def test_of_an_open_claim_the_narrower_bars_are_shown(
+    monkeypatch: pytest.MonkeyPatch, error: float, shown: float
+) -> None:
+    """Doubles know both sides up to 1/2, numbers that were computed again up to the error."""
+    side = Measured(1.0, error)
+    answer = SimpleNamespace(
+        left=side, right=side, decision=Decision.UNDECIDED, exhausted=False, by="balls"
+    )
+    monkeypatch.setattr(claim_records, "computed_again", lambda *_: answer)
+    judged = Check("open", "x <= y")(x=Measured(1.0, 0.5), y=Measured(1.0, 0.5)).judge()
+    assert judged.decision is Decision.UNDECIDED
+    assert (judged.left.error, judged.right.error) == (shown, shown)
+
+
+@pytest.mark.parametrize(("most", "looked_at"), [(4, True), (3, False)])
+def test_a_batch_is_as_large_as_samples_times_outputs(
+    monkeypatch: pytest.MonkeyPatch, most: int, looked_at: bool
+) -> None:
+    """Two of each."""
+    monkeypatch.setattr(descent, "MOST", most)
+    p, statement = problem(drawn(0, n=3, d=2, q=2, scale=0.1, N=2)), of("jfb/batch")
+    assert bool(list(statement.unchecked(p))) is not looked_at
+    assert bool(list(statement.hypotheses(p))) is looked_at
+    assert bool(list(statement.claims(p, p.start))) is looked_at
