@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from deqcheck.records.claim import Claim
 from deqcheck.records.comparison import Decision
-from deqcheck.records.measured import Measured, log, log1p, minimum
+from deqcheck.records.measured import Measured, log, log1p
 from deqcheck.theorems.base import DESCENT, Check
 from deqcheck.theorems.gao2022.bounds import LAMBDA0, C, StaysClose, TrainedNetwork, cite
 from deqcheck.theorems.gao2022.constants import NAMES, Chosen, Program
@@ -106,7 +106,9 @@ class Theorem44(DescentConditions, StaysClose):
         yield claim
 
     def admissible_step(self, p: Problem) -> Measured:
-        return minimum(4 / p.start.sigma_min_Z**2, self.largest_step(p))
+        # In (20) 4/alpha0^2 is never the least: x/(x + y)^2 <= 1/(4 y) gives eta2 <=
+        # (1 - gamma0)^2/(2 lambda1^2 X^2), and alpha0 <= |Z| <= lambda1 X/(1 - gamma0).
+        return self.largest_step(p)
 
     def quantities(self, p: Problem) -> dict[str, Measured]:
         largest = self.admissible_step(p)
