@@ -38,6 +38,8 @@ from deqcheck.models.problem import pack, unpack
 Arrays = dict[str, np.ndarray]
 Gradient = Callable[[Arrays], Arrays]
 SWEEPS = 10_000
+# Moves below it, of the size of the state, are rounding once they do not shrink.
+ROUNDING = 1e-14
 # Relative difference of the last losses, above which the two did not do the same.
 SAME = 1e-6
 N, DIM = 10, 10
@@ -57,11 +59,13 @@ class Bare:
 
 def _settled(step: Callable[[np.ndarray], np.ndarray], z: np.ndarray) -> np.ndarray:
     """Until rounding is all that moves."""
+    before = np.inf
     for _ in range(SWEEPS):
         new = step(z)
-        if np.abs(new - z).max() <= 4e-16 * max(np.abs(new).max(), 1e-300):
+        size, moved = max(np.abs(new).max(), 1e-300), np.abs(new - z).max()
+        if moved <= 4e-16 * size or before <= moved <= ROUNDING * size:
             return new
-        z = new
+        z, before = new, moved
     return z
 
 

@@ -58,6 +58,17 @@ def test_a_contraction() -> None:
     assert radius(s, 0, Gains(s), local=False).radius == pytest.approx(0.594186, rel=1e-5)
 
 
+def test_a_bound_that_is_near_enough_is_the_last_one_asked_for() -> None:
+    """A quarter turn times 1/2: |r|/(1 - 1/2) is three times |r|/(1 + 1/2), below which no bound
+    is; that of the monotone theorem is smaller."""
+    W, r = np.array([[0.0, -0.5], [0.5, 0.0]]), distance.Residual(np.ones(2), np.zeros(2))
+    first, of = distance.nearest(Weights(W), r, 3.01)
+    assert near(first, 2 * np.sqrt(2)) and of == "banach/norm2"
+    best, of = distance.nearest(Weights(W), r, 2.99)
+    assert of == "winston2020/unique" and best.value < 0.7 * first.value
+    assert distance.nearest(Weights(W), r)[1] == of
+
+
 def test_a_rotation() -> None:
     s = start(I2)
     assert np.allclose(s.Z[:, 0], 0.25, atol=1e-13)

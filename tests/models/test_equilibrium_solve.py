@@ -93,8 +93,9 @@ def test_of_a_step_the_longest_share_that_helps() -> None:
     """W = 0 and tanh(0) = 0: the residual is z itself."""
     W, C, Z = np.zeros((1, 1)), np.zeros((1, 4)), np.ones((1, 4))
     step = np.array([[-1.0, -3.0, -7.9, 1.0]])
-    found, better = solve._searched(W, C, Z, step, np.ones(4), TANH)
+    found, left, better = solve._searched(W, C, Z, Z, step, TANH)
     assert found[0] == pytest.approx([0.0, -0.5, 1 - 7.9 / 4, 1.0])
+    assert left.tolist() == found.tolist()
     assert better.tolist() == [True, True, True, False]
 
 

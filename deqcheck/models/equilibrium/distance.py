@@ -123,14 +123,17 @@ BOUNDS: dict[str, Bound] = {
     "revay2020/lmi": by_diagonal,
     "lcp/p-matrix": by_patterns,
 }
+COSTLY = ("revay2020/lmi", "lcp/p-matrix")
 
 
-def nearest(w: Weights, r: Residual) -> tuple[Measured, str]:
+def nearest(w: Weights, r: Residual, enough: float = 1.0) -> tuple[Measured, str]:
     """The smallest Euclidean bound of the theorems that apply, and which it is of; those that cost
-    more than the ones before are asked only where none of them applies."""
+    more than the ones before are asked only where none of them applies, and none after one that
+    is at most `enough` times too large: |r| <= (1 + |W|) |z - z*|, which no bound is below."""
     best, of = UNKNOWN, ""
+    least = float(r.length.high / (1 + w.norm2.high))
     for name, bound in BOUNDS.items():
-        if of and name in ("revay2020/lmi", "lcp/p-matrix"):
+        if of and (name in COSTLY or best.high <= enough * least):
             break
         found = bound(w, r)
         if found.high < best.high:

@@ -67,11 +67,8 @@ def _newton(W: np.ndarray, C: np.ndarray, s: Activation) -> np.ndarray:
             break
         at = _columns(left)
         step = _steps(W, s.slope(W @ Z[:, at] + C[:, at]), R[:, at])
-        moved, better = _searched(W, C[:, at], Z[:, at], step, size[at], s)
-        Z[:, at] = moved
-        R[:, at] = _residual(W, C[:, at], moved, s)
+        Z[:, at], R[:, at], active[at] = _searched(W, C[:, at], Z[:, at], R[:, at], step, s)
         size[at] = _length(R[:, at])
-        active[at] = better
     return Z
 
 
@@ -96,22 +93,26 @@ def _searched(
     W: np.ndarray,
     C: np.ndarray,
     Z: np.ndarray,
+    R: np.ndarray,
     step: np.ndarray,
-    size: np.ndarray,
     s: Activation,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The longest of 1, 1/2, 1/4, ... of the step that makes the residual smaller."""
-    found, open_, share = Z.copy(), np.ones(Z.shape[1], dtype=bool), 1.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The longest of 1, 1/2, 1/4, ... of the step that makes the residual R smaller, the residual
+    there, and whether there is one."""
+    found, left, size = Z.copy(), R.copy(), _length(R)
+    open_, share = np.ones(Z.shape[1], dtype=bool), 1.0
     for _ in range(HALVINGS):
         if not nonzero(open_):
             break
         at = _columns(open_)
         tried = Z[:, at] + share * step[:, at]
-        good = _length(_residual(W, C[:, at], tried, s)) < (1 - 1e-4 * share) * size[at]
+        rest = _residual(W, C[:, at], tried, s)
+        good = _length(rest) < (1 - 1e-4 * share) * size[at]
         found[:, at] = np.where(good, tried, found[:, at])
+        left[:, at] = np.where(good, rest, left[:, at])
         open_[at] = ~good
         share /= 2
-    return found, ~open_
+    return found, left, ~open_
 
 
 def _alone(W: np.ndarray, c: np.ndarray, s: Activation) -> np.ndarray:

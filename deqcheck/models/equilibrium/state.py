@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # A residual above this, relative to the size of the state, is no equilibrium.
 FOUND = 1e-6
+# Bounds on the distance are of the order of rounding: so many times the smallest one will do.
+ENOUGH = 4.0
 # Products of so many terms are computed in longer numbers.
 LONG = 10_000_000
 
@@ -115,7 +117,7 @@ class EquilibriumState(State):
         """Raises NoEquilibrium where none was found."""
         (Z, residuals), bounds, proof = self._found, np.zeros(self.N), ""
         for j, r in enumerate(residuals):
-            bound, proof = nearest(self.weights, r)
+            bound, proof = nearest(self.weights, r, ENOUGH)
             bounds[j] = 0.0 if proof and self._silent(Z[:, j], j) else bound.high
         return Equilibrium(Z, self.pre_activations(Z)[0], bounds, proof)
 
