@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401, brings a library of its own
+from threadpoolctl import threadpool_limits
 
 from deqcheck import garbage, plugins
 from deqcheck.ci.records import Result
@@ -29,6 +31,9 @@ from .shipped import results
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 garbage.looked_for_seldom()
+# The processes of the suite share the cores: where a test calls the linear algebra itself, threads
+# would wait for those of the others, twenty times as long as the work takes. Children are not told.
+threadpool_limits(1, user_api="blas")
 
 # Files that take long, whatever the number of their tests: begun last they would keep one process
 # busy while the others are done. The first two need all shipped cases.

@@ -320,7 +320,7 @@ def test_broad_patterns_factorised_one_by_one_lead_the_same_way(
     if how == "dead":
         theta["U"][0], theta["W"][0] = 0.0, 0.0
     p = Problem(ReluDeqModel(X, y), theta, record_points=8)
-    flow = GradientFlow(horizon=1.0)
+    flow = GradientFlow(horizon=0.1)
     run = flow.run(p, ("sigma_min_Z",))
     monkeypatch.setattr(patterns, "FEW", 0)
     twin = flow.run(p, ("sigma_min_Z",))

@@ -159,7 +159,8 @@ def test_a_newton_step_must_make_the_residual_smaller(slope: float, taken: float
     zero = np.zeros((1, 1))
     for size in (1.0, 4.0, 0.25):
         z = np.full((1, 1), size)
-        moved, better = solve._searched(zero, zero, z, -slope * z, z[0], TANH)
+        moved, left, better = solve._searched(zero, zero, z, z, -slope * z, TANH)
+        assert left[0, 0] == moved[0, 0]
         assert moved[0, 0] == pytest.approx(size * (1 - taken * slope), abs=1e-15 * size)
         assert better[0] == (taken > 0)
 
@@ -176,7 +177,7 @@ def test_what_is_asked_of_half_a_step() -> None:
             return np.vstack([np.zeros_like(bent), np.where(bent > 0, 1000 * bent, x[1:] + 0.75)])
 
     z, step = np.array([[1.0], [0.0]]), np.array([[-1.5e-4], [1.0]])
-    moved, better = solve._searched(W, c, z, step, np.ones(1), Kink())  # type: ignore[arg-type]
+    moved, _, better = solve._searched(W, c, z, z, step, Kink())  # type: ignore[arg-type]
     assert better[0] and moved[:, 0] == pytest.approx([1 - 0.75e-4, 0.5], abs=1e-15)
 
 
