@@ -1,4 +1,4 @@
-"""Whole descents with bars and verdicts against bare NumPy loops: see tests.bench.overhead."""
+"""Whole descents and flows with bars and verdicts against bare NumPy loops: see tests.bench.overhead."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tests.bench.harness import Extent
-from tests.bench.overhead import MODELS, descent
+from tests.bench.overhead import MODELS, descent, flow
 
 # Of the run against the loop, with few points and with every step recorded.
 AIMS = 3, 5
+# Of both integrations against one.
+FLOW_AIM = 4
 LABELS = "bare", "few", "every step"
 
 
@@ -33,3 +35,14 @@ def growth(extent: Extent) -> Iterator[str]:
         slopes = np.polyfit(np.log(sizes), np.log(rows), 1)[0]
         told = ", ".join(f"{name} m^{x:.2f}" for name, x in zip(LABELS, slopes, strict=True))
         yield f"growth  {kind} descent: {told} (m = {sizes[0]} to {sizes[-1]})"
+    yield from _flows((8,) if extent.quick else (8, 30) if extent is Extent.USUAL else (8, 30, 60))
+
+
+def _flows(sizes: tuple[int, ...]) -> Iterator[str]:
+    for kind in MODELS:
+        for m in sizes:
+            alone, horizon, spent = flow(kind, m)
+            yield (
+                f"overhead  {kind:<14} m={m:<4} bare {alone:8.3f} s until t = {horizon:<8.2g} "
+                f"flow {spent / alone:5.1f} (aim {FLOW_AIM})"
+            )
