@@ -1,4 +1,4 @@
-"""Whole descents and flows with bars and verdicts against bare NumPy loops: see tests.bench.overhead."""
+"""Whole descents and flows, with bars and verdicts, against bare NumPy loops: tests.bench.overhead."""
 
 from __future__ import annotations
 
