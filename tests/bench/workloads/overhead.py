@@ -23,7 +23,7 @@ def contests(extent: Extent, seeds: int) -> Iterator[list[object]]:
 
 def growth(extent: Extent) -> Iterator[str]:
     sizes = (8, 30) if extent.quick else (8, 100) if extent is Extent.USUAL else (8, 100, 500)
-    budget = 0.2 if extent.quick else 2.0
+    budget = 0.6 if extent.quick else 6.0
     for kind in MODELS:
         rows = [descent(kind, m, budget) for m in sizes]
         for m, (alone, few, every) in zip(sizes, rows, strict=True):
