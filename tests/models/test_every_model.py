@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import deqcheck as dq
 from deqcheck.case import Case, CaseError, build_problem, read_text
 from deqcheck.fields import read_record
 from deqcheck.gradcheck import STEP, Agreement, gradcheck
@@ -210,3 +211,17 @@ def test_nothing_but_our_own_refusals(kind, spellings) -> None:
             assert not np.any(np.isnan(m.value) & np.isfinite(m.error)), name
 
     check()
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_the_layers_of_a_residual_network_are_added_to_what_they_are_given(depth: int) -> None:
+    """x -> x + H_l x, one layer after the other, one sample after the other."""
+    r = np.random.default_rng(2)
+    Phi, Y, H = r.normal(size=(3, 4)), r.normal(size=(3, 4)), r.normal(size=(depth, 3, 3))
+    p = dq.problem("linear-resnet", {"Phi": Phi, "Y": Y}, {"H": H}, depth=depth)
+    loss = 0.0
+    for x, y in zip(Phi.T, Y.T, strict=True):
+        for layer in H:
+            x = x + layer @ x
+        loss += float((x - y) @ (x - y))
+    assert p.start.measure("loss").value == pytest.approx(loss, rel=1e-12)

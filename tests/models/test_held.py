@@ -13,7 +13,16 @@ from deqcheck.models.relu_deq.model import ReluDeqModel
 from tests.opteq_instances import arrays, problem
 
 Builder = Callable[..., Problem]
-KINDS = ("relu-deq", "monotone-deq", "implicit-relu", "relu", "hardtanh", "implicit", "sam")
+KINDS = (
+    "relu-deq",
+    "monotone-deq",
+    "implicit-relu",
+    "relu",
+    "hardtanh",
+    "implicit",
+    "sam",
+    "output",
+)
 
 
 def relu_deq() -> Problem:
@@ -35,6 +44,14 @@ def made(request: pytest.FixtureRequest, monotone: Builder, implicit: Builder) -
         "implicit": lambda: problem(data, theta, activation="relu", solver="implicit"),
         "sam": lambda: problem(
             data, theta, activation="relu", iterations=3, sam={"beta": 0.3, "gamma": 0.5}
+        ),
+        # Its regulariser pulls at the output weights, too.
+        "output": lambda: problem(
+            data,
+            theta,
+            activation="relu",
+            iterations=3,
+            sam={"beta": 0.3, "gamma": 0.5, "regularizer": "output"},
         ),
     }
     return builders[request.param]()

@@ -133,6 +133,37 @@ def test_a_state_that_is_positive_where_it_should_not_be_is_not_certified() -> N
     assert found.fine.tolist() == [True, False, True, True]
 
 
+@pytest.mark.parametrize("size", [0.3, 2.5])
+def test_the_norm_is_compared_with_that_which_leaves_no_room(size: float) -> None:
+    """Z = relu(gamma A^T Z + C): with A as large as the limit the certificate leaves none."""
+    here = stacked([implicit(seed, size) for seed in range(3)], np.copy)
+    limits: list[np.ndarray] = []
+
+    class Asked(FromPatterns):
+        def bound(self, a: np.ndarray, limit: Any, upper: Any) -> np.ndarray:
+            limits.append(limit)
+            return super().bound(a, limit, upper)
+
+    here.way = Asked(Places(here.mask))
+    room = here.equation().room
+    A, (limit,) = here.theta["A"], limits
+    assert (room > 0.1).all()
+    largest = limit[:, None, None] * A / np.linalg.norm(A, 2, axis=(1, 2))[:, None, None]
+    here.theta = {**here.theta, "A": largest}
+    assert here.equation().room == pytest.approx(np.zeros(3), abs=1e-13)
+
+
+def test_of_outputs_that_are_0_the_residual_is_exact() -> None:
+    """-y, whatever is known of Z."""
+    problems = [relu_problem(seed, 1.0) for seed in range(3)]
+    silent = [replace(p, theta0={**p.theta0, "a": np.zeros(6)}) for p in problems]
+    for given, off in ((problems, True), (silent, False)):
+        found = stacked(given, np.copy)
+        assert (found.dZ > 0).all() and (found.dr > 0).tolist() == [off] * 3
+        y = np.stack([p.model.y for p in given])
+        assert np.array_equal(found.r, -y) is not off
+
+
 @pytest.mark.parametrize("make", [relu_problem, expanding, skewed, implicit])
 def test_what_is_not_finite_spoils_no_other(make: Callable[[int, float], Problem]) -> None:
     """As the parameters of a run that diverges beside others become."""

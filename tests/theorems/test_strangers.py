@@ -21,10 +21,14 @@ from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022 import gram_rate
+from deqcheck.theorems.gao2022.constants import NAMES, Program, with_constants
 from deqcheck.theorems.hieu2022 import onestep
 from deqcheck.theorems.hieu2022.induction import Point
+from deqcheck.theorems.hieu2022.smooth import steps_until
 from deqcheck.theorems.jfb import descent
+from deqcheck.theorems.ling2022 import thm4
 from tests.independent.equilibrium_model import arrays, drawn, problem
+from tests.theorems.ling2022_problems import relu_deq
 
 Builder = Callable[..., Problem]
 
@@ -173,3 +177,53 @@ def test_a_batch_is_as_large_as_samples_times_outputs(
     assert bool(list(statement.unchecked(p))) is not looked_at
     assert bool(list(statement.hypotheses(p))) is looked_at
     assert bool(list(statement.claims(p, p.start))) is looked_at
+
+
+def test_constants_beyond_the_edge_leave_every_ratio_infinite(implicit: Builder) -> None:
+    """gamma (|A| + C2) = 1 and C = 0 are no constants: inf for each ratio there is inside."""
+    p = implicit()
+    program, checks = Program(p, {}), of("gao2022/thm4.2").conditions()
+    inside = dict.fromkeys(NAMES, 1e-3)
+    finite = program.log_ratios(checks, inside)
+    # Of a maximum one for each entry.
+    assert len(finite) > len(checks) and np.isfinite(finite).all()
+    start = program.start
+    edge = {**inside, "C2": 1 / start["gamma"] - start["norm_A"]}
+    assert with_constants(start, edge)["gamma0"] == pytest.approx(1.0)
+    for C in ({**edge, "C2": edge["C2"] * (1 + 1e-9)}, {**inside, "C1": 0.0}):
+        assert program.log_ratios(checks, C) == [np.inf] * len(finite)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_room_for_samples_off_the_sphere_is_as_wide_as_its_bar(
+    layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deviation of 0.02 +- 0.01 takes 9 % of room. One unit with w > 0, for which the two factors
+    of z^2 - y^2 are no estimate."""
+    edge = (8 * 0.02) ** 0.5
+    w = (edge + (1 - edge) / 8) * (1 - 1e-9)
+    p = relu_deq(1, 1, 1, W=[[w]], U=[[1.0]], X=[[1.0]], sigma_w2=0.02)
+    z, y = 1 / (1 - w), (1 - w**layers) / (1 - w)
+    told = SimpleNamespace(deviation=Measured(0.02, 0.01))
+    monkeypatch.setattr(thm4, "samples", lambda model: told)
+    for room, says in ((1.0899, False), (1.0901, True)):
+        C = room * (z * z - y * y) / edge**layers
+        s = thm4.Theorem4("printed", {"l": layers, "C": C})
+        assert s._surely(p, p.theta0) is says
+
+
+@pytest.mark.parametrize("error", [0.0, 0.05])
+@pytest.mark.parametrize("blur", [0.0, 0.25])
+def test_steps_are_counted_between_the_ends_of_both_bars(error: float, blur: float) -> None:
+    """Gradients 16/k +- error until 1 +- blur, counted one by one; ends that meet are met."""
+
+    def moment(order: int, k: float) -> Any:
+        low, high = (16 / k - error) ** 2, (16 / k + error) ** 2
+        return Measured((low + high) / 2, (high - low) / 2)
+
+    counted = range(1, 200)
+    surely = next(k for k in counted if 16 / k + error <= 1 - blur)
+    maybe = next(k for k in counted if 16 / k - error <= 1 + blur)
+    found = steps_until(SimpleNamespace(moment=moment), Measured(1.0, blur))  # type: ignore[arg-type]
+    assert (found.value, found.error) == ((maybe + surely) / 2, (surely - maybe) / 2)
+    assert (maybe < surely) is (error + blur > 0)

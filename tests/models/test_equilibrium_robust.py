@@ -1,0 +1,75 @@
+"""The ball around an input on which a network is affine, and bounds on the largest entry."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import pytest
+
+from deqcheck.models.equilibrium import distance, lipschitz
+from deqcheck.models.equilibrium.robust import SLACK, linear_ball
+from deqcheck.models.equilibrium.weights import Weights
+from deqcheck.theorems.robust.radius import CertifiedRadius
+from tests.independent.equilibrium_model import I1, I2, I4, arrays, drawn, equilibrium, problem
+
+
+def root(x: Fraction) -> Fraction:
+    """To 60 digits."""
+    return Fraction(isqrt(x.numerator * 10**120 // x.denominator), 10**60)
+
+
+def test_the_ball_is_as_far_as_the_nearest_kink_but_for_what_rounding_may_hide() -> None:
+    """W = 0 and units that are on: dz/dx = U, and unit i has its kink |U_i x|/|U_i| away. The speed
+    and the quotient are each granted SLACK."""
+    U, x = [[3, 1], [2, -1], [-5, 7]], [3, 2]
+    v = arrays(np.zeros((3, 3)), U, np.eye(3), np.array([x]).T, np.zeros((3, 1)))
+    state = problem(v).start
+    lengths = [root(Fraction(a * a + b * b)) for a, b in U]
+    heights = [abs(a * x[0] + b * x[1]) for a, b in U]
+    nearest = float(min(h / s for h, s in zip(heights, lengths, strict=True)))
+    found = linear_ball(state, 0, lipschitz.jacobian(state, 0))
+    assert found == pytest.approx(nearest * (1 - 2 * SLACK), rel=1e-13)
+
+
+def test_inside_the_ball_no_unit_switches_and_just_outside_one_does() -> None:
+    v = drawn(3, n=4, d=3, q=2, scale=0.2)
+    state = problem(v).start
+    J = lipschitz.jacobian(state, 0)
+    rho, speed = linear_ball(state, 0, J), v["W"] @ J + v["U"]
+    H = v["W"] @ equilibrium(v) + v["U"] @ v["X"]
+    i = int(np.argmin(np.abs(H[:, 0]) / np.linalg.norm(speed, axis=1)))
+    way = -np.sign(H[i, 0]) * speed[i] / np.linalg.norm(speed[i])
+    for share, same in ((0.999, True), (1.001, False)):
+        X = v["X"] + share * rho * way[:, None]
+        there = v["W"] @ equilibrium({**v, "X": X}) + v["U"] @ X
+        assert (np.sign(there) == np.sign(H)).all() == same
+
+
+@pytest.mark.parametrize(("W", "count"), [(I1["W"], 1), (I2["W"], 1), (I4["W"], 0)])
+def test_a_radius_is_attacked_where_a_diagonal_is_known(W: np.ndarray, count: int) -> None:
+    """Of two outputs, and of one none."""
+    n = len(W)
+    C, U = np.arange(1.0, 1 + 2 * n).reshape(2, n) % 3, np.ones((n, 1))
+    for rows in (2, 1):
+        p = problem(arrays(W, U, C[:rows], [[1.0]], np.zeros((rows, 1))))
+        assert len(list(CertifiedRadius().claims(p, p.start))) == (count if rows == 2 else 0)
+
+
+def test_the_largest_entry_moves_by_what_the_rows_of_the_weights_leave() -> None:
+    """|W|_inf is the largest sum of a row, here 0.75; those of columns are 0.25 and 1.25."""
+    W, c, z = np.array([[0.0, 0.75], [0.25, 0.5]]), np.array([1.0, 0.5]), np.zeros(2)
+    r = distance.Residual(z - np.maximum(W @ z + c, 0), np.zeros(2))
+    found = distance.by_norm_inf(Weights(W), r)
+    assert found.value == pytest.approx(1 / (1 - 0.75), rel=1e-14)
+    there = np.linalg.solve(np.eye(2) - W, c)
+    assert (there > 0).all() and np.abs(there - z).max() <= found.high
+
+
+@pytest.mark.parametrize(("last", "known"), [(0.4999, True), (0.5, False), (0.5001, False)])
+def test_nothing_is_known_where_a_row_has_the_sum_1(last: float, known: bool) -> None:
+    """Of 1/2 + 1/2 doubles know no more than that it is within their rounding of 1."""
+    W, r = np.array([[0.5, last], [0.0, 0.0]]), distance.Residual(np.ones(2), np.zeros(2))
+    found = distance.by_norm_inf(Weights(W), r)
+    assert bool(np.isfinite(found.value)) is known and (found is distance.UNKNOWN) is not known
