@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from deqcheck.models.equilibrium import distance, lipschitz
 from deqcheck.models.equilibrium.robust import SLACK, linear_ball
 from deqcheck.models.equilibrium.weights import Weights
+from deqcheck.records.measured import Measured
 from deqcheck.theorems.robust.radius import CertifiedRadius
 from tests.independent.equilibrium_model import I1, I2, I4, arrays, drawn, equilibrium, problem
 
@@ -51,7 +54,7 @@ def test_inside_the_ball_no_unit_switches_and_just_outside_one_does() -> None:
 def test_a_radius_is_attacked_where_a_diagonal_is_known(W: np.ndarray, count: int) -> None:
     """Of two outputs, and of one none."""
     n = len(W)
-    C, U = np.arange(1.0, 1 + 2 * n).reshape(2, n) % 3, np.ones((n, 1))
+    C, U = np.array([[1.0], [0.0]]) * np.ones(n), np.ones((n, 1))
     for rows in (2, 1):
         p = problem(arrays(W, U, C[:rows], [[1.0]], np.zeros((rows, 1))))
         assert len(list(CertifiedRadius().claims(p, p.start))) == (count if rows == 2 else 0)
@@ -73,3 +76,5 @@ def test_nothing_is_known_where_a_row_has_the_sum_1(last: float, known: bool) ->
     W, r = np.array([[0.5, last], [0.0, 0.0]]), distance.Residual(np.ones(2), np.zeros(2))
     found = distance.by_norm_inf(Weights(W), r)
     assert bool(np.isfinite(found.value)) is known and (found is distance.UNKNOWN) is not known
+    edge: Any = SimpleNamespace(norm_inf=Measured(0.75, 0.25), norm2=Measured(0.75, 0.25))
+    assert distance.by_norm_inf(edge, r) is distance.by_norm2(edge, r) is distance.UNKNOWN

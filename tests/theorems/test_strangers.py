@@ -18,10 +18,11 @@ from deqcheck.models.opteq.regularizers import Box
 from deqcheck.models.problem import Problem
 from deqcheck.records import claim as claim_records
 from deqcheck.records.comparison import Decision
+from deqcheck.records.log_domain import logarithm
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022 import gram_rate
-from deqcheck.theorems.gao2022.constants import NAMES, Program, with_constants
+from deqcheck.theorems.gao2022.constants import NAMES, Program
 from deqcheck.theorems.hieu2022 import onestep
 from deqcheck.theorems.hieu2022.induction import Point
 from deqcheck.theorems.hieu2022.smooth import steps_until
@@ -179,19 +180,19 @@ def test_a_batch_is_as_large_as_samples_times_outputs(
     assert bool(list(statement.claims(p, p.start))) is looked_at
 
 
-def test_constants_beyond_the_edge_leave_every_ratio_infinite(implicit: Builder) -> None:
-    """gamma (|A| + C2) = 1 and C = 0 are no constants: inf for each ratio there is inside."""
-    p = implicit()
-    program, checks = Program(p, {}), of("gao2022/thm4.2").conditions()
+def test_constants_on_the_edge_leave_every_ratio_infinite(implicit: Builder) -> None:
+    """gamma (|A| + C2) = (3/2 + 1/2)/2 = 1 and C1 = 0 are no constants: inf for each ratio there is
+    inside, also where 0/0 would be an equality, as without a residual."""
+    program, checks = Program(implicit(), {}), of("gao2022/thm4.2").conditions()
     inside = dict.fromkeys(NAMES, 1e-3)
-    finite = program.log_ratios(checks, inside)
-    # Of a maximum one for each entry.
-    assert len(finite) > len(checks) and np.isfinite(finite).all()
-    start = program.start
-    edge = {**inside, "C2": 1 / start["gamma"] - start["norm_A"]}
-    assert with_constants(start, edge)["gamma0"] == pytest.approx(1.0)
-    for C in ({**edge, "C2": edge["C2"] * (1 + 1e-9)}, {**inside, "C1": 0.0}):
-        assert program.log_ratios(checks, C) == [np.inf] * len(finite)
+    for r0 in (1.0, 0.0):
+        program.start = {**program.start, "gamma": 0.5, "norm_A": 1.5, "r0": r0}
+        program._logs = {name: logarithm(x) for name, x in program.start.items()}
+        ratios = program.log_ratios(checks, inside)
+        # Of a maximum one for each entry.
+        assert len(ratios) > len(checks) and max(ratios) < np.inf
+        for C in ({"C2": 0.5}, {"C2": 0.6}, {"C1": 0.0}):
+            assert program.log_ratios(checks, {**inside, **C}) == [np.inf] * len(ratios)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
