@@ -260,3 +260,14 @@ def test_a_perturbed_run_is_sought_as_far_from_the_run_as_it_was_last(
     ]
     for start, there, beside in sought:
         assert np.linalg.norm(there - start) < 0.05 * np.linalg.norm(there - beside)
+
+
+@pytest.mark.parametrize(("q", "fine"), [(1 - 1e-5, True), (1 - 1e-7, False)])
+def test_what_hardly_contracts_is_left_to_states_alone(q: float, fine: bool) -> None:
+    """W has one entry, q: two sweeps are all that is needed, but 1 - q is what certifies."""
+    W = np.zeros((40, 40))
+    W[0, 1] = q
+    p = relu_deq(W=W)
+    found, _ = looked(p, [p.theta0])
+    assert found.state.room == pytest.approx([1 - q], rel=1e-6)
+    assert np.isfinite(found.gap).all() and found.fine.tolist() == [fine]

@@ -146,3 +146,12 @@ def test_ends_of_the_spectrum_of_a_large_U_need_no_decomposition(
         assert found.how == "Kato-Temple" and found.error <= 1.01 * known.error
         assert abs(found.value - known.value) <= found.error + known.error
     assert "U_singular" not in vars(state)
+
+
+@pytest.mark.parametrize(("limit", "how"), [(24, "Cholesky"), (23, "a certified floor")])
+def test_a_matrix_is_factorised_up_to_an_order(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, limit: int, how: str
+) -> None:
+    """6 features and 4 outputs make 24 rows."""
+    monkeypatch.setattr(spectrum, "CHOLESKY_LIMIT", limit)
+    assert spectrum.iterated(delm(6, 9, 4).start).how == f"Lanczos above {how}"

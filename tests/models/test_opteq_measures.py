@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from deqcheck.models.opteq import measures
 from tests.opteq_instances import arrays, problem
 
 
@@ -28,3 +31,54 @@ def test_an_iterated_state_knows_how_far_it_is_from_rest_where_its_map_contracts
     move = np.linalg.norm(states[count + 1] - states[count])
     assert found.value == pytest.approx(move / left, rel=1e-9)
     assert np.linalg.norm(states[-1] - states[count]) <= found.high
+
+
+@pytest.mark.parametrize(("most", "told"), [(54.0, True), (53.0, False)])
+def test_norms_of_jacobians_are_told_up_to_the_cubes_of_their_orders(
+    most: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 2 samples and 3 units: 2 x 27. Whoever asks has them all the same."""
+    monkeypatch.setattr(measures, "CUBES", most)
+    start = problem(*arrays(5, 3, 4, 2, 1, 1, 2), iterations=2).start
+    assert ("jacobian_norm" in measures.listed(start)) is told
+    assert start.measure("jacobian_norm").value > 0
+
+
+def implicit() -> Any:
+    return problem(*arrays(5, 3, 4, 2, 1, 1, 3), alpha=0.7, solver="implicit").start
+
+
+def matrices(start: Any) -> np.ndarray:
+    """I - M with M = (1 - a) I + a W^T diag(tanh') W of each sample."""
+    W, a = start.theta["W1"], 0.7
+    A = W @ start.Z + start.theta["U1"] @ start.model.X + start.theta["b1"][:, None]
+    return np.array([a * (np.eye(3) - W.T @ (s[:, None] * W)) for s in (1 - np.tanh(A.T) ** 2)])
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.5, 1.5])
+def test_an_adjoint_is_as_unsure_as_the_inverse_of_what_is_left(share: float) -> None:
+    """(M + E)^-T q is off by (e + |E| |v|)/(sigma - |E|) at most, and by anything for |E| >
+    sigma; E is here a share of the smallest singular value."""
+    start = implicit()
+    sigma = min(float(np.linalg.svd(M, compute_uv=False)[-1]) for M in matrices(start))
+    start.network.jacobian_rounding = share * sigma
+    Q, e = np.random.default_rng(0).normal(size=(3, 3)), 0.01
+    v, error = start._implicit(Q, e)
+    solved = [np.linalg.solve(M.T, q) for M, q in zip(matrices(start), Q.T, strict=True)]
+    assert v == pytest.approx(np.array(solved).T, rel=1e-9)
+    left = (1 - share) * sigma
+    wanted = (e + share * sigma * np.linalg.norm(v)) / left if left > 0 else np.inf
+    assert error == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_last_step_to_an_equilibrium_is_newtons() -> None:
+    """From 1e-5 away to 1e-10 or less; from the equilibrium itself nowhere."""
+    start = implicit()
+    off = 1e-5 * np.random.default_rng(1).normal(size=start.Z.shape)
+
+    def finished(Z: np.ndarray) -> np.ndarray:
+        return np.asarray(start.map._finished(Z, start.map._residuals(Z)))
+
+    near = finished(start.Z + off)
+    assert np.linalg.norm(near - start.Z) < 1e-4 * np.linalg.norm(off)
+    assert np.linalg.norm(finished(start.Z) - start.Z) < 1e-14

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deqcheck.linalg.stacked import Places
+from deqcheck.models import relu_stacked
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.models.relu_stacked import FromPatterns
@@ -151,6 +152,38 @@ def test_the_norm_is_compared_with_that_which_leaves_no_room(size: float) -> Non
     largest = limit[:, None, None] * A / np.linalg.norm(A, 2, axis=(1, 2))[:, None, None]
     here.theta = {**here.theta, "A": largest}
     assert here.equation().room == pytest.approx(np.zeros(3), abs=1e-13)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_large_matrices_are_decomposed_one_by_one(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    """From 3 rows and columns on, here."""
+    monkeypatch.setattr(relu_stacked.largest, "LARGE", 3)
+    asked, right = [], relu_stacked._one_by_one
+    monkeypatch.setattr(relu_stacked, "_one_by_one", lambda found: asked.append(n) or right(found))
+    matrices = np.array([3.0, 5.0])[:, None, None] * np.eye(n, 4)
+    found = relu_stacked.largest_singular_value(matrices, 0.25)
+    assert found.value == pytest.approx([3.0, 5.0]) and bool(asked) is (n == 3)
+    assert found.error == pytest.approx([0.25, 0.25], rel=1e-12)
+
+
+@pytest.mark.parametrize(("share", "fine"), [(0.99, True), (1.01, False)])
+def test_what_is_not_known_to_six_digits_is_not_certified(share: float, fine: bool) -> None:
+    """Of what U X is a sum of, 4 d |U| |X|, which is larger than Z here. All units are on, far from
+    their kinks: nothing else keeps a state apart."""
+    p, X, U = relu_problem(0, 1.0), np.ones((4, 3)), np.ones((6, 4))
+    positive = {"W": np.full((6, 6), 0.05), "U": U, "a": p.theta0["a"]}
+    good = stacked([Problem(ReluDeqModel(X, p.model.y), positive, None)], np.copy)
+    size = 16 * np.linalg.norm(U) * np.linalg.norm(X)
+    off = share * 1e-6 * size / good.Z_length
+
+    class Off(FromPatterns):
+        def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            Z, _, fits = super().solve(W, C)
+            return (1 + off) * Z, W @ ((1 + off) * Z) + C, fits
+
+    found = type(good)(good.stack, good.theta, Off(Places(good.mask)))
+    assert found.dZ == pytest.approx(off * found.Z_length, rel=1e-3)
+    assert good.fine.all() and found.fine.tolist() == [fine]
 
 
 def test_of_outputs_that_are_0_the_residual_is_exact() -> None:
