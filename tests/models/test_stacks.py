@@ -134,11 +134,14 @@ def test_a_state_that_is_positive_where_it_should_not_be_is_not_certified() -> N
     assert found.fine.tolist() == [True, False, True, True]
 
 
-@pytest.mark.parametrize("size", [0.3, 2.5])
-def test_the_norm_is_compared_with_that_which_leaves_no_room(size: float) -> None:
-    """Z = relu(gamma A^T Z + C): with A as large as the limit the certificate leaves none."""
-    here = stacked([implicit(seed, size) for seed in range(3)], np.copy)
-    limits: list[np.ndarray] = []
+@pytest.mark.parametrize("size", [0.3, 1.5])
+@pytest.mark.parametrize(("make", "inner"), [(relu_problem, "W"), (implicit, "A")])
+def test_the_weights_are_compared_with_those_that_leave_no_room(
+    make: Callable[[int, float], Problem], inner: str, size: float
+) -> None:
+    """Z = relu(W Z + C) and Z = relu(gamma A^T Z + C), for as many times I as the limit says."""
+    here = stacked([make(seed, size) for seed in range(3)], np.copy)
+    limits: list[Any] = []
 
     class Asked(FromPatterns):
         def bound(self, a: np.ndarray, limit: Any, upper: Any) -> np.ndarray:
@@ -146,11 +149,9 @@ def test_the_norm_is_compared_with_that_which_leaves_no_room(size: float) -> Non
             return super().bound(a, limit, upper)
 
     here.way = Asked(Places(here.mask))
-    room = here.equation().room
-    A, (limit,) = here.theta["A"], limits
-    assert (room > 0.1).all()
-    largest = limit[:, None, None] * A / np.linalg.norm(A, 2, axis=(1, 2))[:, None, None]
-    here.theta = {**here.theta, "A": largest}
+    assert (here.equation().room > 0.1).all()
+    (limit,) = np.broadcast_to(limits, (1, 3))
+    here.theta = {**here.theta, inner: limit[:, None, None] * np.eye(6)}
     assert here.equation().room == pytest.approx(np.zeros(3), abs=1e-13)
 
 
