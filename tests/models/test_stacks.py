@@ -187,6 +187,16 @@ def test_what_is_not_known_to_six_digits_is_not_certified(share: float, fine: bo
     assert good.fine.all() and found.fine.tolist() == [fine]
 
 
+def test_norms_of_matrices_are_asked_for_and_those_of_vectors_are_not() -> None:
+    """As singular values of matrices that are not wider than high: W is 6 x 6, U 6 x 4."""
+    here = stacked([relu_problem(seed, 1.0) for seed in range(3)], np.copy)
+    for name, columns in (("W", 6), ("U", 4)):
+        asked = here.spectral(f"norm2.{name}")
+        assert asked.upper and asked.matrices.shape == (3, 6, columns)
+        assert np.array_equal(asked.matrices, here.theta[name])
+    assert here.spectral("norm2.a") is None and here.spectral("norm2.b") is None
+
+
 def test_of_outputs_that_are_0_the_residual_is_exact() -> None:
     """-y, whatever is known of Z."""
     problems = [relu_problem(seed, 1.0) for seed in range(3)]
