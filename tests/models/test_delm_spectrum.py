@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -155,3 +156,26 @@ def test_a_matrix_is_factorised_up_to_an_order(
     """6 features and 4 outputs make 24 rows."""
     monkeypatch.setattr(spectrum, "CHOLESKY_LIMIT", limit)
     assert spectrum.iterated(delm(6, 9, 4).start).how == f"Lanczos above {how}"
+
+
+@pytest.mark.parametrize("my", [1, 2])
+def test_of_one_output_the_blocks_are_numbers(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, my: int
+) -> None:
+    asked, right = [], spectrum._scalar_output
+    monkeypatch.setattr(spectrum, "_scalar_output", lambda s: asked.append(my) or right(s))
+    state = delm(4, 9, my).start
+    dense = np.linalg.eigvalsh(oracle.dense_D(state))[0]
+    assert spectrum.lambda_min(state).value == pytest.approx(dense, rel=1e-9)
+    assert bool(asked) is (my == 1)
+
+
+def test_what_all_columns_share_is_taken_off_first() -> None:
+    """Columns of 1e6 + O(1): uncentred squares would lose 12 of 16 digits."""
+    r = np.random.default_rng(0)
+    Z, S = r.normal(size=(2, 5)), r.dirichlet(np.ones(5), size=5).T
+    plain, shifted = (
+        spectrum._grams(SimpleNamespace(S=S, my=2, m=5, Z=Z + off, Z_radius=0.0))[0]  # type: ignore[arg-type]
+        for off in (0.0, 1e6)
+    )
+    assert shifted == pytest.approx(plain, abs=1e-7)
