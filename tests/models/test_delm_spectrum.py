@@ -13,6 +13,8 @@ from deqcheck.models.delm import oracle, spectrum
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Problem
+from deqcheck.records.tower import flint
+from deqcheck.records.tower.balls import Balls
 
 Builder = Callable[..., Problem]
 
@@ -179,3 +181,13 @@ def test_what_all_columns_share_is_taken_off_first() -> None:
         for off in (0.0, 1e6)
     )
     assert shifted == pytest.approx(plain, abs=1e-7)
+
+
+def test_the_norm_of_U_in_many_digits_is_that_of_its_doubles(delm: Builder) -> None:
+    pytest.importorskip("flint")
+    found, U = delm(4, 9, 2).start.U_largest, delm(4, 9, 2).start.U
+    assert found.again is not None
+    with flint().ctx.workprec(128):
+        number = float(found.again.at(Balls(128, 1e12)))
+    assert number == pytest.approx(np.linalg.norm(U, 2), rel=1e-12)
+    assert number < np.linalg.norm(U) / 1.1

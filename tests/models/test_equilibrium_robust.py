@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ import numpy as np
 import pytest
 
 from deqcheck.models.equilibrium import distance, lipschitz
+from deqcheck.models.equilibrium.illposed import witness
+from deqcheck.models.equilibrium.parametrised import projected
 from deqcheck.models.equilibrium.robust import SLACK, linear_ball
 from deqcheck.models.equilibrium.weights import Weights
 from deqcheck.records.measured import Measured
@@ -78,3 +81,41 @@ def test_nothing_is_known_where_a_row_has_the_sum_1(last: float, known: bool) ->
     assert bool(np.isfinite(found.value)) is known and (found is distance.UNKNOWN) is not known
     edge: Any = SimpleNamespace(norm_inf=Measured(0.75, 0.25), norm2=Measured(0.75, 0.25))
     assert distance.by_norm_inf(edge, r) is distance.by_norm2(edge, r) is distance.UNKNOWN
+
+
+def test_the_equilibrium_moves_by_the_norm_of_the_inputs_over_the_modulus() -> None:
+    """|U|_2 = 3 for diag(3, 2), and W = I/4 leaves 3/4."""
+    v = arrays(np.eye(2) / 4, np.diag([3.0, 2.0]), np.eye(2), [[1], [1]], [[0], [0]])
+    assert lipschitz.by_modulus(problem(v).start).value == pytest.approx(4.0, rel=1e-12)
+
+
+def test_the_bar_of_the_worst_jacobian_has_its_unit() -> None:
+    v = drawn(3, n=3, d=2, q=2, scale=0.2)
+    plain, scaled = (
+        lipschitz.over_patterns(problem({**v, "U": c * v["U"]}).start) for c in (1.0, 2.0**20)
+    )
+    assert plain is not None and scaled is not None
+    assert scaled.value == pytest.approx(2.0**20 * plain.value, rel=1e-12)
+    assert scaled.error == pytest.approx(2.0**20 * plain.error, rel=1e-9, abs=0)
+
+
+def test_a_change_by_rounding_leads_to_whole_multiples() -> None:
+    """Of the largest entry over 2^3 - 1, with 4 bits, and by half of one at most."""
+    v = drawn(3, n=3, d=2, q=2, scale=0.5)
+    unit = np.abs(v["W"]).max() / 7
+    dW = problem(v, bits=4).model.dW(v["W"])
+    assert np.abs(dW).max() <= unit / 2 * (1 + 1e-12) and np.abs(dW).max() > unit / 10
+    assert (v["W"] + dW) / unit == pytest.approx(np.round((v["W"] + dW) / unit), abs=1e-9)
+
+
+def test_a_bound_that_rounding_hides_is_left_to_the_largest_entry() -> None:
+    """1 - 1e-20 rounds to 1: no entry is above its excess."""
+    found = projected(np.array([[1.0, -1.0], [0.5, -2.0]]), 1e-20)
+    assert found.tolist() == [[1e-20, 0.0], [0.0, -1e-20]]
+
+
+def test_two_equilibria_are_as_far_apart_as_their_largest_difference() -> None:
+    found = witness(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    assert found is not None
+    other = replace(found, first=[Fraction(1), Fraction(0)], second=[Fraction(0), Fraction(3)])
+    assert other.distance == 3

@@ -135,12 +135,15 @@ def test_the_inverse_is_coercive_where_the_map_contracts(w: float, count: int) -
 
 
 def test_long_products_are_those_of_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 x 2 and 2 x 1 numbers, 4 products, in longer numbers; where that is too many in doubles:
+    a rounding for each of two terms, and two to spare, of the sums of sizes."""
     A, B = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[7.0], [11.0]])
-    for limit in (equilibrium_state.LONG, 0):
+    eps, long = 2.0**-52, float(np.finfo(np.longdouble).eps)
+    for limit, roundings in ((4, 1 + 4 * long / eps), (3, 4)):
         monkeypatch.setattr(equilibrium_state, "LONG", limit)
         found, error = equilibrium_state.product(A, B)
         assert found.tolist() == [[29.0], [76.0]]
-        assert (error > 0).all() and (error < 1e-13).all()
+        assert error[:, 0] == pytest.approx(roundings * eps * found[:, 0], rel=1e-12, abs=0)
 
 
 def test_a_margin_is_less_by_the_rounding_of_its_outputs() -> None:
