@@ -21,7 +21,9 @@ Builder = Callable[..., Problem]
 NAMES = [*SideBySide.measures, "loss", "norm2.B"]
 
 
-@pytest.mark.parametrize(("m", "my"), [(1, 1), (2, 1), (7, 1), (5, 2), (8, 3), (3, 3), (2, 4)])
+@pytest.mark.parametrize(
+    ("m", "my"), [(1, 1), (1, 2), (2, 1), (7, 1), (5, 2), (8, 3), (3, 3), (2, 4)]
+)
 @pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
 def test_every_state_has_its_own_numbers(delm: Builder, m: int, my: int, gamma: float) -> None:
     p = delm(m, 9, my, gamma)

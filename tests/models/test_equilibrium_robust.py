@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deqcheck.linalg.minors import MOST
 from deqcheck.models.equilibrium import distance, lipschitz
-from deqcheck.models.equilibrium.illposed import witness
+from deqcheck.models.equilibrium.illposed import _units, witness
 from deqcheck.models.equilibrium.parametrised import projected
 from deqcheck.models.equilibrium.robust import SLACK, linear_ball
 from deqcheck.models.equilibrium.weights import Weights
@@ -89,14 +90,30 @@ def test_the_equilibrium_moves_by_the_norm_of_the_inputs_over_the_modulus() -> N
     assert lipschitz.by_modulus(problem(v).start).value == pytest.approx(4.0, rel=1e-12)
 
 
-def test_the_bar_of_the_worst_jacobian_has_its_unit() -> None:
+@pytest.mark.parametrize("name", ["U", "C"])
+def test_the_bar_of_the_worst_jacobian_has_its_unit(name: str) -> None:
     v = drawn(3, n=3, d=2, q=2, scale=0.2)
     plain, scaled = (
-        lipschitz.over_patterns(problem({**v, "U": c * v["U"]}).start) for c in (1.0, 2.0**20)
+        lipschitz.over_patterns(problem({**v, name: c * v[name]}).start) for c in (1.0, 2.0**20)
     )
     assert plain is not None and scaled is not None
     assert scaled.value == pytest.approx(2.0**20 * plain.value, rel=1e-12)
     assert scaled.error == pytest.approx(2.0**20 * plain.error, rel=1e-9, abs=0)
+
+
+def test_outputs_move_by_the_norm_of_the_read_out() -> None:
+    """Of diag(2, 1)."""
+    assert problem(I2).start.read_out.value == pytest.approx(2.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("entry", "units"), [(1.0, [3]), (1.5, [3]), (0.75, None)])
+def test_a_unit_that_feeds_itself_enough_is_a_minor_by_itself(
+    entry: float, units: list[int] | None
+) -> None:
+    W = np.zeros((MOST + 1, MOST + 1))
+    W[3, 3] = entry
+    found = _units(W)
+    assert (None if found is None else found.tolist()) == units
 
 
 def test_a_change_by_rounding_leads_to_whole_multiples() -> None:
