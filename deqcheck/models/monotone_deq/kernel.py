@@ -48,7 +48,8 @@ class Kernel:
     @cached_property
     def K(self) -> np.ndarray:
         A, B, U, u = self.parts.values()
-        return A + B + U + u
+        found: np.ndarray = A + B + U + u
+        return found
 
     @cached_property
     def radii(self) -> dict[str, float]:
