@@ -43,8 +43,8 @@ class Trail:
         new = [array]
         for before in self._differences[:ORDER]:
             new.append(new[-1] - before)
-        missed = [norm(difference) for difference in new[1:]]
-        self._differences, self._order = new, 1 + int(np.argmin(missed)) if missed else 1
+        missed = [norm(difference) for difference in new[1:]] or [0.0]
+        self._differences, self._order = new, 1 + int(np.argmin(missed))
 
     @property
     def next(self) -> np.ndarray | None:

@@ -207,7 +207,7 @@ class StackedReluState(StackState):
         a_length, self.r_length = lengths(a), lengths(self.r)
         self.read_length = self._read_length()
         known = relu_radii.of_residual(m, a_length, self.Z_length, self.stack.y_length, self.dZ)
-        self.dr: np.ndarray = np.where(a_length > 0, known, a_length * self.dZ)
+        self.dr: np.ndarray = np.where(a_length > 0, known, 0.0)
         total = np.add.reduce(self.r * self.r, axis=1)
         off = errors.of_squares(n, total, self.r_length, self.dr)
         self.gap, self.error = total / 2, off / 2

@@ -13,7 +13,7 @@ from side import alike, step_by_step
 from deqcheck.dynamics import ahead, recorder
 from deqcheck.dynamics.ahead import run_ahead
 from deqcheck.dynamics.gd import GradientDescent
-from deqcheck.linalg import largest, smallest
+from deqcheck.linalg import largest, smallest, wide
 from deqcheck.linalg.precise import Decimals
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeqModel
@@ -223,3 +223,51 @@ def test_a_trail_continues_what_told_the_last_array_best() -> None:
     for k in range(ORDER + 3):
         jumping.put(np.array([(-1.0) ** k, 1.0]))
     assert np.array_equal(jumping.next, [(-1.0) ** (ORDER + 2), 1.0])
+
+
+@pytest.mark.parametrize("make", [relu_deq, implicit])
+def test_a_perturbed_run_is_sought_as_far_from_the_run_as_it_was_last(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On two parallel lines of parameters their distance hardly changes from step to step: what is
+    found is far nearer to where it is sought than to the run."""
+    p, r, starts = make(), np.random.default_rng(2), []
+    step, off = ({n: r.normal(size=a.shape) for n, a in p.theta0.items()} for _ in range(2))
+
+    def at(t: float, e: float) -> dict[str, np.ndarray]:
+        return {n: a + t * step[n] + e * off[n] for n, a in p.theta0.items()}
+
+    equilibrium, adjoint = wide.equilibrium, wide.adjoint
+
+    def from_state(W: Any, C: Any, noise: Any, start: Any) -> Any:
+        starts.append(start)
+        return equilibrium(W, C, noise, start)
+
+    def from_adjoint(W: Any, on: Any, a: Any, noise: Any, start: Any) -> Any:
+        starts.append(start)
+        return adjoint(W, on, a, noise, start)
+
+    monkeypatch.setattr(wide, "equilibrium", from_state)
+    monkeypatch.setattr(wide, "adjoint", from_adjoint)
+    each = many(p)
+    for t in (0.0, 1e-7):
+        run = each.gradient(at(t, 0.0))[1]
+        starts.clear()
+        found = each.gradient(at(t, 1e-5), run)[1]
+    sought = [
+        (starts[0], np.maximum(found.H, 0), np.maximum(run.H, 0)),
+        (starts[1], found.V, run.V),
+    ]
+    for start, there, beside in sought:
+        assert np.linalg.norm(there - start) < 0.05 * np.linalg.norm(there - beside)
+
+
+@pytest.mark.parametrize(("q", "fine"), [(1 - 1e-5, True), (1 - 1e-7, False)])
+def test_what_hardly_contracts_is_left_to_states_alone(q: float, fine: bool) -> None:
+    """W has one entry, q: two sweeps are all that is needed, but 1 - q is what certifies."""
+    W = np.zeros((40, 40))
+    W[0, 1] = q
+    p = relu_deq(W=W)
+    found, _ = looked(p, [p.theta0])
+    assert found.state.room == pytest.approx([1 - q], rel=1e-6)
+    assert np.isfinite(found.gap).all() and found.fine.tolist() == [fine]

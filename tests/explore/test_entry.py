@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import deqcheck as dq
 from deqcheck.dynamics.recorder import STATE_NUMBERS, KeptStates
 from deqcheck.explore import entry
-from deqcheck.explore.entry import BETWEEN, NOTHING_LEFT, entries
+from deqcheck.explore.entry import BETWEEN, NOTHING_LEFT, TIED, entries
 from deqcheck.judging.verdicts import before_training
 from deqcheck.records.comparison import Decision
 from deqcheck.records.entry import trend
@@ -265,3 +266,34 @@ def test_rests_that_do_not_apply_are_judged_three_times(
     found = dq.run(replace(flow, record_points=30), only=[THEOREM])[THEOREM].entry
     assert found is not None and found.verdict is None
     assert len(asked) == 3
+
+
+def test_progress_is_the_share_of_kept_states_that_were_looked_at() -> None:
+    """A hypothesis that never holds: all ten steps are looked at, one tenth of the way each."""
+    p = dq.problem("delm", **DELM, train={"kind": "gd", "step": 1e-3, "steps": 10})
+    run = dq.run(replace(p, record_states=True), only=[Shrinks], entry=False).trajectory
+    assert run is not None
+    told: list[Any] = []
+    entries([Shrinks()], p, run, told.append)
+    assert [each.k for each in told] == list(range(1, 11))
+    assert [10 * each.fraction for each in told] == pytest.approx(list(range(10)), abs=1e-12)
+    assert [each.gap for each in told] == [run.gap.value[k] for k in range(1, 11)]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "chosen"),
+    [
+        ([0.5 * (1 + TIED / 2), 0.5], 0),
+        ([0.5 * (1 + 3 * TIED), 0.5], 1),
+        ([0.5, 0.5 * (1 - TIED / 2)], 0),
+        ([0.5, 0.3, None], 2),
+        ([0.5, None, None], 1),
+    ],
+)
+def test_of_hypotheses_that_are_as_far_from_holding_the_first_is_told(
+    ratios: list[float | None], chosen: int
+) -> None:
+    """Those without a ratio are the furthest; those that hold do not count."""
+    broken = [SimpleNamespace(decision=Decision.VIOLATED, ratio=r) for r in ratios]
+    checks: Any = [SimpleNamespace(decision=Decision.HOLDS, ratio=0.1), *broken]
+    assert entry._furthest(checks) is broken[chosen]

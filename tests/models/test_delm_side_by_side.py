@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from deqcheck.kinds import Loss
 from deqcheck.linalg.followed import End, Ends
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.square import Square
+from deqcheck.models.delm import side_by_side
 from deqcheck.models.delm.side_by_side import ManyDelm, SideBySide, quantities, states_at_once
 from deqcheck.models.problem import Problem
 
@@ -19,7 +21,9 @@ Builder = Callable[..., Problem]
 NAMES = [*SideBySide.measures, "loss", "norm2.B"]
 
 
-@pytest.mark.parametrize(("m", "my"), [(1, 1), (2, 1), (7, 1), (5, 2), (8, 3), (3, 3), (2, 4)])
+@pytest.mark.parametrize(
+    ("m", "my"), [(1, 1), (1, 2), (2, 1), (7, 1), (5, 2), (8, 3), (3, 3), (2, 4)]
+)
 @pytest.mark.parametrize("gamma", [0.05, 0.6, 0.99])
 def test_every_state_has_its_own_numbers(delm: Builder, m: int, my: int, gamma: float) -> None:
     p = delm(m, 9, my, gamma)
@@ -131,3 +135,37 @@ def test_gaps_and_radii_are_those_of_each_state(delm: Builder, loss: Loss, my: i
 
 def test_wide_models_stay_alone() -> None:
     assert states_at_once(50, 2) > 1 == states_at_once(51, 2)
+
+
+@pytest.mark.parametrize(("count", "most", "wanted"), [(1, 9, False), (2, 1, False), (2, 2, True)])
+def test_two_states_go_side_by_side_where_two_fit(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, count: int, most: int, wanted: bool
+) -> None:
+    p, asked = delm(), []
+    monkeypatch.setattr(side_by_side, "states_at_once", lambda m, my: most)
+
+    def together(model: Any, states: Any, names: Any) -> Any:
+        asked.append(len(states))
+        return quantities(model, states, names)
+
+    monkeypatch.setattr(side_by_side, "quantities", together)
+    found = p.model.quantities([p.start] * count, ["norm1.B"])
+    wide = np.abs(p.theta0["B"]).sum(axis=0).max()
+    assert [each["norm1.B"].value for each in found] == pytest.approx([wide] * count)
+    assert asked == ([count] if wanted else [])
+
+
+@pytest.mark.parametrize(("m", "my", "followed"), [(6, 1, True), (5, 1, False), (6, 2, False)])
+def test_the_smallest_eigenvalue_is_followed_for_one_output_of_wide_models(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, m: int, my: int, followed: bool
+) -> None:
+    """From 6 features on, here."""
+    monkeypatch.setattr(side_by_side, "FOLLOWED", 6)
+    asked, right = [], side_by_side.beside
+    monkeypatch.setattr(side_by_side, "beside", lambda *given: asked.append(m) or right(*given))
+    p = delm(m, 9, my)
+    rows = {name: np.stack([a, (1 + 1e-6) * a]) for name, a in p.theta0.items()}
+    states = SideBySide(p.model, rows["A"], rows["B"])
+    found = states.values("lambda_min_D", states, np.arange(2))
+    assert found == pytest.approx(states.measure("lambda_min_D").value, rel=1e-5)
+    assert bool(asked) is followed

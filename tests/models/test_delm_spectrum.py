@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from deqcheck.models.delm import oracle, spectrum
 from deqcheck.models.delm.state import DelmState
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import Problem
+from deqcheck.records.tower import flint
+from deqcheck.records.tower.balls import Balls
 
 Builder = Callable[..., Problem]
 
@@ -146,3 +149,45 @@ def test_ends_of_the_spectrum_of_a_large_U_need_no_decomposition(
         assert found.how == "Kato-Temple" and found.error <= 1.01 * known.error
         assert abs(found.value - known.value) <= found.error + known.error
     assert "U_singular" not in vars(state)
+
+
+@pytest.mark.parametrize(("limit", "how"), [(24, "Cholesky"), (23, "a certified floor")])
+def test_a_matrix_is_factorised_up_to_an_order(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, limit: int, how: str
+) -> None:
+    """6 features and 4 outputs make 24 rows."""
+    monkeypatch.setattr(spectrum, "CHOLESKY_LIMIT", limit)
+    assert spectrum.iterated(delm(6, 9, 4).start).how == f"Lanczos above {how}"
+
+
+@pytest.mark.parametrize("my", [1, 2])
+def test_of_one_output_the_blocks_are_numbers(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch, my: int
+) -> None:
+    asked, right = [], spectrum._scalar_output
+    monkeypatch.setattr(spectrum, "_scalar_output", lambda s: asked.append(my) or right(s))
+    state = delm(4, 9, my).start
+    dense = np.linalg.eigvalsh(oracle.dense_D(state))[0]
+    assert spectrum.lambda_min(state).value == pytest.approx(dense, rel=1e-9)
+    assert bool(asked) is (my == 1)
+
+
+def test_what_all_columns_share_is_taken_off_first() -> None:
+    """Columns of 1e6 + O(1): uncentred squares would lose 12 of 16 digits."""
+    r = np.random.default_rng(0)
+    Z, S = r.normal(size=(2, 5)), r.dirichlet(np.ones(5), size=5).T
+    plain, shifted = (
+        spectrum._grams(SimpleNamespace(S=S, my=2, m=5, Z=Z + off, Z_radius=0.0))[0]  # type: ignore[arg-type]
+        for off in (0.0, 1e6)
+    )
+    assert shifted == pytest.approx(plain, abs=1e-7)
+
+
+def test_the_norm_of_U_in_many_digits_is_that_of_its_doubles(delm: Builder) -> None:
+    pytest.importorskip("flint")
+    found, U = delm(4, 9, 2).start.U_largest, delm(4, 9, 2).start.U
+    assert found.again is not None
+    with flint().ctx.workprec(128):
+        number = float(found.again.at(Balls(128, 1e12)))
+    assert number == pytest.approx(np.linalg.norm(U, 2), rel=1e-12)
+    assert number < np.linalg.norm(U) / 1.1

@@ -106,3 +106,10 @@ def test_what_newton_misses_is_found_otherwise(monkeypatch: pytest.MonkeyPatch) 
     found = solve.equilibria(W, C, RELU)
     assert found[:, 0] == pytest.approx([0.25] * 3, abs=1e-13)
     assert found[:, 1] == pytest.approx([1.0, 0.0, 1.0], abs=1e-13)
+
+
+def test_a_singular_pattern_beside_that_of_the_equilibrium() -> None:
+    """z_1 = relu(z_1 - z_2 + 1/2) and z_2 = relu(z_2/2 + 3): z_2 = 6 keeps the first unit off, with
+    which I - W is singular."""
+    W, c = np.array([[1.0, -1.0], [0.0, 0.5]]), np.array([0.5, 3.0])
+    assert solve._every_pattern(W, c) == pytest.approx([0.0, 6.0], abs=1e-13)

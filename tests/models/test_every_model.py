@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import deqcheck as dq
 from deqcheck.case import Case, CaseError, build_problem, read_text
-from deqcheck.fields import read_record
+from deqcheck.fields import Refusal, read_record
 from deqcheck.gradcheck import STEP, Agreement, gradcheck
+from deqcheck.importing.array import Given
 from deqcheck.models.problem import NoEquilibrium, Problem, quantities
 from deqcheck.records.measured import Measured
 from deqcheck.registry import kinds
@@ -210,3 +212,32 @@ def test_nothing_but_our_own_refusals(kind, spellings) -> None:
             assert not np.any(np.isnan(m.value) & np.isfinite(m.error)), name
 
     check()
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_the_layers_of_a_residual_network_are_added_to_what_they_are_given(depth: int) -> None:
+    """x -> x + H_l x, one layer after the other, one sample after the other."""
+    r = np.random.default_rng(2)
+    Phi, Y, H = r.normal(size=(3, 4)), r.normal(size=(3, 4)), r.normal(size=(depth, 3, 3))
+    p = dq.problem("linear-resnet", {"Phi": Phi, "Y": Y}, {"H": H}, depth=depth)
+    loss = 0.0
+    for x, y in zip(Phi.T, Y.T, strict=True):
+        for layer in H:
+            x = x + layer @ x
+        loss += float((x - y) @ (x - y))
+    assert p.start.measure("loss").value == pytest.approx(loss, rel=1e-12)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+@pytest.mark.parametrize("kind", ["relu-deq", "monotone-deq", "implicit-relu"])
+def test_parameters_with_more_axes_than_a_matrix_are_refused(kind: str, axes: int) -> None:
+    """Kernels of convolutions; images are flattened elsewhere."""
+    brought = {name: Given(np.ones([2] * axes), f"init.{name}", name) for name in ("X", "A")}
+    model = _model({"kind": kind, **({"m": 0.5} if kind == "monotone-deq" else {})})
+    if axes < 3:
+        assert model.brought(brought) == brought
+    else:
+        with pytest.raises(Refusal) as refused:
+            model.brought(brought)
+        ((key, said),) = refused.value.problems
+        assert key == "init.A" and f"A has {axes} axes" in said

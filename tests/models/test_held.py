@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from deqcheck.models.opteq.held import Bent, jumps
 from deqcheck.models.problem import Held, NoEquilibrium, Problem, norm, pack, unpack
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from tests.opteq_instances import arrays, problem
 
 Builder = Callable[..., Problem]
-KINDS = ("relu-deq", "monotone-deq", "implicit-relu", "relu", "hardtanh", "implicit", "sam")
+KINDS = (
+    "relu-deq",
+    "monotone-deq",
+    "implicit-relu",
+    "relu",
+    "hardtanh",
+    "implicit",
+    "sam",
+    "output",
+)
 
 
 def relu_deq() -> Problem:
@@ -35,6 +47,14 @@ def made(request: pytest.FixtureRequest, monotone: Builder, implicit: Builder) -
         "implicit": lambda: problem(data, theta, activation="relu", solver="implicit"),
         "sam": lambda: problem(
             data, theta, activation="relu", iterations=3, sam={"beta": 0.3, "gamma": 0.5}
+        ),
+        # Its regulariser pulls at the output weights, too.
+        "output": lambda: problem(
+            data,
+            theta,
+            activation="relu",
+            iterations=3,
+            sam={"beta": 0.3, "gamma": 0.5, "regularizer": "output"},
         ),
     }
     return builders[request.param]()
@@ -107,7 +127,9 @@ def test_a_slope_adds_its_share_of_the_pull(made: Problem, inner: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "name"), [("relu-deq", "W"), ("implicit-relu", "A")], indirect=["made"]
+    ("made", "name"),
+    [("relu-deq", "W"), ("implicit-relu", "A"), ("implicit", "W1")],
+    indirect=["made"],
 )
 @pytest.mark.parametrize("size", [0.5, 2.0])
 def test_nothing_is_held_where_there_is_no_equilibrium(
@@ -115,8 +137,7 @@ def test_nothing_is_held_where_there_is_no_equilibrium(
 ) -> None:
     """z = relu(w z + c) with w a multiple of I has one solution for w < 1, and for w = 2 and c > 0
     none; that on a pattern exists all the same."""
-    units = len(made.theta0[name])
-    w = size / getattr(made.model, "gamma", 1.0) * np.eye(units)
+    w = size / getattr(made.model, "gamma", 1.0) * np.eye(*made.theta0[name].shape)
     state = made.model.at({**made.theta0, name: w})
     above = made.start.kinks.above
     if size < 1:
@@ -124,3 +145,38 @@ def test_nothing_is_held_where_there_is_no_equilibrium(
     else:
         with pytest.raises(NoEquilibrium):
             state.held(above)
+
+
+def test_any_piecewise_linear_function_is_the_sum_of_its_units() -> None:
+    """Slopes 2, -1, 1/2 and 4, with kinks at 2, 3 and 7; f(2) = 7."""
+    kinks, slopes = np.array([2.0, 3.0, 7.0]), np.array([2.0, -1.0, 0.5, 4.0])
+    corners = np.array([-4.0, *kinks, 9.0])
+    heights = np.cumsum([0.0, *slopes * np.diff(corners)])
+    heights += 7.0 - heights[1]
+    s: Any = SimpleNamespace(
+        kinks=tuple(kinks),
+        value=lambda t: np.interp(t, corners, heights),
+        slope=lambda t: slopes[np.searchsorted(kinks, t)],
+    )
+    assert jumps(s) == pytest.approx(np.diff(slopes))
+    t = np.array([-3.5, 1.5, 2.1, 2.9, 3.3, 5.0, 7.2, 8.5])
+    bent = Bent(s, (t[:, None] > kinks).astype(float))
+    assert bent.value(t) == pytest.approx(s.value(t), rel=1e-13)
+    assert bent.slope(t) == pytest.approx(s.slope(t), rel=1e-13)
+
+
+@pytest.mark.parametrize("twins", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "hardtanh"])
+def test_kinks_of_samples_that_start_alike_are_those_of_the_first(
+    activation: str, twins: bool
+) -> None:
+    """Of 2 iterations, 3 units, 4 samples and as many kinks as there are."""
+    data, theta = arrays(1, 4, 3, 3, 2, 1, 4)
+    if twins:
+        data["X"][:, 2] = data["X"][:, 0]
+    start = problem(data, theta, activation=activation, iterations=2).start
+    kinks = len(start.model.s.kinks)
+    places = np.arange(2 * 3 * 4 * kinks).reshape(2, 3, 4, kinks)
+    if twins:
+        places[:, :, 2] = places[:, :, 0]
+    assert np.array_equal(start.kinks.alike, places.ravel())

@@ -18,7 +18,7 @@ from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.gradcheck import gradcheck
 from deqcheck.judging import Question
 from deqcheck.linalg.wide import WIDE
-from deqcheck.models.implicit_relu import oracle, spectrum
+from deqcheck.models.implicit_relu import iterates, oracle, spectrum
 from deqcheck.models.implicit_relu.iterates import CAP, Iterates
 from deqcheck.models.memory import Memory
 from deqcheck.models.problem import NotCertified, Problem
@@ -154,6 +154,19 @@ def test_a_bound_that_does_not_tell_is_not_believed(implicit: Builder) -> None:
     then, alone = (p.model.at({**p.theta0, "A": A}, known) for known in (memory, None))
     assert first.equilibrium.error < 1e-9
     assert np.linalg.norm(then.Z - alone.Z) <= then.equilibrium.error + alone.equilibrium.error
+
+
+def test_sweeps_are_counted_up_to_the_cap_and_not_beyond(
+    implicit: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first l with |Z^(l+1) - Z^l| <= 1/100, in plain sweeps."""
+    s = implicit(q=0.8).start
+    last, Z, wanted = np.zeros_like(s.Phi), s.Phi, 1
+    while np.linalg.norm(Z - last) > 0.01:
+        last, Z, wanted = Z, np.maximum(s.gamma * Z @ s.A + s.Phi, 0.0), wanted + 1
+    for cap, found in ((wanted, wanted), (wanted - 1, None)):
+        monkeypatch.setattr(iterates, "CAP", cap)
+        assert Iterates(s).count() == found
 
 
 def test_a_count_of_sweeps_that_is_not_certain_is_any(

@@ -12,7 +12,8 @@ import pytest
 
 import deqcheck as dq
 from deqcheck.linalg import exact
-from deqcheck.records.tower import Again, NoExactForm, compared, rational
+from deqcheck.models.opteq import exact_rest
+from deqcheck.records.tower import Again, NoExactForm, compared, flint, rational
 from deqcheck.records.tower.balls import Balls
 from deqcheck.records.tower.rationals import Rationals
 from tests.opteq_instances import arrays
@@ -218,3 +219,57 @@ def test_a_node_of_another_level_is_not_mixed_in() -> None:
             found: Again = p.start.measure("loss").again
             radii.append(float(found.at(level).rad()))
     assert radii[1] < 1e-30 * radii[0]
+
+
+@pytest.mark.parametrize("prox", [None, "distance", "l1", "euclidean"])
+def test_jacobians_in_many_digits_are_those_of_doubles(prox: str | None) -> None:
+    given = {} if prox is None else {"prox": {"kind": prox, "weight": 0.2}}
+    start = problem("tanh", 1, **given).start
+    wanted, level = start.map.jacobians(start.Z), Balls(256, 1e12)
+    with flint().ctx.workprec(256):
+        for j in range(2):
+            found = start.again.slopes(level, exact.array(start.Z[:, j]).at(level), j)
+            rows = [[float(found[i, k]) for k in range(2)] for i in range(2)]
+            assert np.array(rows) == pytest.approx(wanted[j], rel=1e-13, abs=1e-13)
+
+
+class Root:
+    """z -> z - (z^2 - 2), which rests at the square root of 2."""
+
+    def mapped(self, level: Any, z: Any, j: int) -> Any:
+        return z - z * z + 2 * exact.identity(level, 1)
+
+    def slopes(self, level: Any, z: Any, j: int) -> Any:
+        return exact.identity(level, 1) - 2 * z
+
+
+@pytest.mark.parametrize("off", ["0.1", "1e-3", "1e-20"])
+def test_a_box_that_is_proven_holds_the_root(off: str) -> None:
+    """Of x^2 = 2, from beside it: what Newton's step leaves is in the box, and little more."""
+
+    level, arb = Balls(256, 1e12), flint().arb
+    with flint().ctx.workprec(256):
+        root = arb(2).sqrt()
+        start = exact.matrix(level, 1, 1, [(root + arb(off)).mid()])
+        found = exact_rest._krawczyk(level, Root(), start, 0)[0, 0]
+        assert found.contains(root) and float(found.rad()) < 4 * float(off) ** 2 + 1e-60
+
+
+def test_newtons_steps_fill_the_digits_of_a_level() -> None:
+    """Of sqrt(2) + 1e-4: four right digits, then 8, 16, 32, 64, and twice as many in the box."""
+    level, arb = Balls(256, 1e12), flint().arb
+    with flint().ctx.workprec(256):
+        start = exact.matrix(level, 1, 1, [(arb(2).sqrt() + arb("1e-4")).mid()])
+        found = exact_rest._in_a_box(level, Root(), start, 0)[0, 0]
+        assert found.contains(arb(2).sqrt()) and float(found.rad()) < 2.0**-250
+
+
+def test_the_columns_by_the_layers_are_neither_those_of_the_extractor_nor_of_the_output() -> None:
+    data, theta = arrays(1, 2, 3, 2, 1, 2, 2)
+    size = sum(a.size for name, a in theta.items() if name != "Wo")
+    for more in ({}, {"W0": np.eye(2)}):
+        fields = {"depth": 2, **({"extractor": "tanh"} if more else {})}
+        start = unrolled(data, {**more, **theta}, iterations=2, **fields).start
+        with flint().ctx.workprec(128):
+            found = start.again.by_layers.at(Balls(128, 1e12))
+        assert (found.nrows(), found.ncols()) == (2 * 2, size)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from deqcheck.linalg.stacked import Places
+from deqcheck.models import relu_stacked
 from deqcheck.models.problem import Problem
 from deqcheck.models.relu_deq.model import ReluDeqModel
 from deqcheck.models.relu_stacked import FromPatterns
@@ -131,6 +132,80 @@ def test_a_state_that_is_positive_where_it_should_not_be_is_not_certified() -> N
     assert good.fine.all()
     found = type(good)(good.stack, good.theta, Off(Places(good.mask)))
     assert found.fine.tolist() == [True, False, True, True]
+
+
+@pytest.mark.parametrize("size", [0.3, 1.5])
+@pytest.mark.parametrize(("make", "inner"), [(relu_problem, "W"), (implicit, "A")])
+def test_the_weights_are_compared_with_those_that_leave_no_room(
+    make: Callable[[int, float], Problem], inner: str, size: float
+) -> None:
+    """Z = relu(W Z + C) and Z = relu(gamma A^T Z + C), for as many times I as the limit says."""
+    here = stacked([make(seed, size) for seed in range(3)], np.copy)
+    limits: list[Any] = []
+
+    class Asked(FromPatterns):
+        def bound(self, a: np.ndarray, limit: Any, upper: Any) -> np.ndarray:
+            limits.append(limit)
+            return super().bound(a, limit, upper)
+
+    here.way = Asked(Places(here.mask))
+    assert (here.equation().room > 0.1).all()
+    (limit,) = np.broadcast_to(limits, (1, 3))
+    here.theta = {**here.theta, inner: limit[:, None, None] * np.eye(6)}
+    assert here.equation().room == pytest.approx(np.zeros(3), abs=1e-13)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_large_matrices_are_decomposed_one_by_one(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    """From 3 rows and columns on, here."""
+    monkeypatch.setattr(relu_stacked.largest, "LARGE", 3)
+    asked, right = [], relu_stacked._one_by_one
+    monkeypatch.setattr(relu_stacked, "_one_by_one", lambda found: asked.append(n) or right(found))
+    matrices = np.array([3.0, 5.0])[:, None, None] * np.eye(n, 4)
+    found = relu_stacked.largest_singular_value(matrices, 0.25)
+    assert found.value == pytest.approx([3.0, 5.0]) and bool(asked) is (n == 3)
+    assert found.error == pytest.approx([0.25, 0.25], rel=1e-12)
+
+
+@pytest.mark.parametrize(("share", "fine"), [(0.99, True), (1.01, False)])
+def test_what_is_not_known_to_six_digits_is_not_certified(share: float, fine: bool) -> None:
+    """Of what U X is a sum of, 4 d |U| |X|, which is larger than Z here. All units are on, far from
+    their kinks: nothing else keeps a state apart."""
+    p, X, U = relu_problem(0, 1.0), np.ones((4, 3)), np.ones((6, 4))
+    positive = {"W": np.full((6, 6), 0.05), "U": U, "a": p.theta0["a"]}
+    good = stacked([Problem(ReluDeqModel(X, p.model.y), positive, None)], np.copy)
+    size = 16 * np.linalg.norm(U) * np.linalg.norm(X)
+    off = share * 1e-6 * size / good.Z_length
+
+    class Off(FromPatterns):
+        def solve(self, W: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            Z, _, fits = super().solve(W, C)
+            return (1 + off) * Z, W @ ((1 + off) * Z) + C, fits
+
+    found = type(good)(good.stack, good.theta, Off(Places(good.mask)))
+    assert found.dZ == pytest.approx(off * found.Z_length, rel=1e-3)
+    assert good.fine.all() and found.fine.tolist() == [fine]
+
+
+def test_norms_of_matrices_are_asked_for_and_those_of_vectors_are_not() -> None:
+    """As singular values of matrices that are not wider than high: W is 6 x 6, U 6 x 4."""
+    here = stacked([relu_problem(seed, 1.0) for seed in range(3)], np.copy)
+    for name, columns in (("W", 6), ("U", 4)):
+        asked = here.spectral(f"norm2.{name}")
+        assert asked.upper and asked.matrices.shape == (3, 6, columns)
+        assert np.array_equal(asked.matrices, here.theta[name])
+    assert here.spectral("norm2.a") is None and here.spectral("norm2.b") is None
+
+
+def test_of_outputs_that_are_0_the_residual_is_exact() -> None:
+    """-y, whatever is known of Z."""
+    problems = [relu_problem(seed, 1.0) for seed in range(3)]
+    silent = [replace(p, theta0={**p.theta0, "a": np.zeros(6)}) for p in problems]
+    for given, off in ((problems, True), (silent, False)):
+        found = stacked(given, np.copy)
+        assert (found.dZ > 0).all() and (found.dr > 0).tolist() == [off] * 3
+        y = np.stack([p.model.y for p in given])
+        assert np.array_equal(found.r, -y) is not off
 
 
 @pytest.mark.parametrize("make", [relu_problem, expanding, skewed, implicit])

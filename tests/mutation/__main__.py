@@ -22,6 +22,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import shipped
+
 from .operators import Mutant, mutants
 from .trial import Outcome, Trial
 
@@ -157,7 +159,8 @@ def main() -> int:
     }
     plugin = Plugin(chosen(groups, options.sample, options.seed), options.budget)
     os.chdir(ROOT)
-    arguments = ["-n", "0", "-q", "-p", "no:cacheprovider", "--assert=plain"]
+    shipped.HERE = True
+    arguments = ["-n", "0", "-q", "--assert=plain"]
     pytest.main([*arguments, *(f"tests/{name}" for name in options.tests)], plugins=[plugin])
     return 0 if plugin.enough else 1
 

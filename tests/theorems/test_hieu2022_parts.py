@@ -13,12 +13,15 @@ import numpy as np
 import pytest
 
 import deqcheck as dq
+from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.judging import judge
 from deqcheck.models.problem import Problem
+from deqcheck.records.comparison import Decision
 from deqcheck.records.measured import Measured, sqrt
 from deqcheck.theorems.hieu2022 import lemmas33
 from deqcheck.theorems.hieu2022.contraction import Contraction, exact_patterns
 from deqcheck.theorems.hieu2022.pl import PolyakLojasiewicz
+from deqcheck.theorems.hieu2022.prop5 import ParametersStay
 from deqcheck.theorems.hieu2022.regression import LinearRegression
 from deqcheck.theorems.hieu2022.smooth import Quadratic, steps_until
 from deqcheck.theorems.hieu2022.tangents import conditioning
@@ -144,3 +147,17 @@ def test_a_weight_that_is_zero_up_to_rounding_may_be_negative(n: int, N: int) ->
     init = {"A": a * np.eye(n), "B": np.zeros((n, n)), "U": np.ones((n, 1)), "u": np.ones(n)}
     p = dq.problem("monotone-deq", {"X": np.ones((1, N)), "y": np.zeros(N)}, init, m=m)
     assert dq.judge("hieu2022/eq2.8", p).outcome == "confirmed"
+
+
+def test_the_step_that_is_admissible_is_the_largest_that_a_hypothesis_allows(
+    monotone: Make,
+) -> None:
+    """Proposition 5: 4 over the square of the smallest singular value of Z."""
+    p, statement = monotone(), ParametersStay()
+    largest = statement.admissible_step(p)
+    Z = p.start.Z
+    assert largest.value == pytest.approx(4 / np.linalg.eigvalsh(Z.T @ Z)[0], rel=1e-9)
+    for share, holds in ((1 - 1e-6, True), (1 + 1e-6, False)):
+        there = p.trained_by(GradientDescent(step=share * float(largest.value), steps=1))
+        (claim,) = statement.step_hypotheses(there)
+        assert (claim.judge().decision is Decision.HOLDS) is holds

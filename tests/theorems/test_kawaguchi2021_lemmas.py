@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from deqcheck.models.problem import Objective, Params, Problem
 from deqcheck.records import tower
 from deqcheck.records.comparison import Decision
 from deqcheck.records.verdict import Outcome
-from deqcheck.theorems.kawaguchi2021 import thm2
+from deqcheck.theorems.kawaguchi2021 import prop1, thm2
 from deqcheck.theorems.kawaguchi2021.appendix_b import AppendixB, Split
 from deqcheck.theorems.kawaguchi2021.chains import settled, stationary
 from deqcheck.theorems.kawaguchi2021.cor2 import Corollary2
@@ -355,3 +356,21 @@ def test_of_one_feature_there_is_no_rest() -> None:
     """I - P_1 = 0: exactly, whatever rounding made of it."""
     split = Split(delm_problem(m=1, n=3, my=1).start)
     assert split.limit.value == 0 and split.limit.error == 0
+
+
+def test_of_iterates_that_are_too_far_the_first_is_shown(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of them, in the third and in the fifth iterate, of other samples."""
+    p, right = delm(), prop1._distances
+
+    def further(*given: Any) -> np.ndarray:
+        found = right(*given)
+        found[2, 1], found[4, 0] = 100.0, 200.0
+        return found
+
+    monkeypatch.setattr(prop1, "_distances", further)
+    Phi = np.array([[1.0, -2.0, 3.0], [-1.0, 1.0, 0.5], [0.5, 1.0, -1.0], [2.0, 1.0, 1.0]])
+    s = Proposition1()
+    (claim,) = s._iterated(s.rate, p.start, Phi, p.model.gamma)
+    assert claim.note == "l = 2" and claim.left.value == 100.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from deqcheck.judging import judge
 from deqcheck.records.measured import Measured
 from deqcheck.records.verdict import Outcome
-from deqcheck.theorems.ling2022 import condition1, sec3_2_eq8
-from deqcheck.theorems.ling2022.condition import Condition
+from deqcheck.theorems.base import Check
+from deqcheck.theorems.ling2022 import condition1, sec2_2, sec3_2_eq8
+from deqcheck.theorems.ling2022.condition import Condition, condition
 from deqcheck.theorems.ling2022.condition1 import Condition1
 from deqcheck.theorems.ling2022.sec3_2 import Constants
 from deqcheck.theorems.ling2022.sec3_2_eq8 import WidthOf8
@@ -86,3 +88,22 @@ def test_a_window_is_found_where_the_largest_delta_rounds_to_all_of_the_room() -
     arrays = {"W": np.array([[1 - ROOM]]), "U": np.eye(1), "a": np.zeros(1)}
     found = judge(Condition1, relu_deq(**arrays, X=np.eye(1), y=np.zeros(1)))
     assert found.outcome is Outcome.MET
+
+
+@pytest.mark.parametrize("q", [0.2, 0.9])
+def test_the_cap_is_shown_where_it_is_nearest_to_be_broken(q: float) -> None:
+    """Of the deltas that are looked at, by the quotient of its sides; for a small U the right one
+    rises first."""
+    p, statement = relu_deq(4, 2, 3, q), Condition1()
+    p = replace(p, theta0={**p.theta0, "U": 1e-3 * p.theta0["U"]})
+    (shown,) = statement.remarks(p, None)
+    at, room = condition(p.start), 1 - float(p.start.q.high)
+    every = [statement._cap(p, at, delta) for delta in np.geomspace(1e-12, 1 - 1e-6, 60) * room]
+    ratios = [c.left.value / c.right.value for c in every]
+    assert shown.left.value / shown.right.value >= max(ratios) * (1 - 1e-9)
+
+
+def test_pairs_of_points_are_counted_from_1() -> None:
+    claims = sec2_2._pairs(relu_deq(4, 2, 3, 0.5), Check("pairs", "after <= before"))
+    found = [claim.note for claim in claims]
+    assert found == [f"pair {i}" for i in range(1, len(found) + 1)] and len(found) > 1

@@ -179,3 +179,11 @@ def test_without_features_the_condition_fails_for_every_delta() -> None:
     p = dq.problem("relu-deq", data, init)
     report = dq.run(p, only=["ling2022/condition1"], edition="corrected")
     assert [v.outcome for v in report.verdicts] == ["not met"]
+
+
+def test_no_condition_holds_where_the_weights_may_reach_the_edge() -> None:
+    """|W| + delta = 1/2 + 1/2, and delta = 0."""
+    c = Condition(*(Measured(x) for x in (0.5, 1.0, 1.0, 1.0, 1.0, 1.0)))
+    for delta in (0.5, 0.75, 0.0):
+        assert c.log_ratios(delta) == [-np.inf] * 3
+    assert np.isfinite(c.log_ratios(0.25)).all()

@@ -18,13 +18,18 @@ from deqcheck.models.opteq.regularizers import Box
 from deqcheck.models.problem import Problem
 from deqcheck.records import claim as claim_records
 from deqcheck.records.comparison import Decision
+from deqcheck.records.log_domain import logarithm
 from deqcheck.records.measured import Measured
 from deqcheck.theorems.base import Check
 from deqcheck.theorems.gao2022 import gram_rate
+from deqcheck.theorems.gao2022.constants import NAMES, Program
 from deqcheck.theorems.hieu2022 import onestep
 from deqcheck.theorems.hieu2022.induction import Point
+from deqcheck.theorems.hieu2022.smooth import steps_until
 from deqcheck.theorems.jfb import descent
+from deqcheck.theorems.ling2022 import thm4
 from tests.independent.equilibrium_model import arrays, drawn, problem
+from tests.theorems.ling2022_problems import relu_deq
 
 Builder = Callable[..., Problem]
 
@@ -130,12 +135,15 @@ def test_the_inverse_is_coercive_where_the_map_contracts(w: float, count: int) -
 
 
 def test_long_products_are_those_of_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 2 x 2 and 2 x 1 numbers, 4 products, in longer numbers; where that is too many in doubles:
+    a rounding for each of two terms, and two to spare, of the sums of sizes."""
     A, B = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[7.0], [11.0]])
-    for limit in (equilibrium_state.LONG, 0):
+    eps, long = 2.0**-52, float(np.finfo(np.longdouble).eps)
+    for limit, roundings in ((4, 1 + 4 * long / eps), (3, 4)):
         monkeypatch.setattr(equilibrium_state, "LONG", limit)
         found, error = equilibrium_state.product(A, B)
         assert found.tolist() == [[29.0], [76.0]]
-        assert (error > 0).all() and (error < 1e-13).all()
+        assert error[:, 0] == pytest.approx(roundings * eps * found[:, 0], rel=1e-12, abs=0)
 
 
 def test_a_margin_is_less_by_the_rounding_of_its_outputs() -> None:
@@ -173,3 +181,53 @@ def test_a_batch_is_as_large_as_samples_times_outputs(
     assert bool(list(statement.unchecked(p))) is not looked_at
     assert bool(list(statement.hypotheses(p))) is looked_at
     assert bool(list(statement.claims(p, p.start))) is looked_at
+
+
+def test_constants_on_the_edge_leave_every_ratio_infinite(implicit: Builder) -> None:
+    """gamma (|A| + C2) = (3/2 + 1/2)/2 = 1 and C1 = 0 are no constants: inf for each ratio there is
+    inside, also where 0/0 would be an equality, as without a residual."""
+    program, checks = Program(implicit(), {}), of("gao2022/thm4.2").conditions()
+    inside = dict.fromkeys(NAMES, 1e-3)
+    for r0 in (1.0, 0.0):
+        program.start = {**program.start, "gamma": 0.5, "norm_A": 1.5, "r0": r0}
+        program._logs = {name: logarithm(x) for name, x in program.start.items()}
+        ratios = program.log_ratios(checks, inside)
+        # Of a maximum one for each entry.
+        assert len(ratios) > len(checks) and max(ratios) < np.inf
+        for C in ({"C2": 0.5}, {"C2": 0.6}, {"C1": 0.0}):
+            assert program.log_ratios(checks, {**inside, **C}) == [np.inf] * len(ratios)
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_room_for_samples_off_the_sphere_is_as_wide_as_its_bar(
+    layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deviation of 0.02 +- 0.01 takes 9 % of room. One unit with w > 0, for which the two factors
+    of z^2 - y^2 are no estimate."""
+    edge = (8 * 0.02) ** 0.5
+    w = (edge + (1 - edge) / 8) * (1 - 1e-9)
+    p = relu_deq(1, 1, 1, W=[[w]], U=[[1.0]], X=[[1.0]], sigma_w2=0.02)
+    z, y = 1 / (1 - w), (1 - w**layers) / (1 - w)
+    told = SimpleNamespace(deviation=Measured(0.02, 0.01))
+    monkeypatch.setattr(thm4, "samples", lambda model: told)
+    for room, says in ((1.0899, False), (1.0901, True)):
+        C = room * (z * z - y * y) / edge**layers
+        s = thm4.Theorem4("printed", {"l": layers, "C": C})
+        assert s._surely(p, p.theta0) is says
+
+
+@pytest.mark.parametrize("error", [0.0, 0.05])
+@pytest.mark.parametrize("blur", [0.0, 0.25])
+def test_steps_are_counted_between_the_ends_of_both_bars(error: float, blur: float) -> None:
+    """Gradients 16/k +- error until 1 +- blur, counted one by one; ends that meet are met."""
+
+    def moment(order: int, k: float) -> Any:
+        low, high = (16 / k - error) ** 2, (16 / k + error) ** 2
+        return Measured((low + high) / 2, (high - low) / 2)
+
+    counted = range(1, 200)
+    surely = next(k for k in counted if 16 / k + error <= 1 - blur)
+    maybe = next(k for k in counted if 16 / k - error <= 1 + blur)
+    found = steps_until(SimpleNamespace(moment=moment), Measured(1.0, blur))  # type: ignore[arg-type]
+    assert (found.value, found.error) == ((maybe + surely) / 2, (surely - maybe) / 2)
+    assert (maybe < surely) is (error + blur > 0)

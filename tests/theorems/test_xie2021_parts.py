@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deqcheck as dq
 from deqcheck.judging import judge
 from deqcheck.models.opteq.network import Network
 from deqcheck.records.comparison import Decision
@@ -214,3 +215,9 @@ def test_the_largest_dense_matrix_of_a_layer(m: int, n: int, N: int, entries: in
         # 10^6 entries are formed.
         assert (found.outcome == "not checked") == (entries > 10**6)
         assert not found.unchecked or f"has {entries} entries" in found.unchecked[0]
+
+
+def test_a_run_of_one_point_has_no_step_to_look_at() -> None:
+    run: Any = SimpleNamespace(k=np.array([0]))
+    p: Any = SimpleNamespace(step=0.1)
+    assert not list(dq.statements()["xie2021/certificate"]().path_hypotheses(p, run))

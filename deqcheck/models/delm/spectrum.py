@@ -237,7 +237,7 @@ def star_map_infimum(m: int, gamma: float) -> Measured:
     c = Fraction(gamma)
     rows = [
         [1 + (m - 1) * c**2, -2 * c, -c * (m - 2)],
-        [-2 * c, 1 + c**2, 0 * c],
-        [-c, 0 * c, c**0],
+        [-2 * c, 1 + c**2, Fraction(0)],
+        [-c, Fraction(0), Fraction(1)],
     ]
     return 1 / errors.eigenvalue(K3, -1, 8 * EPS * m, exact.rationals(rows))

@@ -77,8 +77,8 @@ def _by_eigenvector(W: np.ndarray) -> Witness | None:
     real = np.flatnonzero((np.abs(values.imag) == 0) & (values.real >= 1))
     for i in real[np.argsort(-values.real[real])][:3]:
         v = vectors[:, i].real
-        # Entries that rounding cannot tell from 0 are 0.
-        v = np.where(np.abs(v) > 1e-10 * np.abs(v).max(), v, 0.0)
+        # Of a vector of length 1 entries that rounding cannot tell from 0 are 0.
+        v = np.where(np.abs(v) > 1e-10, v, 0.0)
         minor = Measured(float(1 - values[i].real), 0.0)
         found = _made(W, [Fraction(float(a)) for a in v], minor, "1 less a real eigenvalue of W")
         if found is not None:

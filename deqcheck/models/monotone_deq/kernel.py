@@ -47,7 +47,9 @@ class Kernel:
 
     @cached_property
     def K(self) -> np.ndarray:
-        return sum(self.parts.values(), np.zeros((self.Z.shape[1],) * 2))
+        A, B, U, u = self.parts.values()
+        found: np.ndarray = A + B + U + u
+        return found
 
     @cached_property
     def radii(self) -> dict[str, float]:

@@ -57,7 +57,7 @@ class Bent:
 
     @cached_property
     def first_slope(self) -> float:
-        return float(self.s.slope(np.array([self.s.kinks[0] - 1.0]))[0])
+        return float(self.s.slope(np.array(self.s.kinks[:1]))[0])
 
     def value(self, t: np.ndarray) -> np.ndarray:
         if not self.held:
@@ -76,10 +76,8 @@ class Bent:
 
 
 def jumps(s: Activation) -> np.ndarray:
-    """Of s' at each kink."""
-    kinks = np.array(s.kinks)
-    ends = np.concatenate([kinks[:1] - 1.0, (kinks[1:] + kinks[:-1]) / 2, kinks[-1:] + 1.0])
-    return np.diff(s.slope(ends))
+    """Of s' at each kink, where it is that to the left by convention."""
+    return np.diff(s.slope(np.array([*s.kinks, s.kinks[-1] + 1.0])))
 
 
 def heights(s: Activation, steps: Iterable[Step]) -> np.ndarray:
@@ -121,8 +119,7 @@ class HeldOpteq(Held):
         networks = bent_networks(state, above, True)
         with np.errstate(all="ignore"):
             if model.implicit:
-                if not state.network.lipschitz < 1:
-                    state.solved.required()
+                state.solved.required()
                 Z = self._rest(networks[0])
                 self.steps = [Step(networks[0], Z, networks[0].visit(Z, 0.0)[0], NO_SAM)]
                 self.Z = Z

@@ -1,4 +1,4 @@
-"""Loss and gradient of a network that is iterated and has no more than its layers: for descents,
+"""The gradient of a network that is iterated and has no more than its layers: for descents,
 integrators and second runs.
 
 Arrays have their samples in rows, and those of all iterations below each other, so that each sum
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from deqcheck.models.problem import Params, Plain
+from deqcheck.models.problem import Params
 from deqcheck.records.lazy import cached_property
 
 if TYPE_CHECKING:
@@ -61,11 +61,6 @@ class Lean:
 
     def gradient(self, theta: Params) -> Params:
         return self._at(theta)[0]
-
-    def plain(self, theta: Params) -> Plain:
-        parts, _, r, _ = self._at(theta)
-        flat = r.ravel(order="K")
-        return Plain(float(np.add.reduce(flat * flat)) / 2, parts)
 
     def seen(self, theta: Params, sized: bool = True) -> tuple[Params, Seen]:
         """The gradient, and what it went through; without sizes where no radius will be asked."""

@@ -307,7 +307,7 @@ class OpteqState(State):
         widths = [len(layer.W) for layer in self.network.layers]
         if self.sam is not None or self.map.prox is not None:
             return self.model.m
-        if self.model.alpha == 1 or (len(widths) == 1 and self.model.implicit):
+        if self.model.alpha == 1:
             return min(self.model.m, widths[-1])
         from_zero = self.model.implicit or not self.model.Z0.any()
         return min(self.model.m, sum(widths)) if from_zero else self.model.m

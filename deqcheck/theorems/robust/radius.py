@@ -40,7 +40,7 @@ class CertifiedRadius(Trained):
         yield self.classes(outputs=given(len(p.start.C)))
 
     def claims(self, p: Problem, state: State) -> Iterable[Claim]:
-        if len(state.C) < 2 or not state.weights.diagonal.feasible:
+        if not state.weights.diagonal.feasible:
             return
         gains = Gains(state)
         for j in range(min(state.N, ATTACKED)):
