@@ -142,9 +142,10 @@ def nearest(
 
     The smallest possible value is one number, but where it is attained may be decided by rounding:
     right sides that a floor dominates hardly change over many powers of ten. The projection on a
-    convex set of some width is one point, on every machine.
+    convex set of some width is one point, on every machine. Searched roughly, an optimum above zero
+    is all that there is to know, wherever it is attained.
     """
-    if not room > 0:
+    if not room > 0 or (_ROUGHLY.get() is not None and best.value > 0):
         return best
     here = float(np.max(f(goal)))
     if here <= best.value + room:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deqcheck.linalg.minimax import Optimum, gap, minimise_largest, nearest
+from deqcheck.linalg.minimax import Optimum, gap, minimise_largest, nearest, roughly
 
 BOX = (-35.0, 35.0)
 ROOM = 1e-4
@@ -37,6 +37,16 @@ def test_a_goal_that_is_good_enough_is_taken() -> None:
 def test_without_room_the_optimum_stays() -> None:
     best = minimise_largest(floored, np.zeros(2), BOX)
     assert nearest(floored, best, np.ones(2), BOX, 0.0) is best
+
+
+@pytest.mark.parametrize(("lower", "stays"), [(0.0, True), (7.0, False)])
+def test_roughly_an_optimum_above_zero_stays_where_it_is(lower: float, stays: bool) -> None:
+    """log 1000 = 6.9 is above zero; less 7 it is below, and where it is attained matters."""
+    best = Optimum(np.array([-15.0, -20.0]), float(np.log(1000)) - lower)
+    with roughly({}):
+        found = nearest(lambda x: floored(x) - lower, best, np.zeros(2), BOX, ROOM)
+    assert (found is best) is stays
+    assert nearest(lambda x: floored(x) - lower, best, np.zeros(2), BOX, ROOM) is not best
 
 
 @pytest.mark.parametrize("seed", range(20))
