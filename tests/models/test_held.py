@@ -131,11 +131,11 @@ def test_a_slope_adds_its_share_of_the_pull(made: Problem, inner: bool) -> None:
     [("relu-deq", "W"), ("implicit-relu", "A"), ("implicit", "W1")],
     indirect=["made"],
 )
-@pytest.mark.parametrize("size", [0.5, 2.0])
+@pytest.mark.parametrize("size", [0.5, 1.2, 2.0])
 def test_nothing_is_held_where_there_is_no_equilibrium(
     made: Problem, name: str, size: float
 ) -> None:
-    """z = relu(w z + c) with w a multiple of I has one solution for w < 1, and for w = 2 and c > 0
+    """z = relu(w z + c) with w a multiple of I has one solution for w < 1, and for w > 1 and c > 0
     none; that on a pattern exists all the same."""
     w = size / getattr(made.model, "gamma", 1.0) * np.eye(*made.theta0[name].shape)
     state = made.model.at({**made.theta0, name: w})
