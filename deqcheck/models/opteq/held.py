@@ -119,9 +119,7 @@ class HeldOpteq(Held):
         networks = bent_networks(state, above, True)
         with np.errstate(all="ignore"):
             if model.implicit:
-                # That a contraction has an equilibrium need not be computed, on the way of a flow.
-                if not state.network.lipschitz < 1:
-                    state.solved.required()
+                state.solved.required()
                 Z = self._rest(networks[0])
                 self.steps = [Step(networks[0], Z, networks[0].visit(Z, 0.0)[0], NO_SAM)]
                 self.Z = Z
