@@ -46,8 +46,6 @@ Moving = Mapping[str, tuple[np.ndarray, np.ndarray]]
 @np.errstate(all="ignore")
 def run_ahead(problem: AnyProblem, tracks: Sequence[str], report: OnProgress) -> Trajectory | None:
     """The trajectory; None where it has to be made step by step."""
-    if problem.train.steps > EVERY_DISTANCE:
-        return None
     many = problem.model.many(problem.shapes)
     if many is None:
         return None
@@ -71,14 +69,15 @@ class _Ahead:
     def __init__(self, problem: AnyProblem, many: Many, tracks: Sequence[str]):
         self.problem, self.many, self.tracks = problem, many, tuple(tracks)
         self.shapes, self.step, self.steps = problem.shapes, problem.train.step, problem.train.steps
+        at = sorted(looked_at(problem, self.steps))
+        self._at = range(self.steps + 1) if self.steps <= EVERY_DISTANCE else at
         # The next step, and the run there.
         self.next, self.x = 0, pack(problem.theta0)
         self.beside = PerturbedRun(problem, self.step)
         first = row_views(self.x[None], self.shapes)
         self._begin({name: (a, np.zeros(1)) for name, a in first.items()})
         self.columns = np.zeros((self.steps + 1, len(Step._fields)))
-        tracked = sorted(looked_at(problem, self.steps)) if tracks else []
-        self.tracked = Columns(tracked, self.tracks, 1)
+        self.tracked = Columns(at if tracks else [], self.tracks, 1)
         self.told = set(schedule(self.steps, problem.record_points).tolist())
         self.how: dict[str, list[str]] = {}
         self.kept = KeptStates()
@@ -89,7 +88,7 @@ class _Ahead:
     def _begin(self, start: Moving) -> None:
         """Where all that moves begins, with its radius."""
         self.start = start
-        self.moved = Columns(range(self.steps + 1), tuple(start), 1)
+        self.moved = Columns(self._at, tuple(start), 1)
 
     def walk(self, report: OnProgress) -> Trajectory | None:
         status = Status.COMPLETED
@@ -179,17 +178,21 @@ class _Ahead:
     def _distances(self, i: np.ndarray, here: Moving, there: Moving, growth: np.ndarray) -> None:
         if not self.next:
             self._begin({name: (a[:1], off[:1]) for name, (a, off) in here.items()})
+        rows = self.moved.rows(i)
+        if not len(rows):
+            return
         for name, (start, known) in self.start.items():
-            array, radius = here[name]
+            array, radius, other = (a[rows] for a in (*here[name], there[name][0]))
             moved, size = norms(array - start), norms(start)
             error = radius + known + 4 * EPS * (moved + size)
-            self.moved.put(i, name, ONE, (moved, error, growth * norms(array - there[name][0])))
+            apart = growth[rows] * norms(array - other)
+            self.moved.put(i[rows], name, ONE, (moved, error, apart))
 
     def _quantities(self, i: np.ndarray, here: Looked, there: Looked, growth: np.ndarray) -> None:
         """The perturbed run is looked at where it will be compared, and at the last of them."""
         if not self.tracks:
             return
-        rows = np.array([row for row, k in enumerate(i.tolist()) if self.tracked.at(k)], dtype=int)
+        rows = self.tracked.rows(i)
         if not len(rows):
             return
         places = [self.tracked.place(k) for k in i[rows].tolist()]

@@ -32,6 +32,10 @@ class Columns:
     def at(self, i: int) -> bool:
         return i in self._position
 
+    def rows(self, steps: np.ndarray) -> np.ndarray:
+        """Which of these steps are in the table."""
+        return np.flatnonzero([self.at(i) for i in steps.tolist()])
+
     def place(self, i: int) -> int:
         return self._position[i]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -42,18 +41,6 @@ class Evaluations(NamedTuple):
     error: np.ndarray
     gradient: np.ndarray
     gradient_error: np.ndarray
-
-
-class OneByOne(ABC):
-    """Of losses that are evaluated at one W after the other."""
-
-    @abstractmethod
-    def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation: ...
-
-    def evaluate_all(self, W: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
-        at = zip(W, size.tolist(), radius.tolist(), strict=True)
-        rows = [self.evaluate(*each) for each in at]
-        return Evaluations(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 class Outer(Protocol):

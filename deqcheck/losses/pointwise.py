@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from copy import copy
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from deqcheck.linalg.errors import length
 from deqcheck.linalg.spectra import Factored
 from deqcheck.losses.ball import fista
-from deqcheck.losses.outer import PL, Evaluation, OneByOne
+from deqcheck.losses.outer import PL, Evaluation, Evaluations
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
@@ -20,7 +20,7 @@ from deqcheck.records.tower import Again
 L = TypeVar("L", bound="Pointwise")
 
 
-class Pointwise(OneByOne):
+class Pointwise(ABC):
     """L0(W) = sum_i l(W phi_i, y_i) for outputs q = W Phi (my x n), accurate to a few units in the
     last place; `self.Y` holds the targets (my x n).
 
@@ -113,6 +113,11 @@ class Pointwise(OneByOne):
         return found._replace(
             gap=found.gap - star.value, error=found.error + star.error + EPS * found.gap
         )
+
+    def evaluate_all(self, W: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
+        at = zip(W, size.tolist(), radius.tolist(), strict=True)
+        rows = [self.evaluate(*each) for each in at]
+        return Evaluations(*(np.array(column) for column in zip(*rows, strict=True)))
 
     def gradient(self, W: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.slopes(W) @ self.Phi.T

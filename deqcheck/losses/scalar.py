@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
 from deqcheck.linalg.entries import euclidean
-from deqcheck.linalg.errors import length
+from deqcheck.linalg.errors import F, length
 from deqcheck.linalg.spectra import Factored
+from deqcheck.linalg.stacked import norms
 from deqcheck.losses.ball import optimality_gap, projected_newton
-from deqcheck.losses.outer import PL, Evaluation, OneByOne
+from deqcheck.losses.outer import PL, Evaluation, Evaluations
 from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
 
-class LinearScalar(OneByOne):
+# So many outputs at once, of many w.
+NUMBERS = 1_000_000
+
+
+class Outputs(NamedTuple):
+    """Of each sample (the last axis): the loss and its slope, how far the output may be off, and
+    the slope with it."""
+
+    values: np.ndarray
+    first: np.ndarray
+    reach: np.ndarray
+    moved: np.ndarray
+
+
+class LinearScalar(ABC):
     """L0(w) = sum_i l_i(w phi_i), convex, for a row w; the ball is the box |w_j| < R."""
 
     def __init__(self, Phi: np.ndarray, Y: np.ndarray, R: float, relative: float = 0.0):
@@ -104,22 +120,37 @@ class LinearScalar(OneByOne):
         return self._whole(w, euclidean(w), 0.0)
 
     def _whole(self, w: np.ndarray, size: float, radius: float) -> Evaluation:
-        """Outputs move by |phi_i| times the radius, and the sums round."""
         q = w @ self.Phi
-        values, first = self.values(q), self.first(q)
-        reach = self._columns * (radius + 4 * EPS * len(w) * size) + self._off * size
+        outputs = self._outputs(q, len(w), size, radius)
+        total, error = self._sums(q, *outputs)
+        _, first, _, moved = outputs
+        return Evaluation(
+            float(total),
+            float(error),
+            (self.Phi @ first)[None],
+            self._slopes_error(len(q), euclidean(moved), length(first)),
+        )
+
+    def _outputs(self, q: np.ndarray, terms: int, size: F, radius: F) -> Outputs:
+        """Outputs, of one w or of many, move by |phi_i| times the radius, and the sums round."""
+        lost = np.asarray(radius + 4 * EPS * terms * size)[..., None]
+        reach = self._columns * lost + self._off * np.asarray(size)[..., None]
         # Losses round once more what they compute from q.
         reach = reach + 2 * EPS * (1 + np.abs(q))
         moved = self.largest_step(q, reach) * reach
-        total = float(values.sum())
-        rounding = 4 * EPS * (len(q) + 4) * float(np.abs(values).sum() + np.abs(q).sum() * EPS)
-        lost = 8 * EPS * (len(q) ** 0.5 + 4) * length(first)
-        return Evaluation(
-            total,
-            float((np.abs(first) + moved) @ reach) + rounding,
-            (self.Phi @ first)[None],
-            self._phi_norm * (euclidean(moved) + lost) + self._off * length(first),
-        )
+        return Outputs(self.values(q), self.first(q), reach, moved)
+
+    def _sums(self, q: np.ndarray, *outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The loss and its error."""
+        values, first, reach, moved = outputs
+        size = np.abs(values).sum(axis=-1) + np.abs(q).sum(axis=-1) * EPS
+        rounding = 4 * EPS * (q.shape[-1] + 4) * size
+        return values.sum(axis=-1), ((np.abs(first) + moved) * reach).sum(axis=-1) + rounding
+
+    def _slopes_error(self, samples: int, moved: F, first: F) -> F:
+        """Of the gradient, from the lengths of the slopes and of how far they are moved."""
+        lost = 8 * EPS * (samples**0.5 + 4) * first
+        return self._phi_norm * (moved + lost) + self._off * first
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Bound on the second derivative between q - reach and q + reach."""
@@ -127,10 +158,28 @@ class LinearScalar(OneByOne):
         return found
 
     def evaluate(self, W: np.ndarray, size: float, radius: float) -> Evaluation:
-        found, star = self._whole(W[0], size, radius), self.infimum
-        return found._replace(
-            gap=found.gap - star.value, error=found.error + star.error + EPS * found.gap
-        )
+        found = self._whole(W[0], size, radius)
+        gap, error = self._above_infimum(found.gap, found.error)
+        return found._replace(gap=gap, error=error)
+
+    def evaluate_all(self, W: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
+        at_once = max(1, NUMBERS // len(self.y))
+        pieces = [slice(i, i + at_once) for i in range(0, len(W), at_once)]
+        parts = [self._evaluated(W[rows, 0], size[rows], radius[rows]) for rows in pieces]
+        return Evaluations(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _evaluated(self, w: np.ndarray, size: np.ndarray, radius: np.ndarray) -> Evaluations:
+        """At many w, as `evaluate` at each."""
+        q = w @ self.Phi
+        outputs = self._outputs(q, w.shape[1], size, radius)
+        first = np.array([length(row) for row in outputs.first])
+        lost = self._slopes_error(q.shape[1], norms(outputs.moved), first)
+        gap, error = self._above_infimum(*self._sums(q, *outputs))
+        return Evaluations(gap, error, (outputs.first @ self.Phi.T)[:, None], lost)
+
+    def _above_infimum(self, total: F, error: F) -> tuple[F, F]:
+        star = self.infimum
+        return total - star.value, error + star.error + EPS * total
 
     def gradient(self, W: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.slopes(W) @ self.Phi.T

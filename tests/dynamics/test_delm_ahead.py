@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from side import alike, step_by_step
 
-from deqcheck.dynamics import ahead, recorder
+from deqcheck.dynamics import ahead, recorder, steps
 from deqcheck.dynamics.ahead import run_ahead
 from deqcheck.dynamics.gd import GradientDescent
 from deqcheck.losses.logistic import Logistic
@@ -75,6 +75,23 @@ def test_the_parameters_are_those_of_single_steps(delm: Builder) -> None:
 def test_single_units_are_left_to_single_steps(delm: Builder) -> None:
     # With one unit the weights are gamma, and A does not move, which single steps know exactly.
     assert run_ahead(problem(delm, m=1), (), recorder.silent) is None
+
+
+def test_distances_along_a_long_run_are_told_on_a_schedule(
+    delm: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (ahead, steps):
+        monkeypatch.setattr(module, "EVERY_DISTANCE", STEPS - 1)
+    # With quantities along all of it, and none: nothing is told of the second block, but its end.
+    p = problem(delm)
+    for tracks in (NAMES, ()):
+        found = run_ahead(p, tracks, recorder.silent)
+        alike(found, step_by_step(p, tracks))
+    p = replace(p, record_points=3, train=replace(p.train, steps=200))
+    monkeypatch.setattr(recorder, "EVERY_STEP", 100)
+    found = run_ahead(p, NAMES, recorder.silent)
+    alike(found, step_by_step(p, NAMES))
+    assert found is not None and found.distance["A"].k.tolist() == [0, 1, 200]
 
 
 def test_wide_models(delm: Builder) -> None:

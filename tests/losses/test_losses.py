@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from deqcheck.fields import Refusal
+from deqcheck.losses import scalar
 from deqcheck.losses.ball import project
 from deqcheck.losses.logistic import Logistic
 from deqcheck.losses.separation import hard_margin, smallest_box
@@ -59,6 +60,30 @@ def test_gap_and_gradient_follow_the_definition(name: str) -> None:
         h = 1e-6
         slope = (plain(kind, PHI, Y, W + h * D) - plain(kind, PHI, Y, W - h * D)) / (2 * h)
         assert np.sum(G * D) == pytest.approx(slope, rel=1e-6, abs=1e-7 * (1 + total))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("at_once", [1, 20, 1000])
+def test_many_are_evaluated_as_each(
+    name: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scalar, "NUMBERS", at_once)
+    kind, Y = LOSSES[name]
+    outer = kind.on(PHI, Y)
+    W = np.random.default_rng(1).normal(size=(5, len(Y), 3))
+    # No weights, slopes that vanish or are large, weights that are next to nothing.
+    W[1:4] *= np.array([0.0, 1e3, 1e-6])[:, None, None]
+    size = np.linalg.norm(W.reshape(5, -1), axis=1)
+    radius = np.array([0.0, 1e-9, 1e-12, 1e-3, 0.0])
+    many = outer.evaluate_all(W, size, radius)
+    for i, w in enumerate(W):
+        one = outer.evaluate(w, float(size[i]), float(radius[i]))
+        assert abs(many.gap[i] - one.gap) <= many.error[i] + one.error
+        assert many.error[i] == pytest.approx(one.error, rel=1e-9)
+        apart = np.linalg.norm(many.gradient[i] - one.gradient)
+        assert apart <= many.gradient_error[i] + one.gradient_error
+        assert many.gradient_error[i] == pytest.approx(one.gradient_error, rel=1e-9)
+        assert many.gradient[i].shape == w.shape
 
 
 @pytest.mark.parametrize("name", LOSSES)
