@@ -18,7 +18,6 @@ from deqcheck.records.lazy import cached_property
 from deqcheck.records.measured import EPS, Measured
 from deqcheck.records.tower import Again
 
-
 # So many outputs at once, of many w.
 NUMBERS = 1_000_000
 
@@ -150,7 +149,8 @@ class LinearScalar(ABC):
     def _slopes_error(self, samples: int, moved: F, first: F) -> F:
         """Of the gradient, from the lengths of the slopes and of how far they are moved."""
         lost = 8 * EPS * (samples**0.5 + 4) * first
-        return self._phi_norm * (moved + lost) + self._off * first
+        error: F = self._phi_norm * (moved + lost) + self._off * first
+        return error
 
     def largest_step(self, q: np.ndarray, reach: np.ndarray) -> np.ndarray:
         """Bound on the second derivative between q - reach and q + reach."""
