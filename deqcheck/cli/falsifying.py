@@ -42,7 +42,10 @@ def _lines(found: Falsified) -> Iterator[RenderableType]:
         word = "NOT REFUTED" if found.searched else "NOTHING SEARCHED"
         yield Text.assemble((word, "yellow"), f" {name}: {tried}")
         if found.withdrawn:
-            yield indented("a refutation was withdrawn: another route did not find it again")
+            one = found.withdrawn == 1
+            many = "a refutation was" if one else f"{found.withdrawn} refutations were"
+            again = "it" if one else "them"
+            yield indented(f"{many} withdrawn: another route did not find {again} again")
         if not found.searched and found.conflicting:
             yield indented(f"nearest to meeting them, what fails: {', '.join(found.conflicting)}")
         yield from _tightest(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left
 from functools import cache, lru_cache
 from typing import Any
@@ -240,19 +241,25 @@ class Integration:
         self._budget, self._left = STARVED, None
         if self.kinked is not None:
             self.kinked.begin()
-        while (self.reach < until or self._solver is None) and self.status is Status.COMPLETED:
-            try:
-                with np.errstate(all="ignore"):
-                    if self._solver is None:
-                        self._begin()
-                    else:
-                        self._step()
-            except Starving:
-                self._stiffer()
-            except Undecided as stop:
-                self._failed(f"after t = {self.reach:g}: {stop}")
-            except NoEquilibrium as stop:
-                self.lost(stop, self.reach)
+        with warnings.catch_warnings():
+            # LSODA warns of what its status says, too.
+            warnings.simplefilter("ignore", UserWarning)
+            while (self.reach < until or self._solver is None) and self.status is Status.COMPLETED:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        try:
+            with np.errstate(all="ignore"):
+                if self._solver is None:
+                    self._begin()
+                else:
+                    self._step()
+        except Starving:
+            self._stiffer()
+        except Undecided as stop:
+            self._failed(f"after t = {self.reach:g}: {stop}")
+        except NoEquilibrium as stop:
+            self.lost(stop, self.reach)
 
     def _begin(self) -> None:
         if self.kinked is not None:

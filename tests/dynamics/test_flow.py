@@ -52,6 +52,22 @@ def test_no_method_is_trusted_beyond_its_bar(delm: Builder, method: str, rtol: f
     assert (np.abs(run.gap.value - exact) <= run.gap.error).all()
 
 
+def test_a_method_that_gives_up_says_so_and_warns_of_nothing(monotone: Builder) -> None:
+    # Over so long a time nothing moves but by rounding, of which LSODA warns.
+    train = GradientFlow(horizon=1.79e6, method="LSODA", rtol=2.3e-12)
+    arrays = {
+        "X": [[1.0]],
+        "y": [0.02132451234154328],
+        "A": [[0.05299081922738964]],
+        "B": [[0.0]],
+        "U": [[0.00026417662501265635]],
+        "u": [1.3924303874882137e-05],
+    }
+    run = train.run(monotone(train=train, m=0.5, **arrays))
+    assert run.status is Status.INTEGRATOR_FAILED
+    assert any(note.startswith("LSODA stopped after t = ") for note in run.notes)
+
+
 def test_tracked_quantities_carry_the_error_of_the_integration(delm: Builder) -> None:
     rough, fine = (GradientFlow(horizon=0.3, rtol=rtol, method="RK45") for rtol in (1e-3, 1e-11))
     p = delm(3, 8, 1)

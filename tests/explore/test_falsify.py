@@ -27,7 +27,7 @@ from deqcheck.explore.falsify.mutate import moved
 from deqcheck.explore.falsify.score import FLAT, TIE, Scorer, TooLate, margin
 from deqcheck.explore.falsify.search import Found, Hunt
 from deqcheck.explore.falsify.shrink import complexity, cost, shrunk
-from deqcheck.fields import Number
+from deqcheck.fields import Number, Refusal
 from deqcheck.judging import catalogue
 from deqcheck.theorems.base import Check, Cite, Constant, Space
 
@@ -313,8 +313,41 @@ def test_a_refutation_that_does_not_come_out_again_is_withdrawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(package, "confirmed", lambda s, instance: None)
+    monkeypatch.setattr(package, "TRIES", 1)
     found = dq.falsify(Doe, evaluations=100)
-    assert not found.found and found.withdrawn == 1 and found.worst is None
+    # The search went on as long as it might.
+    assert not found.found and found.worst is None and found.evaluations == 100
+    assert 1 <= found.withdrawn <= package.ROUNDS
+    assert not {each.claim for each in found.tightest} - {"bounded"}
+
+
+@pytest.mark.parametrize("refused", [1, 2])
+def test_where_the_worst_does_not_come_out_again_another_may(
+    monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    asked: list[Instance] = []
+    right = package.confirmed
+
+    def confirmed(s: Any, instance: Instance) -> Any:
+        asked.append(instance)
+        # The worst, and what is made of it.
+        return None if len(asked) <= 2 * refused else right(s, instance)
+
+    monkeypatch.setattr(package, "confirmed", confirmed)
+    hunts: list[Hunt] = []
+    found = falsify(
+        Doe,
+        None,
+        Asking(Limits(200, None)),
+        search=lambda hunt: hunts.append(hunt) or hunt.search(),
+    )
+    ranked = hunts[0].found.refuting
+    values = [value for value, _ in ranked]
+    assert len(values) > refused and values == sorted(values, reverse=True)
+    assert found.found and found.withdrawn == refused
+    assert [one for one in asked if one in [each for _, each in ranked]] == [
+        instance for _, instance in ranked[: -refused - 2 : -1]
+    ]
 
 
 def test_a_search_is_kept_and_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -472,6 +505,36 @@ def test_shrinking_ends_at_the_simplest_that_stands() -> None:
     assert found.init["W"].tolist() == [[1.0]] and cost(found) < cost(start)
     assert found.vector.sum() == 1.0
     assert [complexity(x) for x in (0.0, -1.0, 2.0, 0.5, 1e-5)] == [0, 1, 2, 4, 6]
+
+
+def test_shrinking_leaves_out_layers_and_parts_of_the_model() -> None:
+    arrays = {"W": (2, 2), "U": (2, 1), "b": (2,)}
+    init = {f"{a}{i}": np.ones(shape) for i in (1, 2, 3) for a, shape in arrays.items()}
+    init |= {"W0": np.ones((1, 1)), "Wo": np.ones((1, 2))}
+    model = {
+        "kind": "opteq",
+        "depth": 3,
+        "iterations": 4,
+        "alpha": 0.5,
+        "activation": {"kind": "relu"},
+        "extractor": {"kind": "identity"},
+    }
+    data = {"X": np.ones((1, 1)), "Y": np.ones((1, 1))}
+    found = shrunk(Instance(model, data, init), lambda each: each.spoken.depth > 1)
+    # Unrolled networks need to know how long.
+    assert found.model == {
+        "kind": "opteq",
+        "depth": 2,
+        "iterations": 1,
+        "activation": {"kind": "relu"},
+    }
+    assert set(found.sizes.values()) == {1} and found.entries == 2 * 3 + 1 + 2
+    assert np.isfinite(found.problem.start.objective.gap)
+    wide = {**init, "U1": np.ones((2, 3)), "W0": np.ones((3, 1))}
+    with pytest.raises(Refusal, match="another size of U2"):
+        Instance(model, data, wide).of_model({**model, "depth": 2})
+    with pytest.raises(Refusal, match="has no U4, W4, b4"):
+        Instance(model, data, init).of_model({**model, "depth": 4})
 
 
 def test_the_python_of_the_page_runs() -> None:

@@ -26,6 +26,9 @@ __all__ = ["Asking", "Counterexample", "Falsified", "Limits", "Tight", "asked", 
 HALF = 0.5
 # Instances of smaller sizes that are tried once there is a counterexample, and seconds for them.
 SMALLER, SHORT = 200, 2.0
+# Counterexamples that are looked at by another route until one comes out again, and how often the
+# search goes on where none does.
+TRIES, ROUNDS = 4, 3
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,19 @@ def falsify(
     this process, such as by several."""
     s = asked(find(statement), edition, asking.feasible)
     hunt = _hunt(s, asking, strategy and strategy(s))
-    if search is None:
-        hunt.search(progress)
-    else:
-        search(hunt)
-    return _told(hunt, asking)
+    withdrawn = 0
+    for _ in range(ROUNDS):
+        if search is None:
+            hunt.search(progress)
+        else:
+            search(hunt)
+        worst, simplest, gone = _counterexample(hunt, asking)
+        withdrawn += gone
+        hunt.limits = asking.limits
+        if simplest is not None or not gone or search is not None or hunt.over:
+            break
+        hunt.found.forget()
+    return _told(hunt, asking, worst, simplest, withdrawn)
 
 
 def _hunt(s: AnyStatement, asking: Asking, strategy: Strategy | None = None) -> Hunt:
@@ -106,15 +117,33 @@ def asked(cls: type[AnyStatement], edition: str | None, feasible: bool = False) 
     return s
 
 
-def _told(hunt: Hunt, asking: Asking) -> Falsified:
+def _counterexample(
+    hunt: Hunt, asking: Asking
+) -> tuple[Counterexample | None, Counterexample | None, int]:
+    """The worst and the simplest, and how many were withdrawn: where the worst that was found does
+    not come out again, one that is not quite as bad."""
+    gone = 0
+    if not asking.feasible:
+        for one in reversed(hunt.found.refuting[-TRIES:]):
+            worst, simplest = _counterexamples(hunt, asking, *one)
+            if simplest is not None:
+                return worst, simplest, gone
+            gone += 1
+    return None, None, gone
+
+
+def _told(
+    hunt: Hunt,
+    asking: Asking,
+    worst: Counterexample | None,
+    simplest: Counterexample | None,
+    withdrawn: int,
+) -> Falsified:
     found, s = hunt.found, hunt.s
-    worst = simplest = None
     each: list[Counterexample] = []
-    if found.worst is not None and not asking.feasible:
-        worst, simplest = _counterexamples(hunt, asking, *found.worst)
-        if asking.keep_per_claim:
-            pairs = (_counterexamples(hunt, asking, *one)[1] for one in found.violated.values())
-            each = [one for one in pairs if one is not None]
+    if simplest is not None and asking.keep_per_claim:
+        pairs = (_counterexamples(hunt, asking, *one)[1] for one in found.violated.values())
+        each = [one for one in pairs if one is not None]
     never = {name: one for name, one in found.tightest.items() if name not in found.violated}
     tight = sorted(never.items(), key=lambda one: one[1][0])
     return Falsified(
@@ -132,7 +161,7 @@ def _told(hunt: Hunt, asking: Asking) -> Falsified:
         short=found.nearest.short if found.nearest and found.nearest.failing else None,
         met=None if found.met is None else case_of(s, found.met),
         only_feasible=asking.feasible,
-        withdrawn=int(found.worst is not None and simplest is None),
+        withdrawn=withdrawn,
     )
 
 

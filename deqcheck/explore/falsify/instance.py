@@ -170,6 +170,25 @@ class Instance:
             value = {**self.model[name], inner: value}
         return replace(self, model={**self.model, name: value})
 
+    def of_model(self, model: Mapping[str, Any]) -> Instance:
+        """With these fields of the model, and the arrays that it then has. Raises Refusal where it
+        has some that are not there, or of other sizes."""
+        other = replace(self, model=model)
+        needed = other.spoken.data_arrays.keys() | other.spoken.parameters.keys()
+        if not needed <= self.arrays.keys():
+            raise Refusal("model", f"has no {', '.join(sorted(needed - self.arrays.keys()))}")
+        data, init = (
+            {name: a for name, a in arrays.items() if name in other.shapes}
+            for arrays in (self.data, self.init)
+        )
+        found = replace(other, data=data, init=init)
+        for name, array in found.arrays.items():
+            if any(
+                found.sizes[x] != n for x, n in zip(found.shapes[name], array.shape, strict=True)
+            ):
+                raise Refusal("model", f"asks for another size of {name}")
+        return found
+
     def field(self, path: str) -> float:
         name, _, inner = path.partition(".")
         return float(self.model[name][inner] if inner else self.model[name])

@@ -39,6 +39,8 @@ class Kept:
         strategy: Callable[[AnyStatement], Strategy] | None = None,
     ) -> Falsified:
         """By one process or several. Raises UsageError."""
+        if self._store is None and jobs == 1:
+            return falsify(statement, edition, asking, strategy=strategy, progress=progress)
         s = asked(find(statement), edition, asking.feasible)
         known = self.get(s, asking, jobs, "search")
 
@@ -49,10 +51,10 @@ class Kept:
                 hunt.found = searched_in_processes(s, asking, jobs)
             else:
                 hunt.search(progress)
-            if known is None and self._store is not None:
+            if known is None:
                 self.put(s, asking, jobs, "search", plain(hunt.found, s))
 
-        return falsify(statement, edition, asking, strategy=strategy, search=search)
+        return falsify(statement, edition, asking, search=search)
 
     def get(self, s: AnyStatement, asking: Asking, jobs: int, what: str) -> dict[str, Any] | None:
         return None if self._store is None else self._store.get(_key(s, asking, jobs, what))

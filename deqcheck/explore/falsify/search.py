@@ -40,7 +40,8 @@ class Found:
     feasible: int = 0
     # After how many instances, and seconds, the first counterexample was found.
     first: tuple[int, float] | None = None
-    worst: Ranked | None = None
+    # Counterexamples, each worse than the one before.
+    refuting: list[Ranked] = field(default_factory=list)
     # The worst violation and the tightest slack of each claim, with their instances.
     violated: dict[str, Ranked] = field(default_factory=dict)
     tightest: dict[str, Ranked] = field(default_factory=dict)
@@ -72,7 +73,16 @@ class Found:
         if score.refuted:
             self.first = self.first or (self.evaluations, seconds)
             if self.worst is None or score.value < self.worst[0]:
-                self.worst = (score.value, instance)
+                self.refuting.append((score.value, instance))
+
+    @property
+    def worst(self) -> Ranked | None:
+        return self.refuting[-1] if self.refuting else None
+
+    def forget(self) -> None:
+        """The counterexamples, which are none."""
+        self.first = None
+        self.refuting, self.violated = [], {}
 
     @property
     def conflicting(self) -> tuple[str, ...]:
@@ -98,8 +108,7 @@ class Found:
         for name, one in other.alone.items():
             self._fails_alone(name, one)
         self.most = max(self.most, other.most)
-        if other.worst and (self.worst is None or other.worst[0] < self.worst[0]):
-            self.worst = other.worst
+        self.refuting = sorted(self.refuting + other.refuting, key=lambda one: -one[0])
         if other.nearest and (self.nearest is None or other.nearest.value < self.nearest.value):
             self.nearest = other.nearest
 

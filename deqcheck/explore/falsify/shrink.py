@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from deqcheck.explore.falsify.instance import Instance
 from deqcheck.explore.falsify.mutate import numbers
+from deqcheck.fields import Refusal
 
 DECIMALS = (0, 1, 2, 3)
 Cost = tuple[int, int]
@@ -18,7 +20,7 @@ def shrunk(instance: Instance, stands: Callable[[Instance], bool]) -> Instance:
     """The simplest instance that single simplifications lead to and that still stands."""
     while True:
         price = cost(instance)
-        for simplifications in (_smaller, _simpler_settings, _plain, _rounded, _copies, _entries):
+        for simplifications in RULES:
             instance = _by(simplifications, instance, stands)
         if cost(instance) == price:
             return instance
@@ -92,6 +94,19 @@ def _simpler_numbers(x: float) -> Iterator[float]:
             yield value
 
 
+def _leaner(instance: Instance) -> Iterator[Instance]:
+    """Without a field of the model, or with one or all but one less of what it counts, such as
+    layers."""
+    for name, value in instance.model.items():
+        if name == "kind":
+            continue
+        rest = {n: x for n, x in instance.model.items() if n != name}
+        fewer = (1, value - 1) if isinstance(value, int) and value > 1 else ()
+        for model in (rest, *({**rest, name: count} for count in fewer)):
+            with suppress(Refusal):
+                yield instance.of_model(model)
+
+
 def _simpler_settings(instance: Instance) -> Iterator[Instance]:
     """Of the model's fields, the free constants, the training, and arrays that may be left out."""
     for name in instance.spoken.optional.keys() & instance.init.keys():
@@ -115,6 +130,9 @@ def _simpler_settings(instance: Instance) -> Iterator[Instance]:
                 yield replace(instance, train={**train, name: simple})
 
 
+RULES = (_smaller, _leaner, _simpler_settings, _plain, _rounded, _copies, _entries)
+
+
 def complexity(x: float) -> int:
     """How much there is to write: 0, then 1 and -1, whole numbers, decimals."""
     if x == 0 or abs(x) == 1:
@@ -125,7 +143,9 @@ def complexity(x: float) -> int:
 def cost(instance: Instance) -> Cost:
     """Numbers to print, and how long they are; equal samples cost less than different ones."""
     values = [x for a in instance.arrays.values() for x in a.ravel().tolist()]
-    values += [instance.field(name) for name in numbers(instance)]
+    fields = numbers(instance)
+    values += map(instance.field, fields)
+    values += [float(x) for n, x in instance.model.items() if n not in fields and type(x) is int]
     values += (instance.constants or {}).values()
     values += [float(x) for x in (instance.train or {}).values() if not isinstance(x, str)]
     return instance.entries, sum(map(complexity, values)) + len(set(values))
