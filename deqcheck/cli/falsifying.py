@@ -42,9 +42,9 @@ def _lines(found: Falsified) -> Iterator[RenderableType]:
         word = "NOT REFUTED" if found.searched else "NOTHING SEARCHED"
         yield Text.assemble((word, "yellow"), f" {name}: {tried}")
         if found.withdrawn:
-            one = found.withdrawn == 1
-            many = "a refutation was" if one else f"{found.withdrawn} refutations were"
-            again = "it" if one else "them"
+            single = found.withdrawn == 1
+            many = "a refutation was" if single else f"{found.withdrawn} refutations were"
+            again = "it" if single else "them"
             yield indented(f"{many} withdrawn: another route did not find {again} again")
         if not found.searched and found.conflicting:
             yield indented(f"nearest to meeting them, what fails: {', '.join(found.conflicting)}")
