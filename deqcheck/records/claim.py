@@ -32,6 +32,8 @@ from deqcheck.records.tower.recorder import recorder
 
 # A rate is read off only where the logarithmic decrease is known to this relative accuracy.
 RATE_RESOLUTION = 1e-2
+# Where a bar that is so many times smaller would count a point, another machine may count it.
+NEARLY = 10.0
 MORE_EFFORT = "exact arithmetic ended at its budget: --effort 10 gives it ten times as much"
 
 
@@ -275,11 +277,12 @@ class Curve:
         fine = np.isfinite(error) if self.contracts else error <= small
         return bool(np.all(fine & ~self._resolved()[judged:]))
 
-    def _resolved(self) -> np.ndarray:
-        """Where the bound still stands above the error bars of the two sides."""
+    def _resolved(self, grant: float = 1.0) -> np.ndarray:
+        """Where the bound still stands above the error bars of the two sides; with bars so many
+        times as large."""
         error = np.asarray(self.left.error + self.right.error)
         size = 1 - self.right.value if self.contracts else self.right.value
-        found: np.ndarray = error < RESOLUTION * np.abs(size)
+        found: np.ndarray = error < grant * RESOLUTION * np.abs(size)
         return found
 
     def _above_error(self) -> np.ndarray:
@@ -302,10 +305,10 @@ class Curve:
         slack = self._slack()
         first = int(np.argmax(violated)) if violated.any() else None
         # A gap that rounding made negative has no ratio to its bound.
-        seen = self._resolved() & (slack > 0)
+        seen, nearly = (self._resolved(grant) & (slack > 0) for grant in (1.0, NEARLY))
         seen[0] &= not self.starts_equal
         tightest = int(np.argmin(np.where(seen, slack, np.inf))) if seen.any() else None
-        rate, rate_error = self._rate_tightness(seen) if self.decays else (None, None)
+        rate, rate_error = self._rate_tightness(seen, nearly) if self.decays else (None, None)
         return CurveFacts(
             horizon=None if horizon is None else int(self.k[horizon]),
             last=int(self.k[-1]),
@@ -337,11 +340,14 @@ class Curve:
             return min(judged, len(self.k) - 1)
         return int(np.flatnonzero((self.k == point.k) & (self.t == point.t))[0])
 
-    def _rate_tightness(self, seen: np.ndarray) -> tuple[float | None, float | None]:
+    def _rate_tightness(
+        self, seen: np.ndarray, nearly: np.ndarray
+    ) -> tuple[float | None, float | None]:
         """Largest log-decrease of the bound over that of the measured value: 1 is an equality.
 
         The radius of each quotient p/f is (dp + df p/f)/f; that of the largest one is how far the
-        largest of the upper and of the lower ends are from it.
+        largest of the upper and of the lower ends are from it. The largest one is among the points
+        that are resolved; those that `nearly` are count among the upper ends.
         """
         left, right = self.left, self.right
         with np.errstate(all="ignore"):
@@ -349,14 +355,16 @@ class Curve:
             promised = np.log(right.value[0] / right.value)
             noise = left.error / left.value + left.error[0] / left.value[0]
             loose = right.error / right.value + right.error[0] / right.value[0]
-        known = np.isfinite(promised) & np.isfinite(noise) & np.isfinite(loose)
-        usable = seen & known & (fall > 0) & (noise <= RATE_RESOLUTION * fall)
+            ratio = promised / fall
+            radius = (loose + noise * np.abs(ratio)) / fall
+            lower, upper = ratio - radius, ratio + radius
+        known = np.isfinite(promised) & np.isfinite(noise) & np.isfinite(loose) & (fall > 0)
+        usable = seen & known & (noise <= RATE_RESOLUTION * fall)
         if not usable.any():
             return None, None
-        ratio = promised[usable] / fall[usable]
-        radius = (loose[usable] + noise[usable] * np.abs(ratio)) / fall[usable]
-        value = float(ratio.max())
-        return value, float(max((ratio + radius).max() - value, value - (ratio - radius).max()))
+        nearly = nearly & known & (noise <= NEARLY * RATE_RESOLUTION * fall) | usable
+        value = float(ratio[usable].max())
+        return value, float(max(upper[nearly].max() - value, value - lower[usable].max()))
 
 
 def _caught(smallest: float) -> float | None:

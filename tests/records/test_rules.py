@@ -136,8 +136,32 @@ def test_a_rate_is_read_off_only_where_the_fall_is_known() -> None:
         c = decaying(0.5, 0.2, error, 1e-9)
         left, right = (Measured(x.value[two], x.error[two]) for x in (c.left, c.right))
         short = Curve("c", left, "<=", right, c.k[two], c.t[two], decays=True, starts_equal=True)
-        facts = short._rate_tightness(np.array([False, True]))
+        facts = short._rate_tightness(*2 * (np.array([False, True]),))
         assert (facts[0] is not None) == known
+
+
+def test_a_rate_may_count_other_points_on_another_machine() -> None:
+    """The largest quotient is that of the last point, which is resolved or not by a hair: wherever
+    its bar lies, up to ten times what is resolved, either answer is within the bar of the other."""
+    k = np.arange(4)
+    right = Measured(np.exp(-np.array([0.0, 1.0, 2.0, 3.2])))
+
+    def told(share: float) -> tuple[float, float]:
+        error = np.array([0.0, 0.0, 0.0, share * 1e-3 * right.value[-1]])
+        left = Measured(np.exp(-2.0 * k), error)
+        curve = Curve("c", left, "<=", right, k, k * 1.0, decays=True, starts_equal=True)
+        facts = curve.judge().curve
+        assert facts is not None and facts.rate_tightness is not None
+        assert facts.rate_error is not None
+        return facts.rate_tightness, facts.rate_error
+
+    (first, near), (second, far) = told(0.9), told(1.1)
+    assert first == pytest.approx(3.2 / 6) and second == pytest.approx(0.5)
+    assert near < 2e-3 and first - second <= far < first - second + 2e-3
+    value, error = told(9.9)
+    assert value == second and error >= first - second
+    # What is further from being resolved would not be counted elsewhere.
+    assert told(10.1) == (second, pytest.approx(0.0, abs=1e-12))
 
 
 def test_resolutions() -> None:
@@ -265,7 +289,7 @@ def test_the_radius_of_a_rate_reaches_to_both_sides() -> None:
     left = Measured(np.array([1.0, 0.5, 0.25]), np.array([0.0, 1e-3, 0.0]))
     right = Measured(np.array([1.0, 0.9, 0.85]))
     curve = Curve("c", left, "<=", right, k, k * 1.0, decays=True, starts_equal=True)
-    value, error = curve._rate_tightness(np.array([False, True, True]))
+    value, error = curve._rate_tightness(*2 * (np.array([False, True, True]),))
     first, second = -math.log(0.9) / math.log(2), -math.log(0.85) / math.log(4)
     noise = 1e-3 / 0.5 * first / math.log(2)
     assert value == pytest.approx(first, rel=1e-12)
