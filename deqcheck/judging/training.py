@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from deqcheck import threads
+from deqcheck import pages, threads
 from deqcheck.dynamics.recorder import Progress
 from deqcheck.judging.authored import check_tracks
 from deqcheck.judging.errors import refusals
@@ -22,6 +22,7 @@ def train(
     problem: AnyProblem, statements: Sequence[AnyStatement], progress: Callable[[Progress], None]
 ) -> Trajectory:
     """Raises OutOfRange where there is no step to take, and UsageError."""
+    pages.kept()
     with suppress(NoEquilibrium):
         start = problem.start.objective
         _finite_at_start("loss", start.gap)

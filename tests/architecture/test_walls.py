@@ -37,13 +37,14 @@ search: theorems models records
 atomic:
 threads:
 garbage:
+pages:
 postponed:
 frozen:
 environment: threads plugins __init__
 store: atomic __init__
 engines: plugins threads garbage postponed environment __init__
 trials: engines store theorems models environment threads __init__
-judging: engines theorems dynamics models linalg store trials environment threads +
+judging: engines theorems dynamics models linalg store trials environment threads pages +
 case: judging plugins theorems dynamics models losses data targets inits +
 explore: engines search judging case theorems dynamics models linalg environment store plugins +
 verifier:
