@@ -178,9 +178,11 @@ class _Ahead:
     def _distances(self, i: np.ndarray, here: Moving, there: Moving, growth: np.ndarray) -> None:
         if not self.next:
             self._begin({name: (a[:1], off[:1]) for name, (a, off) in here.items()})
-        rows = self.moved.rows(i)
-        if not len(rows):
+        told = self.moved.rows(i)
+        if not len(told):
             return
+        # All of them need no copies.
+        rows: Any = told if len(told) < len(i) else slice(None)
         for name, (start, known) in self.start.items():
             array, radius, other = (a[rows] for a in (*here[name], there[name][0]))
             moved, size = norms(array - start), norms(start)

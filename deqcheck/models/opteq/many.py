@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # By so much, as a share, a bound of a norm may be too large; where radii go through it often, by so
 # much in all.
-LOOSE, IN_ALL = 0.1, 0.25
+LOOSE, IN_ALL = 0.2, 0.5
 # From this width on singular values take longer than a proof that none is larger.
 WIDE = 48
 
