@@ -243,7 +243,7 @@ class Integration:
             self.kinked.begin()
         with warnings.catch_warnings():
             # LSODA warns of what its status says, too.
-            warnings.simplefilter("ignore", UserWarning)
+            warnings.filterwarnings("ignore", "lsoda", UserWarning)
             while (self.reach < until or self._solver is None) and self.status is Status.COMPLETED:
                 self._go_on()
 
