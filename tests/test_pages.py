@@ -35,6 +35,5 @@ def _faults(kept: bool) -> int:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of glibc")
 def test_pages_are_met_once() -> None:
-    # Two arrays have some 1600 pages of 4 KiB.
-    assert _faults(True) < 2_000
-    assert _faults(False) > 20_000
+    # How many there are depends on the size of a page.
+    assert 10 * _faults(True) < _faults(False)
