@@ -278,8 +278,8 @@ class Curve:
         return bool(np.all(fine & ~self._resolved()[judged:]))
 
     def _resolved(self, grant: float = 1.0) -> np.ndarray:
-        """Where the bound still stands above the error bars of the two sides; with bars so many
-        times as large."""
+        """Where the bound still stands above the error bars of the two sides, which may be so many
+        times as large as usual."""
         error = np.asarray(self.left.error + self.right.error)
         size = 1 - self.right.value if self.contracts else self.right.value
         found: np.ndarray = error < grant * RESOLUTION * np.abs(size)

@@ -71,8 +71,9 @@ def falsify(
             hunt.search(progress)
         else:
             search(hunt)
-        worst, simplest, gone = _counterexample(hunt, asking)
+        worst, simplest, gone = _standing(hunt, asking)
         withdrawn += gone
+        # Simplifying had a time of its own.
         hunt.limits = asking.limits
         if simplest is not None or not gone or search is not None or hunt.over:
             break
@@ -117,7 +118,7 @@ def asked(cls: type[AnyStatement], edition: str | None, feasible: bool = False) 
     return s
 
 
-def _counterexample(
+def _standing(
     hunt: Hunt, asking: Asking
 ) -> tuple[Counterexample | None, Counterexample | None, int]:
     """The worst and the simplest, and how many were withdrawn: where the worst that was found does
